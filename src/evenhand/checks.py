@@ -1,0 +1,93 @@
+"""Checks at the boundary: what comes from outside is looked at once, before it can reach a state."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.numerics.kernel import kernel
+from evenhand.problem import Problem
+from evenhand.records import Context, Decision
+from evenhand.types import Bools, Floats, Ints
+
+
+@kernel
+def _bad_value(z: Floats) -> int:
+    """Position of the first number that is not finite, -1 where all are."""
+    flat = z.ravel()
+    for i in range(len(flat)):
+        if not np.isfinite(flat[i]):
+            return i
+    return -1
+
+
+@kernel
+def _bad_group(groups: Ints, first: Ints, size: Ints) -> int:
+    for r in range(len(groups)):
+        for g in range(groups.shape[1]):
+            if not first[g] <= groups[r, g] < first[g] + size[g]:
+                return g
+    return -1
+
+
+@kernel
+def _bad_outcome(y: Floats, plays: Ints, rounds: Floats, low: Floats, high: Floats) -> tuple[int, int]:
+    """Replica and outcome of the first one that is not a number within its range, (-1, -1) where all are."""
+    for r in range(len(y)):
+        if rounds[r] != 0.0:
+            for p in range(y.shape[1]):
+                for m in range(y.shape[2]):
+                    if plays[r, p] >= 0 and not low[m] <= y[r, p, m] <= high[m]:
+                        return r, m
+    return -1, -1
+
+
+def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
+    """Refuse a context that does not fit the problem and its model.
+
+    Raises:
+        InvalidInput: naming the field.
+    """
+    if c.features.ndim != 3 or c.features.shape[0] != replicas or c.features.shape[2] != features:
+        raise InvalidInput("context.features", f"shape ({replicas}, A, {features})", c.features.shape)
+    candidates = c.features.shape[1]
+    _shape("context.known", c.known.shape, (replicas, candidates, len(problem.known)))
+    _shape("context.offered", c.offered.shape, (replicas, candidates))
+    if c.groups.shape != (replicas, len(problem.groups)):
+        raise InvalidInput("context.groups", f"shape {(replicas, len(problem.groups))}", c.groups.shape)
+    for field, z in (("features", c.features), ("known", c.known)):
+        bad = _bad_value(z)
+        if bad >= 0:
+            where = tuple(int(i) for i in np.unravel_index(bad, z.shape))
+            raise InvalidInput(f"context.{field}{list(where)}", "a finite number", z[where])
+    if problem.groups:
+        sizes = np.array([len(g.names) for g in problem.groups])
+        bad = _bad_group(c.groups, np.cumsum(sizes) - sizes, sizes)
+        if bad >= 0:
+            name = problem.groups[bad].name
+            columns = [i for i, (grouping, _) in enumerate(problem.columns) if grouping == name]
+            raise InvalidInput(f"context.groups[:, {bad}]", f"columns {columns} of {name!r}", c.groups[:, bad])
+
+
+def outcomes(y: Floats, observed: Bools | None, d: Decision, problem: Problem) -> None:
+    """Refuse outcomes that do not belong to a decision.
+
+    Raises:
+        InvalidInput: naming the outcome.
+    """
+    expected = (*d.plays.shape, len(problem.learned))
+    if y.shape != expected:
+        raise InvalidInput("outcomes", f"shape {expected}", y.shape)
+    if observed is not None:
+        if observed.shape != expected:
+            raise InvalidInput("observed", f"shape {expected}", observed.shape)
+        y = np.where(observed, y, problem.low)
+    r, m = _bad_outcome(y, d.plays, d.rounds, problem.low, problem.high)
+    if r >= 0:
+        expected_range = f"a number in [{problem.low[m]:g}, {problem.high[m]:g}] (as declared)"
+        raise InvalidInput(f"outcome {problem.learned[m]!r} of replica {r}", expected_range, y[r, :, m])
+
+
+def _shape(field: str, got: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    if got[1:] != expected[1:] or got[0] not in (1, expected[0]):
+        raise InvalidInput(field, f"shape {expected} or {(1, *expected[1:])}", got)

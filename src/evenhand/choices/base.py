@@ -1,0 +1,33 @@
+"""The contract of a choice."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from evenhand.types import Bools, Floats, Ints
+
+
+class Pick(NamedTuple):
+    """What a choice decided."""
+
+    plays: Ints  # (R, P), -1 where nothing could be played
+    probabilities: Floats  # (R, A) with which each candidate was to be chosen
+    steered: Floats  # (R,) 1 where the values made the choice, 0 where it looked away
+
+
+class Choice(Protocol):
+    """Turns values into plays. It never picks what is not playable, and draws no luck but what it is handed."""
+
+    @property
+    def plays(self) -> int:
+        """P, how many candidates are chosen per round."""
+
+    @property
+    def draws(self) -> int:
+        """How many uniform numbers it needs per round."""
+
+    def start(self, replicas: int) -> Any:
+        """Its state before the first round."""
+
+    def pick(self, state: Any, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
+        """Choose, `(K,A),(K,A),(A),(),(draws)->(P),(A),()`, in decided round t (counted from 0)."""

@@ -1,0 +1,7 @@
+"""Environments: where contexts and outcomes come from."""
+
+from evenhand.environments.base import Arrival, Environment, World
+from evenhand.environments.court import Court
+from evenhand.environments.delayed import Delayed
+
+__all__ = ["Arrival", "Court", "Delayed", "Environment", "World"]

@@ -1,0 +1,49 @@
+"""The contract of an environment: simulation, logged replay and live use differ only here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from evenhand.problem import Problem
+from evenhand.records import Context, Decision
+from evenhand.types import Floats, Ints
+
+
+class Arrival(NamedTuple):
+    """Outcomes that arrive now, of a decision made now or earlier."""
+
+    decision: Decision
+    y: Floats  # (R, P, M)
+
+
+class World(Protocol):
+    """One start of an environment, for given replicas under one seed."""
+
+    @property
+    def steps(self) -> int:
+        """How many steps it can last."""
+
+    def context(self, step: int) -> Context:
+        """What is seen at a step; a pure function of (seed, replica, step)."""
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        """The decision as it was taken (with rounds = 0 where it was not), and the outcomes that arrive now."""
+
+    def expected(self, context: Context, plays: Ints) -> Floats | None:
+        """True means of the learned outcomes of plays, where there is a truth, `(P)->(P,M)`."""
+
+
+class Environment(Protocol):
+    """A problem, and worlds in which to solve it."""
+
+    @property
+    def problem(self) -> Problem:
+        """What is to be decided."""
+
+    @property
+    def features(self) -> int:
+        """How many features each candidate has."""
+
+    def start(self, seed: int, replicas: Ints) -> World:
+        """A world for these replicas: the same contexts and luck for every policy."""

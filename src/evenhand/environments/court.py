@@ -1,0 +1,126 @@
+"""Help to reach a court: rides and vouchers shared among people of two groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.constraints import Budget, Parity
+from evenhand.environments.base import Arrival
+from evenhand.numerics.kernel import kernel
+from evenhand.numerics.luck import Luck, Stream
+from evenhand.numerics.newton import sigmoid
+from evenhand.numerics.precision import dot
+from evenhand.problem import Groups, Outcome, Problem
+from evenhand.records import Context, Decision
+from evenhand.system import system
+from evenhand.types import Bools, Floats, Ints
+
+TRUTH = np.array([-1.0, 1.0, 1.0, 2.0, 2.0])
+NOTHING, VOUCHER, RIDE = 0, 1, 2
+
+
+@kernel
+def _features(u: Floats) -> tuple[Floats, Ints]:
+    x = np.zeros((len(u), 3, 5))
+    groups = np.empty((len(u), 1), np.int64)
+    for r in range(len(u)):
+        age, proximity, poverty = u[r, 0], u[r, 1], u[r, 2]
+        group = 0 if u[r, 3] < 0.5 else 1
+        groups[r, 0] = group
+        for a in range(3):
+            x[r, a, 0] = age
+        x[r, VOUCHER, 1] = proximity
+        x[r, RIDE, 3] = poverty
+        if group == 0:
+            x[r, VOUCHER, 2] = proximity
+            x[r, RIDE, 4] = poverty
+    return x, groups
+
+
+@kernel
+def _appear(x: Floats, truth: Floats) -> Floats:
+    """Probabilities of appearing, `(P,5)->(P,1)`."""
+    mean = np.empty((len(x), x.shape[1], 1))
+    for r in range(len(x)):
+        for p in range(x.shape[1]):
+            mean[r, p, 0] = sigmoid(dot(x[r, p], truth))
+    return mean
+
+
+class _CourtWorld:
+    def __init__(self, court: Court, seed: int, replicas: Ints) -> None:
+        self._luck = Luck(seed=seed, replicas=replicas)
+        self._known = court.problem.declared[None]
+        self._offered: Bools = np.ones((1, 3), bool)
+        self.steps = court.horizon
+
+    def context(self, step: int) -> Context:
+        x, groups = _features(self._luck.uniform(Stream.CONTEXT, np.array([step]), 4))
+        return Context(x, self._known, groups, self._offered)
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)
+        y = (u[:, :, None] < _appear(decision.features, TRUTH)).astype(float)
+        return decision, [Arrival(decision, y)]
+
+    def expected(self, context: Context, plays: Ints) -> Floats:
+        rows = np.take_along_axis(context.features, np.maximum(plays, 0)[:, :, None], 1)
+        return _appear(rows, TRUTH)
+
+
+@system("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Appendix G.1, after Chohlas-Wood et al. 2021")
+@dataclass(frozen=True, kw_only=True)
+class Court:
+    """People who must reach a court get nothing, a voucher or a ride; two groups, which respond differently.
+
+    Equation: P(appears) = sigmoid(phi.(-1, 1, 1, 2, 2)) with phi = (age, proximity 1{voucher},
+    proximity 1{voucher, group 0}, poverty 1{ride}, poverty 1{ride, group 0}); all three uniform on [0, 1].
+    Deviation: the paper prints the sigmoid as 1/(1 + e^u), a typo that its own numbers exclude.
+
+    Args:
+        tolerance: allowed difference of rides and of vouchers per round between groups (the paper's tau).
+        horizon: T, people to come.
+        ride, voucher: budgets per round.
+
+    >>> Court(tolerance=0.025).problem.actions
+    ('nothing', 'voucher', 'ride')
+    """
+
+    tolerance: float = 1e-7
+    horizon: int = 10_000
+    ride: float = 0.05
+    voucher: float = 0.20
+
+    @cached_property
+    def problem(self) -> Problem:
+        """Appearances, under two budgets and parity of both between groups."""
+        return Problem(
+            actions=("nothing", "voucher", "ride"),
+            outcomes=(
+                Outcome("appears"),
+                Outcome("ride", known={"ride": 1}),
+                Outcome("voucher", known={"voucher": 1}),
+            ),
+            maximize="appears",
+            subject_to=(
+                Budget("ride", rate=self.ride),
+                Budget("voucher", rate=self.voucher),
+                Parity("ride", by="group", tolerance=self.tolerance),
+                Parity("voucher", by="group", tolerance=self.tolerance),
+            ),
+            groups=(Groups("group", {"0": 0.5, "1": 0.5}),),
+            horizon=self.horizon,
+        )
+
+    @property
+    def features(self) -> int:
+        """Five."""
+        return 5
+
+    def start(self, seed: int, replicas: Ints) -> _CourtWorld:
+        """People and luck that depend only on (seed, replica, step)."""
+        return _CourtWorld(self, seed, replicas)

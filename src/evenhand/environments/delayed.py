@@ -1,0 +1,65 @@
+"""Any environment, its outcomes some steps later."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evenhand.environments.base import Arrival, Environment, World
+from evenhand.errors import InvalidInput
+from evenhand.problem import Problem
+from evenhand.records import Context, Decision
+from evenhand.types import Floats, Ints
+
+
+class _LateWorld:
+    def __init__(self, world: World, delay: int) -> None:
+        self._world, self._delay = world, delay
+        self._due: deque[Sequence[Arrival]] = deque()
+
+    @property
+    def steps(self) -> int:
+        return self._world.steps
+
+    def context(self, step: int) -> Context:
+        return self._world.context(step)
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        taken, arrivals = self._world.respond(step, context, decision)
+        self._due.append(arrivals)
+        return taken, self._due.popleft() if len(self._due) > self._delay else []
+
+    def expected(self, context: Context, plays: Ints) -> Floats | None:
+        return self._world.expected(context, plays)
+
+
+@dataclass(frozen=True)
+class Delayed:
+    """Outcomes arrive `delay` steps after the decision; those of the last `delay` steps never do.
+
+    >>> from evenhand.environments.court import Court
+    >>> Delayed(Court(), delay=10).problem.horizon
+    10000
+    """
+
+    environment: Environment
+    delay: int
+
+    def __post_init__(self) -> None:
+        if self.delay < 0:
+            raise InvalidInput("Delayed.delay", "a whole number of at least 0", self.delay)
+
+    @property
+    def problem(self) -> Problem:
+        """The same problem."""
+        return self.environment.problem
+
+    @property
+    def features(self) -> int:
+        """The same features."""
+        return self.environment.features
+
+    def start(self, seed: int, replicas: Ints) -> World:
+        """The same world, answering late."""
+        return _LateWorld(self.environment.start(seed, replicas), self.delay)

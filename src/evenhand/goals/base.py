@@ -1,0 +1,77 @@
+"""The abilities of a goal. Each goal has some of them; a policy asks each goal only for what it can do.
+
+All states are dataclasses of arrays that lead with R and change in place. Every running total is a book of entries
+(rounds, v) that add up: a stopped replica or a rejected log row is the entry (0, 0), and no goal needs to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+from evenhand.records import Decision
+from evenhand.rows import Frame, Rows
+from evenhand.types import Bools, Floats
+
+# Row prices whose signs say which end of its interval each row is to be read at -> optimistic rows of the plays (R, d).
+Estimate = Callable[[Floats], Floats]
+
+
+@runtime_checkable
+class Priced(Protocol):
+    """Prices its rows."""
+
+    @property
+    def rows(self) -> Rows:
+        """What it sees of the outcomes."""
+
+    def start(self, replicas: int) -> Any:
+        """The state before any round."""
+
+    def price(self, state: Any) -> tuple[Floats, Floats]:
+        """Prices q of the rows and a constant o, `->(k,d),()`; the goal is the sum over k of q.v, plus o.
+
+        Each of the k readings gets an optimism of its own: k = 1 nets rows before optimism, k = d does not.
+        """
+
+
+@runtime_checkable
+class StepsAhead(Protocol):
+    """Moves when a decision is made."""
+
+    @property
+    def rows(self) -> Rows:
+        """What it sees of the outcomes."""
+
+    def acted(self, state: Any, decision: Decision, estimate: Estimate) -> None:
+        """A decision was made."""
+
+
+@runtime_checkable
+class Learns(Protocol):
+    """Moves when an outcome arrives."""
+
+    @property
+    def rows(self) -> Rows:
+        """What it sees of the outcomes."""
+
+    def learned(self, state: Any, decision: Decision, rounds: Floats, v: Floats) -> None:
+        """Enter (rounds, v), the rows of the outcomes of a decision, `(),(d)`."""
+
+
+@runtime_checkable
+class Limits(Protocol):
+    """Forbids candidates."""
+
+    @property
+    def rows(self) -> Rows:
+        """What it sees of the outcomes."""
+
+    def start(self, replicas: int) -> Any:
+        """The state before any round."""
+
+    def limit(self, state: Any, frame: Frame, shares: Floats, plays: int, playable: Bools) -> None:
+        """Switch off, in `playable`, candidates that may not be among the next plays, `(A)`."""
+
+
+Goal = Priced | Limits

@@ -1,0 +1,48 @@
+"""A linear objective: prices that never move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.problem import Problem
+from evenhand.rows import Rows, select
+from evenhand.types import Floats
+
+
+@dataclass
+class LinearState:
+    """The constant prices, once per replica."""
+
+    q: Floats  # (R, 1, d)
+    o: Floats  # (R,)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Linear:
+    """Maximise a weighted sum of rows.
+
+    Equation: q = weights, o = 0.
+
+    >>> goal = Linear(rows=Rows.plain(["visit"], np.ones((1, 1)), np.zeros((1, 0))), weights=(2.0,))
+    >>> goal.price(goal.start(1))[0]
+    array([[[2.]]])
+    """
+
+    rows: Rows
+    weights: tuple[float, ...]
+
+    def start(self, replicas: int) -> LinearState:
+        """The constant prices."""
+        return LinearState(np.tile(np.array(self.weights, float), (replicas, 1, 1)), np.zeros(replicas))
+
+    def price(self, state: LinearState) -> tuple[Floats, Floats]:
+        """The weights, `->(1,d),()`."""
+        return state.q, state.o
+
+
+def reward(problem: Problem) -> Linear:
+    """The goal of a problem's linear objective."""
+    names = tuple(problem.objective.weights)
+    return Linear(rows=select(problem, names), weights=tuple(problem.objective.weights[n] for n in names))

@@ -1,0 +1,172 @@
+"""Logistic regression of a binary outcome by penalised maximum likelihood."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.models.pricing import optimism
+from evenhand.models.ridge import check_sizes
+from evenhand.models.widths import Fixed, Width
+from evenhand.numerics.kernel import kernel
+from evenhand.numerics.newton import fit_logistic, sigmoid
+from evenhand.numerics.precision import absorb, dot, fresh, quadratic
+from evenhand.system import system
+from evenhand.types import Floats
+
+
+@dataclass
+class LogisticState:
+    """The estimate, its precision and the whole history, which doubles its room when it is full."""
+
+    inverse: Floats  # (R, n, n) of V = ridge I + sum x x^T
+    theta: Floats  # (R, n)
+    log_det: Floats  # (R,) of V / ridge
+    count: Floats  # (R,) observations
+    fitted: Floats  # (R,) observations at the last fit
+    x: Floats  # (R, room, n)
+    y: Floats  # (R, room)
+    low: Floats  # (1,)
+    high: Floats  # (1,)
+
+
+@kernel
+def _value(
+    theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, x: Floats, w: Floats
+) -> tuple[Floats, Floats]:
+    mean = np.zeros((len(x), w.shape[1], x.shape[1]))
+    bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
+    for r in range(len(x)):
+        for a in range(x.shape[1]):
+            half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r])) if radius[r] > 0.0 else 0.0
+            center = sigmoid(dot(x[r, a], theta[r]))
+            for k in range(w.shape[1]):
+                mean[r, k, a] = w[r, k, 0] * center
+                bonus[r, k, a] = optimism(center, half, low[0], high[0], w[r, k, 0])
+    return mean, bonus
+
+
+@kernel
+def _update(
+    theta: Floats,
+    inverse: Floats,
+    log_det: Floats,
+    count: Floats,
+    fitted: Floats,
+    history: Floats,
+    answers: Floats,
+    x: Floats,
+    y: Floats,
+    rounds: Floats,
+    ridge: float,
+    growth: float,
+    tolerance: float,
+) -> None:
+    gain = np.empty(x.shape[2])
+    for r in range(len(x)):
+        if rounds[r] == 0.0:
+            continue
+        for p in range(x.shape[1]):
+            if np.isnan(y[r, p, 0]):
+                continue
+            log_det[r] += math.log1p(absorb(inverse[r], x[r, p], gain))
+            s = int(count[r])
+            history[r, s] = x[r, p]
+            answers[r, s] = y[r, p, 0]
+            count[r] += 1.0
+        if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
+            s = int(count[r])
+            fit_logistic(history[r, :s], answers[r, :s], theta[r], ridge, tolerance)
+            fitted[r] = count[r]
+
+
+@system("K6", source="Li & Stoltz 2022 and Faury et al. 2020 (Logistic-UCB1), as in Chzhen et al. 2023, Appendix G.1")
+@dataclass(frozen=True, kw_only=True)
+class Logistic:
+    """Logistic regression of one outcome in [0, 1], refitted each time the history has grown by a given factor.
+
+    Equation: theta minimises sum [log(1 + exp(u)) - y u] + ridge/2 |theta|^2, u = x.theta; interval
+    sigmoid(u) +- radius ||x||_{V^-1}, V = ridge I + sum x x^T, clipped to the outcome's range.
+    Deviations: the paper prints sigmoid as 1/(1 + e^u) and drops a logarithm in the likelihood (typos); it uses
+    ridge 0, for which the estimate need not exist: take a tiny ridge instead. It refits every round, as `growth=1` does.
+
+    Args:
+        features: n, the number of features.
+        ridge: the penalty, above 0.
+        width: the radius; `Fixed(0)` (the default) means no optimism.
+        growth: refit when the history is at least this many times as long as at the last fit; 1 refits always.
+        tolerance: squared Newton decrement below which a fit takes its last step.
+
+    Raises:
+        InvalidInput: features below 1, a ridge or tolerance that is not positive, or a growth below 1.
+
+    >>> model = Logistic(features=1)
+    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> one = np.ones((1, 1, 1))
+    >>> model.update(state, one, one, np.ones(1), one)
+    >>> round(model.value(state, one, one)[0].item(), 4)  # solves 1 - sigmoid(theta) = theta
+    0.5989
+    """
+
+    features: int
+    ridge: float = 1.0
+    width: Width = field(default_factory=Fixed)
+    growth: float = 1.1
+    tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        check_sizes("Logistic", self.features, 1, self.ridge)
+        if not (math.isfinite(self.growth) and self.growth >= 1):
+            raise InvalidInput("Logistic.growth", "a factor of at least 1", self.growth)
+        if not 0 < self.tolerance < 1:
+            raise InvalidInput("Logistic.tolerance", "a number in (0, 1)", self.tolerance)
+
+    @property
+    def outcomes(self) -> int:
+        """One outcome; set several models side by side for more."""
+        return 1
+
+    def start(self, replicas: int, low: Floats, high: Floats) -> LogisticState:
+        """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
+        if low[0] < 0.0 or high[0] > 1.0:
+            raise InvalidInput("Logistic", "an outcome with a range within [0, 1]", (float(low[0]), float(high[0])))
+        return LogisticState(
+            inverse=fresh(replicas, self.features, self.ridge),
+            theta=np.zeros((replicas, self.features)),
+            log_det=np.zeros(replicas),
+            count=np.zeros(replicas),
+            fitted=np.zeros(replicas),
+            x=np.zeros((replicas, 256, self.features)),
+            y=np.zeros((replicas, 256)),
+            low=low,
+            high=high,
+        )
+
+    def value(self, state: LogisticState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        """Mean worth and optimism, `(A,n),(K,1)->(K,A),(K,A)`."""
+        radius = self.width.radius(state.count, state.log_det, self.ridge)
+        return _value(state.theta, state.inverse, radius, state.low, state.high, x, w)
+
+    def update(self, state: LogisticState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
+        """Append observed plays and refit where the history has grown enough, `(P,n),(P,1),(),(K,1)`."""
+        while state.count.max() + x.shape[1] > state.y.shape[1]:
+            state.x = np.concatenate([state.x, np.zeros_like(state.x)], 1)
+            state.y = np.concatenate([state.y, np.zeros_like(state.y)], 1)
+        _update(
+            state.theta,
+            state.inverse,
+            state.log_det,
+            state.count,
+            state.fitted,
+            state.x,
+            state.y,
+            x,
+            y,
+            rounds,
+            self.ridge,
+            self.growth,
+            self.tolerance,
+        )

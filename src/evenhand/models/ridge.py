@@ -1,0 +1,127 @@
+"""Ridge regression of several outcomes on shared features, with confidence ellipsoids."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.models.pricing import optimism
+from evenhand.models.widths import Fixed, Width
+from evenhand.numerics.kernel import kernel
+from evenhand.numerics.precision import absorb, dot, fresh, quadratic
+from evenhand.system import system
+from evenhand.types import Floats
+
+
+@dataclass
+class RidgeState:
+    """Sufficient statistics: everything leads with R."""
+
+    inverse: Floats  # (R, n, n) of V = ridge I + sum x x^T
+    theta: Floats  # (R, M, n)
+    log_det: Floats  # (R,) of V / ridge
+    count: Floats  # (R,)
+    low: Floats  # (M,)
+    high: Floats  # (M,)
+
+
+@kernel
+def _value(
+    theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, x: Floats, w: Floats
+) -> tuple[Floats, Floats]:
+    mean = np.zeros((len(x), w.shape[1], x.shape[1]))
+    bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
+    for r in range(len(x)):
+        for a in range(x.shape[1]):
+            half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r])) if radius[r] > 0.0 else 0.0
+            for m in range(w.shape[2]):
+                center = dot(x[r, a], theta[r, m])
+                for k in range(w.shape[1]):
+                    mean[r, k, a] += w[r, k, m] * center
+                    bonus[r, k, a] += optimism(center, half, low[m], high[m], w[r, k, m])
+    return mean, bonus
+
+
+@kernel
+def _update(
+    theta: Floats, inverse: Floats, log_det: Floats, count: Floats, x: Floats, y: Floats, rounds: Floats
+) -> None:
+    gain = np.empty(x.shape[2])
+    for r in range(len(x)):
+        if rounds[r] == 0.0:
+            continue
+        for p in range(x.shape[1]):
+            if np.isnan(y[r, p]).any():
+                continue
+            square = absorb(inverse[r], x[r, p], gain)
+            log_det[r] += math.log1p(square)
+            count[r] += 1.0
+            for m in range(y.shape[2]):
+                miss = (y[r, p, m] - dot(x[r, p], theta[r, m])) / (1.0 + square)
+                for i in range(len(gain)):
+                    theta[r, m, i] += miss * gain[i]
+
+
+@system("K6", source="linear modelling: Agrawal & Devanur 2016; widths: Abbasi-Yadkori et al. 2011, Theorem 2")
+@dataclass(frozen=True, kw_only=True)
+class Ridge:
+    """Ridge regression of every outcome on one set of features, exact after each observation.
+
+    Equation: V = ridge I + sum x x^T, theta_m = V^-1 sum y_m x, interval x.theta_m +- radius ||x||_{V^-1}, clipped to
+    the outcome's range. Predictions themselves are not clipped.
+
+    Args:
+        features: n, the number of features.
+        outcomes: M, how many outcomes are predicted side by side.
+        ridge: the penalty, above 0; V starts at ridge I.
+        width: the radius; `Fixed(0)` (the default) means no optimism.
+
+    Raises:
+        InvalidInput: a count below 1, or a ridge that is not a positive number.
+
+    >>> model = Ridge(features=1, ridge=1.0)
+    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> one = np.ones((1, 1, 1))
+    >>> model.update(state, one, one, np.ones(1), one)
+    >>> model.value(state, one, one)[0].item()  # (sum x y) / (ridge + sum x x)
+    0.5
+    """
+
+    features: int
+    outcomes: int = 1
+    ridge: float = 1.0
+    width: Width = field(default_factory=Fixed)
+
+    def __post_init__(self) -> None:
+        check_sizes("Ridge", self.features, self.outcomes, self.ridge)
+
+    def start(self, replicas: int, low: Floats, high: Floats) -> RidgeState:
+        """The state before any data, `(M),(M)->state`."""
+        return RidgeState(
+            inverse=fresh(replicas, self.features, self.ridge),
+            theta=np.zeros((replicas, self.outcomes, self.features)),
+            log_det=np.zeros(replicas),
+            count=np.zeros(replicas),
+            low=low,
+            high=high,
+        )
+
+    def value(self, state: RidgeState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        """Mean worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`."""
+        radius = self.width.radius(state.count, state.log_det, self.ridge)
+        return _value(state.theta, state.inverse, radius, state.low, state.high, x, w)
+
+    def update(self, state: RidgeState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
+        """Absorb plays whose outcomes are all observed, `(P,n),(P,M),(),(K,M)`; O(n^2 + nM) each."""
+        _update(state.theta, state.inverse, state.log_det, state.count, x, y, rounds)
+
+
+def check_sizes(name: str, features: int, outcomes: int, ridge: float) -> None:
+    """Refuse sizes below 1 and a ridge that is not positive: without one, early estimates need not exist."""
+    if features < 1 or outcomes < 1:
+        raise InvalidInput(f"{name}.features, outcomes", "at least 1 each", (features, outcomes))
+    if not (math.isfinite(ridge) and ridge > 0):
+        raise InvalidInput(f"{name}.ridge", "a number above 0 (such as 1e-6 for next to none)", ridge)

@@ -1,0 +1,93 @@
+"""Radii of confidence ellipsoids: how many norms ||x||_{V^-1} a prediction may be off."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.types import Floats
+
+
+class Width(Protocol):
+    """A radius from what a model knows of its own data."""
+
+    def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
+        """Radius after `count` observations with log det(V / ridge) = log_det, `(),(),()->()`."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The same radius always; 0 switches optimism off.
+
+    >>> Fixed(0.5).radius(np.array([10.0]), np.array([3.0]), 1.0)
+    array([0.5])
+    """
+
+    value: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.value) and self.value >= 0):
+            raise InvalidInput("Fixed.value", "a finite number of at least 0", self.value)
+
+    def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
+        """The fixed value, `()->()`."""
+        return np.full(len(count), self.value)
+
+
+@dataclass(frozen=True)
+class Logarithmic:
+    """A tuned radius that grows with the logarithm of the data.
+
+    Equation: scale (1 + ln max(t, 1)), t the observations so far.
+    Source: Logistic-UCB1 of Faury et al. 2020 as used in Chzhen et al. 2023, Appendix G.1 (scale C_delta).
+    Its coverage is tuned, not proved; it is reported, never promised.
+
+    >>> Logarithmic(0.5).radius(np.array([1.0]), np.array([0.0]), 1.0)
+    array([0.5])
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.scale) and self.scale >= 0):
+            raise InvalidInput("Logarithmic.scale", "a finite number of at least 0", self.scale)
+
+    def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
+        """The radius after `count` observations, `()->()`."""
+        return np.asarray(self.scale * (1.0 + np.log(np.maximum(count, 1.0))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfNormalised:
+    """A radius that covers a linear truth at all times at once with probability 1 - delta, for each outcome.
+
+    Equation: noise sqrt(log det(V / ridge) + 2 ln(1/delta)) + sqrt(ridge) norm.
+    Source: Abbasi-Yadkori, Pal & Szepesvari 2011, Theorem 2.
+
+    Args:
+        delta: risk, in (0, 1).
+        noise: sub-Gaussian scale of the outcomes around their mean; half the range of a bounded outcome will do.
+        norm: a bound on the Euclidean norm of each outcome's true parameter.
+
+    >>> bool(SelfNormalised(delta=0.1).radius(np.array([0.0]), np.array([0.0]), 1.0)[0] > 1.0)
+    True
+    """
+
+    delta: float
+    noise: float = 0.5
+    norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise InvalidInput("SelfNormalised.delta", "a risk in (0, 1)", self.delta)
+        for field in ("noise", "norm"):
+            if not (math.isfinite(getattr(self, field)) and getattr(self, field) >= 0):
+                raise InvalidInput(f"SelfNormalised.{field}", "a finite number of at least 0", getattr(self, field))
+
+    def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
+        """The radius at the present log-determinant, `()->()`."""
+        return np.asarray(self.noise * np.sqrt(log_det - 2.0 * math.log(self.delta)) + math.sqrt(ridge) * self.norm)

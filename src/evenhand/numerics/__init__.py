@@ -1,0 +1,1 @@
+"""Small numerical kernels; their plain NumPy twins live in the tests."""

@@ -1,0 +1,16 @@
+"""One decorator for compiled kernels: compiled on first use, cached on disk, typed as what it decorates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+from numba import njit
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function of arrays lazily; division by zero follows IEEE rules as in NumPy."""
+    return cast("Callable[P, R]", njit(cache=True, error_model="numpy")(function))

@@ -1,0 +1,57 @@
+"""Rank-one growth of a precision matrix V = ridge * I + sum of x x^T, kept as its inverse and log-determinant.
+
+Zeros of x are skipped: features of one action's block cost that block only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.numerics.kernel import kernel
+from evenhand.types import Floats
+
+
+@kernel
+def dot(x: Floats, theta: Floats) -> float:
+    """x . theta, `(n),(n)->()`."""
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] != 0.0:
+            total += x[i] * theta[i]
+    return total
+
+
+@kernel
+def quadratic(x: Floats, inverse: Floats) -> float:
+    """x^T V^-1 x, `(n),(n,n)->()`; rounding never makes it negative."""
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] != 0.0:
+            total += x[i] * x[i] * inverse[i, i]
+            for j in range(i):
+                if x[j] != 0.0:
+                    total += 2.0 * x[i] * x[j] * inverse[i, j]
+    return max(total, 0.0)
+
+
+@kernel
+def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
+    """Replace V by V + x x^T (Sherman-Morrison), in place; leave V_old^-1 x in `gain` and return x^T V_old^-1 x."""
+    n = len(x)
+    gain[:] = 0.0
+    for j in range(n):
+        if x[j] != 0.0:
+            for i in range(n):
+                gain[i] += inverse[j, i] * x[j]
+    square = max(dot(x, gain), 0.0)
+    for i in range(n):
+        if gain[i] != 0.0:
+            step = gain[i] / (1.0 + square)
+            for j in range(n):
+                inverse[i, j] -= step * gain[j]
+    return square
+
+
+def fresh(replicas: int, n: int, ridge: float) -> Floats:
+    """The inverse of ridge * I for every replica, `()->(R, n, n)`."""
+    return np.tile(np.eye(n) / ridge, (replicas, 1, 1))

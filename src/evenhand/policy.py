@@ -1,0 +1,266 @@
+"""A policy: a model, goals and a choice; and the only loop body there is (decide, commit, learn)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand import checks, saving
+from evenhand.choices.base import Choice
+from evenhand.errors import InvalidInput
+from evenhand.explain import explain
+from evenhand.goals.base import Goal, Learns, Limits, Priced, StepsAhead
+from evenhand.models.base import Model
+from evenhand.numerics.kernel import kernel
+from evenhand.numerics.luck import Luck, Stream
+from evenhand.problem import Problem
+from evenhand.records import Context, Decision
+from evenhand.rows import Rows
+from evenhand.types import Bools, Floats, Ints
+
+
+@dataclass
+class PolicyState:
+    """Everything a policy has to remember, for R replicas."""
+
+    seed: int
+    replicas: Ints  # (R,) which replicas these are: their luck depends on it, not on their place in the batch
+    t: Floats  # (R,) decided rounds
+    seen: Floats  # (R, C) decided rounds per group
+    model: Any
+    goals: list[Any]
+    choice: Any
+
+
+@kernel
+def _take(features: Floats, known: Floats, plays: Ints) -> tuple[Floats, Floats]:
+    x = np.zeros((len(plays), plays.shape[1], features.shape[2]))
+    z = np.zeros((len(plays), plays.shape[1], known.shape[2]))
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            if plays[r, p] >= 0:
+                x[r, p] = features[r, plays[r, p]]
+                z[r, p] = known[r if len(known) > 1 else 0, plays[r, p]]
+    return x, z
+
+
+@kernel
+def _totals(plays: Ints, rounds: Floats, known: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Sums over the plays that count, of outcomes that were observed and of known ones."""
+    total, declared = np.zeros((len(y), y.shape[2])), np.zeros((len(y), known.shape[2]))
+    for r in range(len(y)):
+        if rounds[r] == 0.0:
+            continue
+        for p in range(y.shape[1]):
+            if plays[r, p] < 0:
+                continue
+            for m in range(y.shape[2]):
+                if not np.isnan(y[r, p, m]):
+                    total[r, m] += y[r, p, m]
+            for m in range(known.shape[2]):
+                declared[r, m] += known[r, p, m]
+    return total, declared
+
+
+@kernel
+def _count(groups: Ints, rounds: Floats, seen: Floats) -> None:
+    for r in range(len(groups)):
+        for g in range(groups.shape[1]):
+            seen[r, groups[r, g]] += rounds[r]
+
+
+@kernel
+def _start(offered: Bools, t: Floats, horizon: float, replicas: int) -> Bools:
+    playable = np.empty((replicas, offered.shape[1]), np.bool_)
+    for r in range(replicas):
+        for a in range(offered.shape[1]):
+            playable[r, a] = offered[r if len(offered) > 1 else 0, a] and t[r] < horizon
+    return playable
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Policy:
+    """Decides case after case, and learns from what follows.
+
+    Each round the goals name prices, the model says what every candidate is worth at these prices, hard limits switch
+    off candidates, the choice picks among the rest, and outcomes move goals and model.
+
+    Args:
+        problem: what is decided; gives names, ranges, shares and the horizon.
+        model: predicts the learned outcomes.
+        goals: priced ones add up to the worth of a candidate; limits forbid candidates.
+        choice: turns worth into plays.
+        name: for tables and plots.
+
+    Raises:
+        InvalidInput: the model predicts another number of outcomes than the problem has, or no goal is given.
+    """
+
+    problem: Problem
+    model: Model
+    goals: tuple[Goal, ...]
+    choice: Choice
+    name: str = "policy"
+
+    def __post_init__(self) -> None:
+        if self.model.outcomes != len(self.problem.learned):
+            raise InvalidInput("model", f"one of {self.problem.learned}", f"one of {self.model.outcomes} outcomes")
+        if not self._priced:
+            raise InvalidInput("goals", "at least one that prices outcomes", self.goals)
+
+    def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
+        """The state before the first round, for replicas 0 to R - 1 or for the ones that are named."""
+        ids = np.arange(replicas) if isinstance(replicas, int) else np.array(replicas, np.int64)
+        if len(ids) < 1 or (ids < 0).any():
+            raise InvalidInput("replicas", "at least one, numbered from 0", replicas)
+        Luck(seed=seed, replicas=ids)
+        count = len(ids)
+        return PolicyState(
+            seed=seed,
+            replicas=ids,
+            t=np.zeros(count),
+            seen=np.zeros((count, len(self.problem.columns))),
+            model=self.model.start(count, self.problem.low, self.problem.high),
+            goals=[g.start(count) for g in self.goals],
+            choice=self.choice.start(count),
+        )
+
+    def decide(self, state: PolicyState, context: Context) -> Decision:
+        """Say what would be played, changing nothing.
+
+        A replica in which nothing is playable, or whose horizon is over, plays -1 and its round does not count.
+
+        Raises:
+            InvalidInput: a context of the wrong shape, with features that are not finite, or with unknown groups.
+        """
+        checks.context(context, len(state.t), self.model.features, self.problem)
+        shares = self._believed(state, context.groups)
+        playable = _start(context.offered, state.t, float(self.problem.horizon), len(state.t))
+        for i, limits in self._limits:
+            limits.limit(state.goals[i], context, shares, self.choice.plays, playable)
+        quotes, prices, offsets = [], [], []
+        for i, goal in self._priced:
+            q, o = goal.price(state.goals[i])
+            w, offset = goal.rows.pull(context, shares, q)
+            offset[:, 0] += o[:, None]
+            quotes.append(q)
+            prices.append(w)
+            offsets.append(offset)
+        w = prices[0] if len(prices) == 1 else np.concatenate(prices, 1)
+        mean, bonus = self.model.value(state.model, context.features, w)
+        mean += offsets[0] if len(offsets) == 1 else np.concatenate(offsets, 1)
+        pick = self.choice.pick(state.choice, mean, bonus, playable, state.t, self._draw(state))
+        features, known = _take(context.features, context.known, pick.plays)
+        return Decision(
+            plays=pick.plays,
+            probabilities=pick.probabilities,
+            rounds=(pick.plays[:, 0] >= 0).astype(float),
+            steered=pick.steered,
+            features=features,
+            known=known,
+            groups=context.groups,
+            shares=shares,
+            prices=w,
+            quotes=tuple(quotes),
+            worth=(mean + bonus).sum(1),
+            playable=playable,
+        )
+
+    def commit(self, state: PolicyState, decision: Decision) -> None:
+        """A decision is carried out: hold back its worst case and count its round where `rounds` is 1."""
+        for i, goal in self._ahead:
+            goal.acted(state.goals[i], decision, partial(self._estimate, state, decision, goal.rows))
+        state.t += decision.rounds
+        _count(decision.groups, decision.rounds, state.seen)
+
+    def act(self, state: PolicyState, context: Context) -> Decision:
+        """Decide and commit."""
+        decision = self.decide(state, context)
+        self.commit(state, decision)
+        return decision
+
+    def learn(self, state: PolicyState, decision: Decision, y: Floats, observed: Bools | None = None) -> None:
+        """Take in the outcomes of a decision, now or later, once, `(P,M)`; `observed` says which were seen at all.
+
+        Raises:
+            InvalidInput: outcomes of the wrong shape, not finite where observed, or outside their declared range.
+        """
+        checks.outcomes(y, observed, decision, self.problem)
+        if observed is not None:
+            y = np.where(observed, y, np.nan)
+        total, declared = _totals(decision.plays, decision.rounds, decision.known, y)
+        for i, goal in self._learning:
+            v = goal.rows.post(decision, decision.shares, total, declared)
+            goal.learned(state.goals[i], decision, decision.rounds, v)
+        self.model.update(state.model, decision.features, y, decision.rounds, decision.prices)
+
+    def explain(self, decision: Decision, replica: int = 0) -> str:
+        """Say in numbers why a decision was made: prices, values, and what was masked."""
+        return explain(self.problem, [g.rows for _, g in self._priced], decision, replica)
+
+    def fingerprint(self) -> str:
+        """A hash of the whole configuration: equal for policies that act alike."""
+        return saving.fingerprint(self)
+
+    def save(self, state: PolicyState, path: str | Path) -> None:
+        """Write a state as `.npz`, with the fingerprint of the configuration."""
+        saving.save(state, self.fingerprint(), Path(path))
+
+    def load(self, path: str | Path) -> PolicyState:
+        """Read a state back; the policy then goes on with the same actions.
+
+        Raises:
+            StateMismatch: the state was saved by a policy that is configured differently.
+        """
+        return saving.load(self.start, self.fingerprint(), Path(path))
+
+    def _believed(self, state: PolicyState, groups: Ints) -> Floats:
+        if self._known_shares is not None:
+            return self._known_shares
+        seen = state.seen.copy()
+        _count(groups, np.ones(len(seen)), seen)
+        return np.asarray(np.where(np.isnan(self.problem.shares), seen / (state.t + 1.0)[:, None], self.problem.shares))
+
+    def _draw(self, state: PolicyState) -> Floats:
+        if self.choice.draws == 0:
+            return np.zeros((len(state.t), 0))
+        luck = Luck(seed=state.seed, replicas=state.replicas)
+        return luck.uniform(Stream.CHOICE, state.t.astype(np.int64), self.choice.draws)
+
+    def _estimate(self, state: PolicyState, decision: Decision, rows: Rows, sign: Floats) -> Floats:
+        """Every row of the plays, at the end of its interval that a price of this sign likes."""
+        count, d = sign.shape
+        q = sign[:, :, None] * np.eye(d)
+        w, offset = rows.pull(decision, decision.shares, q)
+        value = offset
+        if rows.reads_learned:
+            mean, bonus = self.model.value(state.model, decision.features, w)
+            value = offset + mean + bonus
+        played = (decision.plays >= 0)[:, None, :] * decision.rounds[:, None, None]
+        return np.asarray(sign * (value * played).sum(2)).reshape(count, d)
+
+    @cached_property
+    def _known_shares(self) -> Floats | None:
+        shares = self.problem.shares[None]
+        return None if np.isnan(shares).any() else shares
+
+    @cached_property
+    def _priced(self) -> list[tuple[int, Priced]]:
+        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Priced)]
+
+    @cached_property
+    def _limits(self) -> list[tuple[int, Limits]]:
+        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Limits)]
+
+    @cached_property
+    def _ahead(self) -> list[tuple[int, StepsAhead]]:
+        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, StepsAhead)]
+
+    @cached_property
+    def _learning(self) -> list[tuple[int, Learns]]:
+        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Learns)]

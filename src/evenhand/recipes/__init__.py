@@ -1,0 +1,6 @@
+"""Recipes: named algorithms as compositions of a model, goals and a choice; one module per source."""
+
+from evenhand.recipes.blind import uniform
+from evenhand.recipes.small_budgets import mixed_oracle, pgd, pgd_adaptive
+
+__all__ = ["mixed_oracle", "pgd", "pgd_adaptive", "uniform"]

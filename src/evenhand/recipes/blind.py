@@ -1,0 +1,64 @@
+"""Policies that do not look: what any other policy has to beat."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.choices import Random
+from evenhand.goals.base import Goal
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear import reward
+from evenhand.models import Blank
+from evenhand.policy import Policy
+from evenhand.problem import Problem
+from evenhand.rows import constraint_rows
+from evenhand.system import system
+
+
+@system("U1", source="evenhand's own baseline")
+def uniform(problem: Problem, features: int) -> Policy:
+    """Draw actions blindly, as evenly as the budgets allow, and never exceed one.
+
+    Equation: the lottery p of greatest entropy with sum_a p_a c_a <= B per round for declared costs; hard budgets.
+    Budgets on learned outcomes do not shape the lottery, but are kept by the hard limit.
+
+    Args:
+        problem: its actions are the candidates.
+        features: of the contexts, to be ignored.
+
+    >>> from evenhand.environments import Court
+    >>> [round(p, 3) for p in uniform(Court().problem, features=5).choice.weights]
+    [0.75, 0.2, 0.05]
+    """
+    goals: tuple[Goal, ...] = (reward(problem),)
+    return Policy(
+        problem=problem,
+        model=Blank(features=features, outcomes=len(problem.learned)),
+        goals=(*goals, hard_budget(problem)) if problem.budgets else goals,
+        choice=Random(even_lottery(problem)),
+        name="uniform",
+    )
+
+
+def even_lottery(problem: Problem) -> tuple[float, ...]:
+    """The most even lottery over actions whose expected declared costs fit, by its dual: p ~ exp(-lam.c), `()->(A)`."""
+    from scipy.optimize import minimize  # once, at construction
+
+    rows, bound = constraint_rows(problem, problem.budgets)
+    declared = ~rows.learned.any(1)
+    cost, bound = rows.known[declared] @ problem.declared.T, bound[declared]
+    if not len(bound):
+        return (1.0 / len(problem.actions),) * len(problem.actions)
+
+    def lottery(lam: np.ndarray) -> np.ndarray:
+        u = -lam @ cost
+        e = np.exp(u - u.max())
+        return np.asarray(e / e.sum())
+
+    def dual(lam: np.ndarray) -> tuple[float, np.ndarray]:
+        u = -lam @ cost
+        return float(np.log(np.exp(u - u.max()).sum()) + u.max() + lam @ bound), bound - cost @ lottery(lam)
+
+    start = np.zeros(len(bound))
+    found = minimize(dual, start, jac=True, bounds=[(0, None)] * len(bound), options={"ftol": 1e-15, "gtol": 1e-10})
+    return tuple(lottery(found.x).tolist())

@@ -1,0 +1,119 @@
+"""States on disk: arrays by path in an `.npz` (never pickle), JSON for what they belong to."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from evenhand.errors import InvalidInput, StateMismatch
+from evenhand.version import __version__
+
+S = TypeVar("S")
+_META = "meta"
+
+
+def fingerprint(config: object) -> str:
+    """A hash of nested configuration: dataclasses, arrays, numbers, names.
+
+    >>> from evenhand.constraints import Budget
+    >>> fingerprint(Budget("ride", total=5)) == fingerprint(Budget("ride", total=5.0))
+    True
+    >>> fingerprint(Budget("ride", total=5)) == fingerprint(Budget("ride", total=6))
+    False
+    """
+    digest = hashlib.sha256()
+    for token in _tokens(config):
+        digest.update(token.encode() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _tokens(z: object) -> Iterator[str]:
+    if dataclasses.is_dataclass(z) and not isinstance(z, type):
+        yield type(z).__qualname__
+        for f in dataclasses.fields(z):
+            yield f.name
+            yield from _tokens(getattr(z, f.name))
+    elif isinstance(z, np.ndarray):
+        yield f"array{z.shape}"
+        for value in z.ravel().tolist():
+            yield from _tokens(value)
+    elif isinstance(z, Mapping):
+        yield f"mapping{len(z)}"
+        for key, value in z.items():
+            yield str(key)
+            yield from _tokens(value)
+    elif isinstance(z, list | tuple):
+        yield f"sequence{len(z)}"
+        for value in z:
+            yield from _tokens(value)
+    elif isinstance(z, bool | str) or z is None:
+        yield repr(z)
+    elif isinstance(z, int | float | np.number):
+        yield repr(float(z))
+    else:
+        raise InvalidInput("configuration", "dataclasses, arrays, numbers and names", f"{type(z).__name__}: {z!r}")
+
+
+def _flat(z: object, path: str = "") -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    """Every array and number of a state, with its path."""
+    if dataclasses.is_dataclass(z):
+        for f in dataclasses.fields(z):
+            yield from _flat(getattr(z, f.name), f"{path}.{f.name}")
+    elif isinstance(z, list):
+        for i, value in enumerate(z):
+            yield from _flat(value, f"{path}.{i}")
+    elif z is not None:
+        yield path, np.asarray(z)
+
+
+def _fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "") -> None:
+    """Set every array and number of a state to what was read."""
+    for f in dataclasses.fields(z):  # type: ignore[arg-type]
+        here, old = f"{path}.{f.name}", getattr(z, f.name)
+        if isinstance(old, list):
+            for i, part in enumerate(old):
+                if dataclasses.is_dataclass(part):
+                    _fill(part, arrays, f"{here}.{i}")
+        elif dataclasses.is_dataclass(old):
+            _fill(old, arrays, here)
+        elif old is not None:
+            if here not in arrays:
+                raise StateMismatch(f"the saved state lacks {here}")
+            setattr(z, f.name, type(old)(arrays[here]) if isinstance(old, int) else arrays[here])
+
+
+def save(state: object, mark: str, path: Path) -> None:
+    """Write a state with the fingerprint of its configuration, replacing the file only once it is whole."""
+    meta = json.dumps({"fingerprint": mark, "version": __version__})
+    part = path.with_name(path.name + ".part")
+    with part.open("wb") as file:
+        np.savez(file, allow_pickle=False, **{_META: np.array(meta)}, **dict(_flat(state)))
+    part.replace(path)
+
+
+def load(start: Callable[..., S], mark: str, path: Path) -> S:
+    """Read a state into the shape that `start(seed=, replicas=)` gives.
+
+    Raises:
+        StateMismatch: the file is no saved state, or one of another configuration.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        meta = json.loads(str(arrays.pop(_META)))
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise StateMismatch(f"{path}: not a saved state of evenhand") from error
+    if meta["fingerprint"] != mark:
+        raise StateMismatch(
+            f"{path}: saved by a policy configured differently (fingerprint {meta['fingerprint']}, here {mark})"
+        )
+    state = start(seed=int(arrays[".seed"]), replicas=arrays[".replicas"].tolist())
+    _fill(state, arrays)
+    return state

@@ -1,0 +1,10 @@
+"""Array types: leading axes are independent replicas, core axes come last."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
