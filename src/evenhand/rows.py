@@ -19,6 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.constraints import Budget, Constraint, Parity
+from evenhand.errors import InvalidInput
 from evenhand.numerics.kernel import kernel
 from evenhand.problem import Problem
 from evenhand.types import Floats, Ints
@@ -177,13 +178,20 @@ def select(problem: Problem, names: tuple[str, ...]) -> Rows:
     return Rows.plain(list(names), pick[:, :m].copy(), pick[:, m:].copy())
 
 
-def constraint_rows(problem: Problem, constraints: tuple[Constraint, ...]) -> tuple[Rows, Floats]:
-    """The rows v of some constraints and their bounds per round: on average v <= bound, `()->(d)`."""
+def constraint_rows(problem: Problem, constraints: tuple[Constraint, ...], margin: float = 0.0) -> tuple[Rows, Floats]:
+    """The rows v of some constraints and their bounds per round: on average v <= bound, `()->(d)`.
+
+    Raises:
+        InvalidInput: a margin, to be taken off every budget, that is negative or leaves nothing of one.
+    """
     parts, bounds = [], []
     for c in constraints:
         if isinstance(c, Budget):
+            budget = c.per_round(problem.horizon)
+            if not 0 <= margin < budget:
+                raise InvalidInput("margin", f"at least 0 and below the {budget:g} per round of {c.outcome!r}", margin)
             parts.append(select(problem, (c.outcome,)))
-            bounds.append(c.per_round(problem.horizon))
+            bounds.append(budget - margin)
         else:
             parts.append(_parity_rows(problem, c))
             bounds += [c.tolerance] * len(parts[-1])

@@ -13,6 +13,7 @@ from evenhand.types import Floats, Ints
 class Arrival(NamedTuple):
     """Outcomes that arrive now, of a decision made now or earlier."""
 
+    step: int  # at which the decision was made
     decision: Decision
     y: Floats  # (R, P, M)
 

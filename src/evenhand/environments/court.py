@@ -42,12 +42,13 @@ def _features(u: Floats) -> tuple[Floats, Ints]:
 
 
 @kernel
-def _appear(x: Floats, truth: Floats) -> Floats:
-    """Probabilities of appearing, `(P,5)->(P,1)`."""
-    mean = np.empty((len(x), x.shape[1], 1))
-    for r in range(len(x)):
-        for p in range(x.shape[1]):
-            mean[r, p, 0] = sigmoid(dot(x[r, p], truth))
+def _appear(x: Floats, plays: Ints, truth: Floats) -> Floats:
+    """Probabilities of appearing under the plays, `(A,5),(P),(5)->(P,1)`; 0 where nothing is played."""
+    mean = np.zeros((*plays.shape, 1))
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            if plays[r, p] >= 0:
+                mean[r, p, 0] = sigmoid(dot(x[r, plays[r, p]], truth))
     return mean
 
 
@@ -64,12 +65,11 @@ class _CourtWorld:
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)
-        y = (u[:, :, None] < _appear(decision.features, TRUTH)).astype(float)
-        return decision, [Arrival(decision, y)]
+        y = (u[:, :, None] < _appear(context.features, decision.plays, TRUTH)).astype(float)
+        return decision, [Arrival(step, decision, y)]
 
     def expected(self, context: Context, plays: Ints) -> Floats:
-        rows = np.take_along_axis(context.features, np.maximum(plays, 0)[:, :, None], 1)
-        return _appear(rows, TRUTH)
+        return _appear(context.features, plays, TRUTH)
 
 
 @system("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Appendix G.1, after Chohlas-Wood et al. 2021")

@@ -91,7 +91,7 @@ class Logistic:
     Equation: theta minimises sum [log(1 + exp(u)) - y u] + ridge/2 |theta|^2, u = x.theta; interval
     sigmoid(u) +- radius ||x||_{V^-1}, V = ridge I + sum x x^T, clipped to the outcome's range.
     Deviations: the paper prints sigmoid as 1/(1 + e^u) and drops a logarithm in the likelihood (typos); it uses
-    ridge 0, for which the estimate need not exist: take a tiny ridge instead. It refits every round, as `growth=1` does.
+    ridge 0, for which the estimate need not exist: take a tiny ridge instead. It refits every round: `growth=1`.
 
     Args:
         features: n, the number of features.

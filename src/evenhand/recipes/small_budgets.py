@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from evenhand.choices import Staged, TopK
-from evenhand.constraints import Budget
 from evenhand.errors import InvalidInput
 from evenhand.goals import Doubling, DualGradient, Steady, Step
 from evenhand.goals.base import Goal
@@ -21,9 +18,8 @@ from evenhand.goals.linear import reward
 from evenhand.models.base import Model
 from evenhand.policy import Policy
 from evenhand.problem import Problem
-from evenhand.rows import Rows, constraint_rows
+from evenhand.rows import constraint_rows
 from evenhand.system import system
-from evenhand.types import Floats
 
 
 @system("K1", source="Chzhen et al. 2023, Box B; Lemmas 1 and 2")
@@ -165,21 +161,6 @@ def theoretical_limits(problem: Problem, delta: float, width_sum: float) -> tupl
     return tuple(4 * math.sqrt(horizon) + 20 * math.sqrt(d) * upsilon(risk) for risk in risks)
 
 
-def target(problem: Problem, margin: float) -> tuple[Rows, Floats]:
-    """All constraint rows with their bounds per round, the margin taken off the budgets, `()->(d)`.
-
-    Raises:
-        InvalidInput: a margin below 0, or one that leaves nothing of a budget.
-    """
-    rows, bound = constraint_rows(problem, problem.subject_to)
-    for b in problem.budgets:
-        if not 0 <= margin < b.per_round(problem.horizon):
-            raise InvalidInput("margin", f"at least 0 and below the budget of {b.outcome!r} per round", margin)
-    taken = [margin if isinstance(c, Budget) else 0.0 for c in problem.subject_to]
-    sizes = [len(constraint_rows(problem, (c,))[0]) for c in problem.subject_to]
-    return rows, bound - np.repeat(taken, sizes)
-
-
 def _regimes(problem: Problem) -> int:
     return max(1, math.ceil(math.log2(problem.horizon)))
 
@@ -197,7 +178,7 @@ def _dual(
     if not problem.subject_to:
         raise InvalidInput("problem.subject_to", "at least one constraint to set prices for", problem.subject_to)
     margin = default_margin(problem) if margin is None else margin
-    rows, bound = target(problem, margin)
+    rows, bound = constraint_rows(problem, problem.subject_to, margin)
     goals: tuple[Goal, ...] = (reward(problem), DualGradient(rows=rows, bound=bound, step=step, start_at=prices))
     return Policy(
         problem=problem,

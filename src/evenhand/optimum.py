@@ -1,0 +1,130 @@
+"""What the best static policy could reach: the fluid problem on sampled contexts, as a linear program."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.environments.base import Environment
+from evenhand.errors import InfeasibleProblem, InvalidInput
+from evenhand.goals.linear import reward
+from evenhand.records import Context
+from evenhand.rows import Rows, constraint_rows
+from evenhand.summary import standard_error
+from evenhand.system import system
+from evenhand.types import Floats
+
+
+class Sample(NamedTuple):
+    """Contexts with everything that a static policy would need to know of them."""
+
+    reward: Floats  # (S, A) expected objective of every candidate
+    rows: Floats  # (S, A, d) expected constraint rows
+    offered: Floats  # (S, A) 1 where a candidate may be played
+
+
+class Optimum(NamedTuple):
+    """The value of the best static policy, and the prices at which it is reached."""
+
+    value: float
+    se: float  # standard error over the repeats
+    prices: Floats  # (d,) mean over the repeats
+    prices_se: Floats  # (d,)
+
+
+@system("K7", source="Chzhen et al. 2023, equation (4) and Appendix G.2")
+def opt(
+    environment: Environment, *, margin: float = 0.0, contexts: int = 10_000, repeats: int = 10, seed: int = 10**6
+) -> Optimum:
+    """Value and dual prices of the best static policy that knows the truth, per round.
+
+    Equation: OPT(B) = max E sum_a pi_a(X) r(X, a) s.t. E sum_a pi_a(X) v(X, a) <= B, which by duality is
+    min over lam >= 0 of E max_a [r - lam.(v - B)]; solved on `repeats` independent samples of `contexts` contexts,
+    whose average is reported with its standard error. (The optimum on a sample is biased upwards, by O(d / contexts).)
+
+    Args:
+        environment: with a known truth.
+        margin: taken off every budget per round.
+        contexts: sampled per repeat.
+        repeats: independent samples, at least 1.
+        seed: of the contexts; not the one that policies are compared on.
+
+    Raises:
+        InvalidInput: the environment has no truth, or the margin leaves nothing of a budget.
+        InfeasibleProblem: no static policy keeps to the constraints on a sample.
+
+    >>> from evenhand.environments import Court
+    >>> 0.44 < opt(Court(tolerance=0.025), contexts=500, repeats=2).value < 0.50
+    True
+    """
+    _, bound = constraint_rows(environment.problem, environment.problem.subject_to, margin)
+    found = [solve(draw(environment, contexts, seed, first=i * contexts), bound) for i in range(repeats)]
+    values, prices = np.array([v for v, _ in found]), np.array([p for _, p in found])
+    spread = np.array([standard_error(p) for p in prices.T])
+    return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread)
+
+
+def draw(environment: Environment, contexts: int, seed: int, first: int = 0) -> Sample:
+    """Sample contexts of one replica with the truth about every candidate.
+
+    Raises:
+        InvalidInput: the environment has no truth.
+    """
+    problem = environment.problem
+    world = environment.start(seed, np.array([0]))
+    objective, (rows, _) = reward(problem), constraint_rows(problem, problem.subject_to)
+    weights = np.array([[objective.weights]], float)
+    shares = problem.shares[None]
+    gains, uses, offered = [], [], []
+    for step in range(first, first + contexts):
+        context = world.context(step)
+        plays = np.arange(context.features.shape[1])[None]
+        truth = world.expected(context, plays)
+        if truth is None:
+            raise InvalidInput("environment", "one with a known truth", type(environment).__name__)
+        gains.append(_read(objective.rows, context, shares, weights, truth)[0, 0])
+        uses.append(_read(rows, context, shares, np.eye(len(rows))[None], truth)[0])
+        offered.append(np.broadcast_to(context.offered, plays.shape)[0])
+    return Sample(np.array(gains), np.swapaxes(np.array(uses), 1, 2), np.array(offered, float))
+
+
+def _read(rows: Rows, context: Context, shares: Floats, q: Floats, truth: Floats) -> Floats:
+    """Expected rows of every candidate at prices q, `(k,d),(A,M)->(k,A)`."""
+    prices, offset = rows.pull(context, shares, q)
+    return np.asarray(prices @ np.swapaxes(truth, 1, 2) + offset)
+
+
+def solve(sample: Sample, limit: Floats) -> tuple[float, Floats]:
+    """Value and dual prices of the linear program on one sample, by HiGHS, `(S,A),(S,A,d),(d)->(),(d)`.
+
+    Raises:
+        InfeasibleProblem: no policy keeps to the limits on this sample.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    count, actions = sample.reward.shape
+    variables = np.arange(count * actions)
+    one_each = csr_array((np.ones(len(variables)), (variables // actions, variables)))
+    uses = sample.rows.reshape(count * actions, -1).T / count
+    result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
+        -sample.reward.ravel() / count,
+        A_ub=csr_array(uses),
+        b_ub=limit,
+        A_eq=one_each,
+        b_eq=np.ones(count),
+        bounds=np.stack([0 * variables, sample.offered.ravel()], 1),
+        method="highs",
+    )
+    if result.status != 0:
+        raise InfeasibleProblem(
+            f"no static policy keeps to the constraints on {count} sampled contexts: {result.message}"
+        )
+    return float(-result.fun), np.maximum(-result.ineqlin.marginals, 0.0)
+
+
+def dual_value(sample: Sample, limit: Floats, prices: Floats) -> float:
+    """The dual function lam.B + mean max_a [r - lam.v], an upper bound for any prices, `(S,A),(S,A,d),(d),(d)->()`."""
+    worth = np.where(sample.offered > 0, sample.reward - sample.rows @ prices, -np.inf)
+    return float(prices @ limit + worth.max(1).mean())

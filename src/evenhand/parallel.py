@@ -1,0 +1,55 @@
+"""Chunks of work in one process or several, with one progress bar, and an end by Ctrl-C that keeps what was done."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import Event
+from typing import Any, TypeVar
+
+from tqdm import tqdm
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_shared: dict[str, Any] = {}  # of a worker process: set once by its initializer
+
+
+def run_chunks(run: Callable[[Task, Callable[[int], bool]], Result], tasks: list[Task], bar: tqdm[Any]) -> list[Result]:
+    """Run each task, in parallel if there are several; the results come in the order of the tasks."""
+    if len(tasks) == 1:
+
+        def watch(steps: int) -> bool:
+            bar.update(steps)
+            return True
+
+        return [run(tasks[0], watch)]
+    context = multiprocessing.get_context("spawn")
+    done, stop = context.Value("q", 0), context.Event()
+    with ProcessPoolExecutor(len(tasks), context, _prepare, (done, stop)) as pool:
+        futures = [pool.submit(_work, run, task) for task in tasks]
+        while not all(f.done() for f in futures):
+            try:
+                time.sleep(0.1)
+                bar.update(done.value - bar.n)
+            except KeyboardInterrupt:
+                stop.set()
+        return [f.result() for f in futures]
+
+
+def _prepare(done: Synchronized[int], stop: Event) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent passes Ctrl-C on
+    _shared.update(done=done, stop=stop)
+
+
+def _work(run: Callable[[Task, Callable[[int], bool]], Result], task: Task) -> Result:
+    def watch(steps: int) -> bool:
+        with _shared["done"].get_lock():
+            _shared["done"].value += steps
+        return not _shared["stop"].is_set()
+
+    return run(task, watch)

@@ -1,0 +1,90 @@
+"""Pictures of traces. This is the one module that imports matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.constraints import Budget
+from evenhand.errors import InvalidInput, MissingExtra
+from evenhand.trace import Trace
+from evenhand.types import Floats
+
+try:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+except ImportError as error:  # pragma: no cover
+    raise MissingExtra("plots", "plot") from error
+
+
+class Panel(NamedTuple):
+    """One quantity over the rounds, with horizontal lines to hold it against."""
+
+    title: str
+    value: Callable[[Trace], Floats]  # -> (G, R)
+    lines: Mapping[str, float]
+    zoom: bool = False  # start the vertical axis where the curves settle
+
+
+def panels_of(trace: Trace) -> list[Panel]:
+    """The objective and every constraint of a trace's problem."""
+    problem = trace.problem
+    panels = [Panel(f"average {' + '.join(problem.objective.weights)}", Trace.objective, {}, zoom=True)]
+    for c in problem.subject_to:
+        if isinstance(c, Budget):
+            line = {"budget": c.per_round(problem.horizon)}
+            panels.append(Panel(f"{c.outcome} per round", lambda t, c=c: t.average(c.outcome), line))  # type: ignore[misc]
+        else:
+            line = {"tolerance": c.tolerance}
+            panels.append(Panel(f"{c.outcome}: gap by {c.by}", lambda t, c=c: t.gap(c), line))  # type: ignore[misc]
+    return panels
+
+
+def over_rounds(traces: Sequence[Trace], panels: Sequence[Panel] | None = None) -> list[Axes]:
+    """Each panel over the rounds for every trace, with bands of two standard errors over replicas."""
+    panels = panels_of(traces[0]) if panels is None else panels
+    columns = min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(4.6 * columns, 3.4 * rows + 0.5), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes in grid[len(panels) :]:
+        axes.remove()
+    for axes, panel in zip(grid, panels, strict=False):
+        _draw(axes, panel, traces)
+    handles, labels = grid[0].get_legend_handles_labels()
+    if len(traces) > 1 or len(labels) > 1:
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
+    return list(grid[: len(panels)])
+
+
+def _draw(axes: Axes, panel: Panel, traces: Sequence[Trace]) -> None:
+    shown: list[Floats] = []
+    for i, trace in enumerate(traces):
+        values, color = panel.value(trace), f"C{i % 10}"
+        mean = values.mean(1)
+        axes.plot(trace.times, mean, color=color, label=trace.policy, lw=1.4)
+        if values.shape[1] > 1:
+            band = 2 * values.std(1, ddof=1) / np.sqrt(values.shape[1])
+            axes.fill_between(trace.times, mean - band, mean + band, color=color, alpha=0.2, lw=0)
+        shown.append(mean[trace.times >= 0.02 * trace.times[-1]])
+    for style, (name, level) in zip(("--", ":", "-."), panel.lines.items(), strict=False):
+        axes.axhline(level, color="black", ls=style, lw=1, label=name)
+    settled = np.concatenate([*shown, np.array(list(panel.lines.values()), float)])
+    pad = 0.1 * (settled.max() - settled.min()) or 0.05
+    axes.set_ylim(settled.min() - pad if panel.zoom else min(0.0, settled.min()), settled.max() + pad)
+    axes.set_title(panel.title, fontsize=10)
+    axes.set_xlabel("round")
+    axes.grid(alpha=0.25)
+
+
+def save(axes: Sequence[Axes], path: Path) -> Path:
+    """Write the picture that some axes belong to."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure = axes[0].get_figure(root=True)
+    if figure is None:
+        raise InvalidInput("axes", "axes that belong to a figure", axes[0])
+    figure.savefig(path, dpi=130)
+    return path
