@@ -1,5 +1,132 @@
-"""The command line."""
+"""The command line. Heavy imports wait until a command needs them, so that help is there at once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenhand.version import __version__
+
+DESCRIPTION = """\
+Decide, one case after another, who gets what: contextual bandits that keep to budgets, share fairly,
+and pursue goals that are not a plain sum of clicks."""
+
+EPILOG = """\
+start here:
+  evenhand demo                                       share 500 rides and 2,000 vouchers among 10,000 people
+  evenhand reproduce court --replicas 20              our numbers beside the published ones
+  evenhand replay LOG.csv --problem PROBLEM.toml      run a policy on your own randomised log
+  evenhand systems                                    everything that is implemented, with its source
+"""
 
 
-def main() -> None:
-    """Run."""
+def build() -> argparse.ArgumentParser:
+    """The parser, with every command's help."""
+    parser = argparse.ArgumentParser(
+        prog="evenhand", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"evenhand {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    demo = commands.add_parser("demo", help="the main job: several policies share scarce help", description=(
+        "Share 500 rides and 2,000 vouchers among 10,000 people of two groups, learning who benefits. "
+        "Prints a table and, with --out, writes results.json and a picture."
+    ))  # fmt: skip
+    _common(demo, replicas=20)
+    demo.add_argument("--jobs", type=_count, default=1, metavar="N", help="processes (default: 1)")
+
+    reproduce = commands.add_parser("reproduce", help="run a published experiment beside its published numbers")
+    papers = reproduce.add_subparsers(dest="paper", metavar="EXPERIMENT", required=True)
+    court = papers.add_parser("court", help="court assistance: budgets and parity (NeurIPS 2023)", description=(
+        "Table 1 and Figure 1 of 'Small total-cost constraints in contextual bandits with knapsacks'. "
+        "Published values are shown for the published horizon of 10,000 rounds."
+    ))  # fmt: skip
+    _common(court, replicas=100)
+    court.add_argument("--rounds", type=_count, default=10_000, metavar="T", help="people to come (default: 10000)")
+    court.add_argument("--tau", type=float, action="append", metavar="X",
+                       help="fairness tolerance; may be repeated (default: 1e-7 and 0.025)")  # fmt: skip
+    court.add_argument("--jobs", type=_count, default=1, metavar="N", help="processes (default: 1)")
+
+    replay = commands.add_parser("replay", help="run a policy on a log whose actions were randomised", description=(
+        "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
+        "columns, outcomes, costs, budgets, parity groups and the horizon; examples/email.toml is one."
+    ))  # fmt: skip
+    replay.add_argument("log", type=Path, metavar="LOG.csv", help="the log, with a header line")
+    replay.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
+    replay.add_argument("--policy", default=None, metavar="NAME", help="a recipe (default: named in the problem file)")
+    _common(replay, replicas=20)
+
+    systems = commands.add_parser("systems", help="list every named system that is implemented")
+    systems.add_argument("--json", action="store_true", help="as JSON")
+    return parser
+
+
+def _common(parser: argparse.ArgumentParser, *, replicas: int) -> None:
+    parser.add_argument("--replicas", type=_count, default=replicas, metavar="R", help=f"default: {replicas}")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
+    parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and plots here")
+
+
+def _count(text: str) -> int:
+    """A whole number of at least 1."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return value
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status."""
+    options = build().parse_args(arguments)
+    from evenhand.errors import EvenhandError
+
+    try:
+        return _run(options)
+    except EvenhandError as error:
+        print(f"evenhand: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("evenhand: interrupted", file=sys.stderr)
+        return 130
+
+
+def _run(o: argparse.Namespace) -> int:
+    if o.command == "systems":
+        return _systems(as_json=o.json)
+    if o.command == "demo":
+        from evenhand.demo import demo
+
+        results = demo(replicas=o.replicas, seed=o.seed, jobs=o.jobs, out=o.out)
+        return 130 if results.interrupted else 0
+    if o.command == "reproduce":
+        from evenhand.papers.court import TAUS, reproduce
+
+        results = reproduce(
+            replicas=o.replicas, rounds=o.rounds, taus=tuple(o.tau or TAUS), jobs=o.jobs, seed=o.seed, out=o.out
+        )
+        if o.out is not None:
+            print(f"written: {o.out / 'results.json'} and plots")
+        return 130 if results.interrupted else 0
+    return 2
+
+
+def _systems(*, as_json: bool) -> int:
+    from evenhand.summary import table
+    from evenhand.system import discover
+
+    found = discover()
+    if as_json:
+        print(json.dumps([s._asdict() for s in found], indent=1))
+    else:
+        print(table(["id", "name", "kind", "source"], [[s.id, s.name, s.kind, s.source] for s in found]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from tqdm import tqdm
 
 from evenhand.environments.base import Environment
 from evenhand.errors import InfeasibleProblem, InvalidInput
 from evenhand.goals.linear import reward
-from evenhand.records import Context
+from evenhand.parallel import hidden
 from evenhand.rows import Rows, constraint_rows
 from evenhand.summary import standard_error
 from evenhand.system import system
-from evenhand.types import Floats
+from evenhand.types import Floats, Ints
 
 
 class Sample(NamedTuple):
@@ -35,7 +36,13 @@ class Optimum(NamedTuple):
 
 @system("K7", source="Chzhen et al. 2023, equation (4) and Appendix G.2")
 def opt(
-    environment: Environment, *, margin: float = 0.0, contexts: int = 10_000, repeats: int = 10, seed: int = 10**6
+    environment: Environment,
+    *,
+    margin: float = 0.0,
+    contexts: int = 10_000,
+    repeats: int = 10,
+    seed: int = 10**6,
+    progress: bool | None = None,
 ) -> Optimum:
     """Value and dual prices of the best static policy that knows the truth, per round.
 
@@ -49,6 +56,7 @@ def opt(
         contexts: sampled per repeat.
         repeats: independent samples, at least 1.
         seed: of the contexts; not the one that policies are compared on.
+        progress: show a progress bar; by default only where somebody watches a terminal.
 
     Raises:
         InvalidInput: the environment has no truth, or the margin leaves nothing of a budget.
@@ -59,7 +67,8 @@ def opt(
     True
     """
     _, bound = constraint_rows(environment.problem, environment.problem.subject_to, margin)
-    found = [solve(draw(environment, contexts, seed, first=i * contexts), bound) for i in range(repeats)]
+    bar = tqdm(range(repeats), desc="OPT", unit="program", leave=False, disable=hidden(progress))
+    found = [solve(draw(environment, contexts, seed, first=i * contexts), bound) for i in bar]
     values, prices = np.array([v for v, _ in found]), np.array([p for _, p in found])
     spread = np.array([standard_error(p) for p in prices.T])
     return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread)
@@ -73,25 +82,34 @@ def draw(environment: Environment, contexts: int, seed: int, first: int = 0) -> 
     """
     problem = environment.problem
     world = environment.start(seed, np.array([0]))
-    objective, (rows, _) = reward(problem), constraint_rows(problem, problem.subject_to)
-    weights = np.array([[objective.weights]], float)
-    shares = problem.shares[None]
-    gains, uses, offered = [], [], []
+    known, groups, offered, truths = [], [], [], []
     for step in range(first, first + contexts):
         context = world.context(step)
-        plays = np.arange(context.features.shape[1])[None]
-        truth = world.expected(context, plays)
+        truth = world.expected(context, np.arange(context.features.shape[1])[None])
         if truth is None:
             raise InvalidInput("environment", "one with a known truth", type(environment).__name__)
-        gains.append(_read(objective.rows, context, shares, weights, truth)[0, 0])
-        uses.append(_read(rows, context, shares, np.eye(len(rows))[None], truth)[0])
-        offered.append(np.broadcast_to(context.offered, plays.shape)[0])
-    return Sample(np.array(gains), np.swapaxes(np.array(uses), 1, 2), np.array(offered, float))
+        known.append(context.known)
+        groups.append(context.groups)
+        offered.append(context.offered)
+        truths.append(truth)
+    frame = _Frame(np.concatenate(known), np.concatenate(groups))
+    objective, (rows, _) = reward(problem), constraint_rows(problem, problem.subject_to)
+    weights, each, truth = np.array([objective.weights]), np.eye(len(rows)), np.concatenate(truths)
+    return Sample(
+        _read(objective.rows, frame, problem.shares[None], weights, truth)[:, 0],
+        np.swapaxes(_read(rows, frame, problem.shares[None], each, truth), 1, 2),
+        np.concatenate(offered).astype(float),
+    )
 
 
-def _read(rows: Rows, context: Context, shares: Floats, q: Floats, truth: Floats) -> Floats:
+class _Frame(NamedTuple):
+    known: Floats
+    groups: Ints
+
+
+def _read(rows: Rows, frame: _Frame, shares: Floats, q: Floats, truth: Floats) -> Floats:
     """Expected rows of every candidate at prices q, `(k,d),(A,M)->(k,A)`."""
-    prices, offset = rows.pull(context, shares, q)
+    prices, offset = rows.pull(frame, shares, np.tile(q, (len(truth), 1, 1)))
     return np.asarray(prices @ np.swapaxes(truth, 1, 2) + offset)
 
 

@@ -19,6 +19,11 @@ Result = TypeVar("Result")
 _shared: dict[str, Any] = {}  # of a worker process: set once by its initializer
 
 
+def hidden(progress: bool | None) -> bool | None:
+    """What tqdm calls `disable`: None shows a bar only where somebody watches a terminal."""
+    return None if progress is None else not progress
+
+
 def run_chunks(run: Callable[[Task, Callable[[int], bool]], Result], tasks: list[Task], bar: tqdm[Any]) -> list[Result]:
     """Run each task, in parallel if there are several; the results come in the order of the tasks."""
     if len(tasks) == 1:

@@ -43,10 +43,10 @@ def panels_of(trace: Trace) -> list[Panel]:
     return panels
 
 
-def over_rounds(traces: Sequence[Trace], panels: Sequence[Panel] | None = None) -> list[Axes]:
+def over_rounds(traces: Sequence[Trace], panels: Sequence[Panel] | None = None, columns: int = 3) -> list[Axes]:
     """Each panel over the rounds for every trace, with bands of two standard errors over replicas."""
     panels = panels_of(traces[0]) if panels is None else panels
-    columns = min(len(panels), 3)
+    columns = min(len(panels), columns)
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(4.6 * columns, 3.4 * rows + 0.5), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
@@ -65,11 +65,11 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Trace]) -> None:
     for i, trace in enumerate(traces):
         values, color = panel.value(trace), f"C{i % 10}"
         mean = values.mean(1)
-        axes.plot(trace.times, mean, color=color, label=trace.policy, lw=1.4)
+        axes.plot(trace.times, mean, color=color, label=trace.policy, lw=1.2 + 0.5 * (len(traces) - 1 - i))
         if values.shape[1] > 1:
             band = 2 * values.std(1, ddof=1) / np.sqrt(values.shape[1])
             axes.fill_between(trace.times, mean - band, mean + band, color=color, alpha=0.2, lw=0)
-        shown.append(mean[trace.times >= 0.02 * trace.times[-1]])
+        shown.append(mean[trace.times >= 0.1 * trace.times[-1]])
     for style, (name, level) in zip(("--", ":", "-."), panel.lines.items(), strict=False):
         axes.axhline(level, color="black", ls=style, lw=1, label=name)
     settled = np.concatenate([*shown, np.array(list(panel.lines.values()), float)])

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from evenhand.environments.base import Arrival, Environment, World
 from evenhand.errors import InvalidInput
-from evenhand.parallel import run_chunks
+from evenhand.parallel import hidden, run_chunks
 from evenhand.policy import Policy, PolicyState
 from evenhand.records import Context, Decision
 from evenhand.tally import Tally
@@ -96,13 +96,9 @@ def simulate(
     ids = policy.start(seed=seed, replicas=replicas).replicas
     chunks = [c for c in np.array_split(ids, min(jobs, len(ids))) if len(c)]
     steps = environment.start(seed, ids[:1]).steps * len(chunks)
-    with tqdm(total=steps, desc=policy.name, unit="step", leave=False, disable=_hidden(progress)) as bar:
+    with tqdm(total=steps, desc=policy.name, unit="step", leave=False, disable=hidden(progress)) as bar:
         work = [(policy, environment, chunk, seed, record) for chunk in chunks]
         return join(run_chunks(_run, work, bar))
-
-
-def _hidden(progress: bool | None) -> bool | None:
-    return None if progress is None else not progress  # tqdm's None: only on a terminal
 
 
 def _run(

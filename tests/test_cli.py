@@ -1,0 +1,111 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from evenhand.cli import main
+
+
+def loaded(code: str) -> set[str]:
+    out = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    return set(out.stdout.split())
+
+
+def test_help_loads_nothing_heavy():
+    modules = loaded("from evenhand.cli import build\nbuild().format_help()")
+    assert not modules & {"numpy", "numba", "scipy", "pandas", "matplotlib", "tqdm"}
+
+
+@pytest.mark.parametrize("command", [[], ["demo"], ["reproduce"], ["reproduce", "court"], ["replay"], ["systems"]])
+def test_every_command_explains_itself(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([*command, "--help"])
+    assert stop.value.code == 0
+    assert "usage: evenhand" in capsys.readouterr().out
+
+
+def test_systems_as_json_are_discovered(capsys):
+    assert main(["systems", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert all(set(s) == {"id", "name", "kind", "module", "source"} for s in found)
+    names = {(s["id"], s["name"], s["kind"]) for s in found}
+    assert {("K1", "pgd", "recipe"), ("K2", "pgd_adaptive", "recipe"), ("K4", "mixed_oracle", "recipe")} <= names
+    assert {("K5", "Parity", "constraint"), ("K6", "Logistic", "model"), ("K8", "Court", "environment")} <= names
+    assert ("K7", "opt", "benchmark") in names
+
+
+def test_systems_as_a_table(capsys):
+    assert main(["systems"]) == 0
+    assert "pgd_adaptive" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["demo", "--replicas", "0"], ["demo", "--replicas", "many"], ["reproduce", "court", "--rounds", "-3"], ["fly"]],
+)
+def test_bad_arguments_end_with_status_two(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert "error:" in capsys.readouterr().err
+
+
+def test_errors_of_ours_are_one_line(capsys):
+    assert main(["demo", "--seed", "-1"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("evenhand: seed: expected a whole number")
+    assert err.count("\n") == 1
+
+
+def test_reproduce_court_writes_where_it_is_told(tmp_path, capsys):
+    code = main(
+        [
+            "reproduce",
+            "court",
+            "--replicas",
+            "2",
+            "--rounds",
+            "100",
+            "--tau",
+            "0.025",
+            "--seed",
+            "4",
+            "--out",
+            str(tmp_path),
+        ]
+    )
+    assert code == 0
+    assert "tau = 0.025, 100 people, 2 replicas, seed 4" in capsys.readouterr().out
+    assert (tmp_path / "results.json").exists()
+
+
+def test_the_demo_prints_a_table_and_draws(tmp_path, capsys, monkeypatch):
+    import evenhand.demo as module
+    from evenhand.environments import Court
+
+    monkeypatch.setattr(module, "Court", lambda tolerance: Court(tolerance=tolerance, horizon=400))
+    assert main(["demo", "--replicas", "2", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "pgd_adaptive, hard" in out
+    assert "0 of 2" in out
+    assert (tmp_path / "court.png").exists()
+
+
+def test_the_face_of_the_package_is_whole():
+    import ast
+    from pathlib import Path
+
+    import evenhand
+
+    tree = ast.parse(Path(evenhand.__file__).read_text())
+    block = next(n for n in tree.body if isinstance(n, ast.If))
+    typed = {a.name: n.module for n in block.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    assert typed == {name: f"evenhand.{home}" for name, home in evenhand._HOME.items()}
+    for name in evenhand.__all__:
+        assert getattr(evenhand, name) is not None
+    assert set(evenhand.__all__) <= set(dir(evenhand))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = evenhand.nothing
