@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import resource
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
-from plain_court import numbers, run
 
 from evenhand.environments import Court
 from evenhand.papers.court import model
@@ -18,6 +12,7 @@ from evenhand.policy import Policy
 from evenhand.recipes import pgd, pgd_adaptive
 from evenhand.simulation import play, simulate
 from evenhand.summary import table
+from tests.plain_court import numbers, run
 
 ROUNDS = 10_000
 

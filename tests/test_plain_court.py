@@ -1,10 +1,10 @@
 import numpy as np
-from plain_court import numbers, run
 
 from evenhand.environments import Court
 from evenhand.papers.court import model
 from evenhand.recipes import pgd
 from evenhand.simulation import simulate
+from tests.plain_court import numbers, run
 
 
 def test_the_house_takes_the_same_actions_as_a_plain_loop():

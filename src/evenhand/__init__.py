@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MissingExtra as MissingExtra,
         StateMismatch as StateMismatch,
     )
+    from evenhand.logs import replay as replay
     from evenhand.models import (
         Beside as Beside,
         Blank as Blank,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
         uniform as uniform,
     )
     from evenhand.records import Context as Context, Decision as Decision
-    from evenhand.replay import replay as replay
     from evenhand.simulation import play as play, simulate as simulate
     from evenhand.system import discover as discover
     from evenhand.trace import Trace as Trace
@@ -51,6 +51,7 @@ _HOMES = {
     "constraints": ("Budget", "Parity"),
     "environments": ("Court", "Delayed", "Logged"),
     "errors": ("EvenhandError", "InfeasibleProblem", "InvalidInput", "MissingExtra", "StateMismatch"),
+    "logs": ("replay",),
     "models": ("Beside", "Blank", "Fixed", "Logarithmic", "Logistic", "Ridge", "SelfNormalised"),
     "objectives": ("Linear",),
     "optimum": ("opt",),
@@ -58,7 +59,6 @@ _HOMES = {
     "problem": ("Groups", "Outcome", "Problem"),
     "recipes": ("mixed_oracle", "optimistic", "pgd", "pgd_adaptive", "uniform"),
     "records": ("Context", "Decision"),
-    "replay": ("replay",),
     "simulation": ("play", "simulate"),
     "system": ("discover",),
     "trace": ("Trace",),

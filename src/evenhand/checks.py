@@ -32,12 +32,13 @@ def _bad_group(groups: Ints, first: Ints, size: Ints) -> int:
 
 @kernel
 def _bad_outcome(y: Floats, plays: Ints, rounds: Floats, low: Floats, high: Floats) -> tuple[int, int]:
-    """Replica and outcome of the first one that is not a number within its range, (-1, -1) where all are."""
+    """Replica and outcome of the first one that is not a finite number within its range, (-1, -1) where all are."""
     for r in range(len(y)):
         if rounds[r] != 0.0:
             for p in range(y.shape[1]):
                 for m in range(y.shape[2]):
-                    if plays[r, p] >= 0 and not low[m] <= y[r, p, m] <= high[m]:
+                    inside = low[m] <= y[r, p, m] <= high[m] and np.isfinite(y[r, p, m])
+                    if plays[r, p] >= 0 and not inside:
                         return r, m
     return -1, -1
 
@@ -55,6 +56,10 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
     _shape("context.offered", c.offered.shape, (replicas, candidates))
     if c.groups.shape != (replicas, len(problem.groups)):
         raise InvalidInput("context.groups", f"shape {(replicas, len(problem.groups))}", c.groups.shape)
+    if c.groups.dtype.kind not in "iu":
+        raise InvalidInput("context.groups", "whole numbers", c.groups.dtype)
+    if c.offered.dtype != bool:
+        raise InvalidInput("context.offered", "true or false", c.offered.dtype)
     for field, z in (("features", c.features), ("known", c.known)):
         bad = _bad_value(z)
         if bad >= 0:
@@ -81,10 +86,10 @@ def outcomes(y: Floats, observed: Bools | None, d: Decision, problem: Problem) -
     if observed is not None:
         if observed.shape != expected:
             raise InvalidInput("observed", f"shape {expected}", observed.shape)
-        y = np.where(observed, y, problem.low)
+        y = np.where(observed, y, np.clip(0.0, problem.low, problem.high))
     r, m = _bad_outcome(y, d.plays, d.rounds, problem.low, problem.high)
     if r >= 0:
-        expected_range = f"a number in [{problem.low[m]:g}, {problem.high[m]:g}] (as declared)"
+        expected_range = f"a finite number in [{problem.low[m]:g}, {problem.high[m]:g}] (as declared)"
         raise InvalidInput(f"outcome {problem.learned[m]!r} of replica {r}", expected_range, y[r, :, m])
 
 

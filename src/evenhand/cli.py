@@ -58,6 +58,8 @@ def build() -> argparse.ArgumentParser:
     replay.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
     replay.add_argument("--policy", default=None, metavar="NAME", help="a recipe (default: named in the problem file)")
     _common(replay, replicas=20)
+    replay.add_argument("--bootstrap", type=int, default=40, metavar="N",
+                        help="resamples of the rows for standard errors (default: 40; 0 for none)")  # fmt: skip
 
     systems = commands.add_parser("systems", help="list every named system that is implemented")
     systems.add_argument("--json", action="store_true", help="as JSON")
@@ -113,7 +115,15 @@ def _run(o: argparse.Namespace) -> int:
         if o.out is not None:
             print(f"written: {o.out / 'results.json'} and plots")
         return 130 if results.interrupted else 0
-    return 2
+    from evenhand.logs import replay
+
+    found = replay(
+        o.log, o.problem, policy=o.policy, replicas=o.replicas, bootstrap=o.bootstrap, seed=o.seed, out=o.out
+    )
+    print(found)
+    if o.out is not None:
+        print(f"\nwritten: {o.out / 'results.json'} and a picture")
+    return 130 if found.interrupted else 0
 
 
 def _systems(*, as_json: bool) -> int:
@@ -124,7 +134,7 @@ def _systems(*, as_json: bool) -> int:
     if as_json:
         print(json.dumps([s._asdict() for s in found], indent=1))
     else:
-        print(table(["id", "name", "kind", "source"], [[s.id, s.name, s.kind, s.source] for s in found]))
+        print(table(["id", "name", "kind", "source"], [[s.id, s.name, s.kind, s.source] for s in found], left=4))
     return 0
 
 

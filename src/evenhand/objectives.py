@@ -10,7 +10,7 @@ from evenhand.errors import InvalidInput
 from evenhand.system import system
 
 
-@system("C7", source="the linear objective; algorithm sheet C7")
+@system("C7", source="the classical objective: a plain weighted sum")
 @dataclass(frozen=True)
 class Linear:
     """A weighted sum of average outcomes.

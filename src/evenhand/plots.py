@@ -14,8 +14,8 @@ from evenhand.trace import Trace
 from evenhand.types import Floats
 
 try:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
 except ImportError as error:  # pragma: no cover
     raise MissingExtra("plots", "plot") from error
 
@@ -65,7 +65,7 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Trace]) -> None:
     for i, trace in enumerate(traces):
         values, color = panel.value(trace), f"C{i % 10}"
         mean = values.mean(1)
-        axes.plot(trace.times, mean, color=color, label=trace.policy, lw=1.2 + 0.5 * (len(traces) - 1 - i))
+        axes.plot(trace.times, mean, color=color, label=trace.policy, lw=1.2 + 0.3 * (len(traces) - 1 - i))
         if values.shape[1] > 1:
             band = 2 * values.std(1, ddof=1) / np.sqrt(values.shape[1])
             axes.fill_between(trace.times, mean - band, mean + band, color=color, alpha=0.2, lw=0)
@@ -75,7 +75,8 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Trace]) -> None:
     settled = np.concatenate([*shown, np.array(list(panel.lines.values()), float)])
     pad = 0.1 * (settled.max() - settled.min()) or 0.05
     axes.set_ylim(settled.min() - pad if panel.zoom else min(0.0, settled.min()), settled.max() + pad)
-    axes.set_title(panel.title, fontsize=10)
+    limit = f" (dashed: {next(iter(panel.lines))})" if len(panel.lines) == 1 else ""
+    axes.set_title(panel.title + limit, fontsize=10)
     axes.set_xlabel("round")
     axes.grid(alpha=0.25)
 

@@ -115,9 +115,10 @@ class Policy:
 
     def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
         """The state before the first round, for replicas 0 to R - 1 or for the ones that are named."""
-        ids = np.arange(replicas) if isinstance(replicas, int) else np.array(replicas, np.int64)
-        if len(ids) < 1 or (ids < 0).any():
+        ids = np.arange(replicas) if isinstance(replicas, int | np.integer) else np.array(replicas)
+        if ids.ndim != 1 or len(ids) < 1 or ids.dtype.kind not in "iu" or (ids < 0).any():
             raise InvalidInput("replicas", "at least one, numbered from 0", replicas)
+        ids = ids.astype(np.int64)
         Luck(seed=seed, replicas=ids)
         count = len(ids)
         return PolicyState(
@@ -187,15 +188,22 @@ class Policy:
     def learn(self, state: PolicyState, decision: Decision, y: Floats, observed: Bools | None = None) -> None:
         """Take in the outcomes of a decision, now or later, once, `(P,M)`; `observed` says which were seen at all.
 
+        What was not observed teaches nothing, adds nothing to priced goals, and stays held back from hard limits.
+
         Raises:
             InvalidInput: outcomes of the wrong shape, not finite where observed, or outside their declared range.
         """
         checks.outcomes(y, observed, decision, self.problem)
         if observed is not None:
             y = np.where(observed, y, np.nan)
+        if y.shape[1] > 1:  # where fewer plays fitted, there is no outcome to learn from
+            y = np.where(decision.plays[:, :, None] >= 0, y, np.nan)
         total, declared = _totals(decision.plays, decision.rounds, decision.known, y)
         for i, goal in self._learning:
             v = goal.rows.post(decision, decision.shares, total, declared)
+            if observed is not None and isinstance(goal, Limits):
+                missing = np.isnan(y) & (decision.plays >= 0)[:, :, None]  # (R, P, M)
+                v = np.where((missing[:, :, None] & (goal.rows.learned != 0.0)).any((1, 3)), np.nan, v)
             goal.learned(state.goals[i], decision, decision.rounds, v)
         self.model.update(state.model, decision.features, y, decision.rounds, decision.prices)
 

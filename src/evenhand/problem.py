@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,6 +70,8 @@ class Groups:
     shares: Mapping[str, float] | Sequence[str]
 
     def __post_init__(self) -> None:
+        if isinstance(self.shares, str):
+            raise InvalidInput(f"Groups({self.name!r})", "a mapping from names to shares, or names", repr(self.shares))
         if len(set(self.names)) < max(2, len(self.names)):
             raise InvalidInput(f"Groups({self.name!r})", "at least two different groups", list(self.names))
         if isinstance(self.shares, Mapping):
@@ -130,7 +132,10 @@ class Problem:
 
     def __post_init__(self) -> None:
         for field in ("actions", "outcomes", "subject_to", "groups"):
-            object.__setattr__(self, field, tuple(getattr(self, field)))
+            value = getattr(self, field)
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                raise InvalidInput(field, "a sequence", repr(value))
+            object.__setattr__(self, field, tuple(value))
         if not (isinstance(self.horizon, int | np.integer) and self.horizon >= 1):
             raise InvalidInput("horizon", "a whole number of at least 1", self.horizon)
         if not self.actions or not self.outcomes:

@@ -173,7 +173,7 @@ def stack(parts: list[Rows]) -> Rows:
 
 def select(problem: Problem, names: tuple[str, ...]) -> Rows:
     """One plain row per named outcome."""
-    pick = np.array([[float(n == o) for o in problem.names] for n in names])
+    pick = np.array([[float(n == o) for o in problem.names] for n in names]).reshape(len(names), len(problem.names))
     m = len(problem.learned)
     return Rows.plain(list(names), pick[:, :m].copy(), pick[:, m:].copy())
 

@@ -61,14 +61,14 @@ def _tokens(z: object) -> Iterator[str]:
         raise InvalidInput("configuration", "dataclasses, arrays, numbers and names", f"{type(z).__name__}: {z!r}")
 
 
-def _flat(z: object, path: str = "") -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+def flatten(z: object, path: str = "") -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     """Every array and number of a state, with its path."""
     if dataclasses.is_dataclass(z):
         for f in dataclasses.fields(z):
-            yield from _flat(getattr(z, f.name), f"{path}.{f.name}")
+            yield from flatten(getattr(z, f.name), f"{path}.{f.name}")
     elif isinstance(z, list):
         for i, value in enumerate(z):
-            yield from _flat(value, f"{path}.{i}")
+            yield from flatten(value, f"{path}.{i}")
     elif z is not None:
         yield path, np.asarray(z)
 
@@ -94,7 +94,7 @@ def save(state: object, mark: str, path: Path) -> None:
     meta = json.dumps({"fingerprint": mark, "version": __version__})
     part = path.with_name(path.name + ".part")
     with part.open("wb") as file:
-        np.savez(file, allow_pickle=False, **{_META: np.array(meta)}, **dict(_flat(state)))
+        np.savez(file, allow_pickle=False, **{_META: np.array(meta)}, **dict(flatten(state)))
     part.replace(path)
 
 
@@ -105,15 +105,13 @@ def load(start: Callable[..., S], mark: str, path: Path) -> S:
         StateMismatch: the file is no saved state, or one of another configuration.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-        meta = json.loads(str(arrays.pop(_META)))
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        saved = json.loads(str(arrays.pop(_META)))["fingerprint"]
+    except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise StateMismatch(f"{path}: not a saved state of evenhand") from error
-    if meta["fingerprint"] != mark:
-        raise StateMismatch(
-            f"{path}: saved by a policy configured differently (fingerprint {meta['fingerprint']}, here {mark})"
-        )
+    if saved != mark:
+        raise StateMismatch(f"{path}: saved by a policy configured differently (fingerprint {saved}, here {mark})")
     state = start(seed=int(arrays[".seed"]), replicas=arrays[".replicas"].tolist())
     _fill(state, arrays)
     return state

@@ -75,8 +75,8 @@ def number(x: float | None, digits: int = 4) -> str:
     return f"{x:.0e}" if x != 0 and abs(x) < 0.5 * 10.0**-digits else f"{x:.{digits}f}"
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Columns of text: the first one to the left, the others to the right.
+def table(head: list[str], rows: list[list[str]], left: int = 1) -> str:
+    """Columns of text: the first `left` ones to the left, the others to the right.
 
     >>> print(table(["system", "reward"], [["pgd", "0.4613"]]))
     system  reward
@@ -87,7 +87,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
     def line(cells: list[str]) -> str:
         first, *rest = [
-            c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))
+            c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))
         ]
         return "  ".join([first, *rest]).rstrip()
 

@@ -78,6 +78,9 @@ class Random:
 
     def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
         """Draw, `(K,A),(K,A),(A),(),(1)->(1),(A),()`."""
-        weights = np.ones((1, playable.shape[1])) if self.weights is None else np.array([self.weights], float)
+        candidates = playable.shape[1]
+        weights = np.ones((1, candidates)) if self.weights is None else np.array([self.weights], float)
+        if weights.shape[1] != candidates:
+            raise InvalidInput("Random.weights", f"one per candidate, of which there are {candidates}", self.weights)
         plays, probabilities = draw(weights, playable, u[:, 0])
         return Pick(plays, probabilities, np.zeros(len(playable)))

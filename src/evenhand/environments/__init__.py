@@ -3,5 +3,6 @@
 from evenhand.environments.base import Arrival, Environment, World
 from evenhand.environments.court import Court
 from evenhand.environments.delayed import Delayed
+from evenhand.environments.logged import Logged
 
-__all__ = ["Arrival", "Court", "Delayed", "Environment", "World"]
+__all__ = ["Arrival", "Court", "Delayed", "Environment", "Logged", "World"]

@@ -56,7 +56,10 @@ class Learns(Protocol):
         """What it sees of the outcomes."""
 
     def learned(self, state: Any, decision: Decision, rounds: Floats, v: Floats) -> None:
-        """Enter (rounds, v), the rows of the outcomes of a decision, `(),(d)`."""
+        """Enter (rounds, v), the rows of the outcomes of a decision, `(),(d)`.
+
+        Outcomes that were not observed add 0 to v; the rows of a limit that read one are NaN.
+        """
 
 
 @runtime_checkable

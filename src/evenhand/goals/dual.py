@@ -146,7 +146,7 @@ class DualGradient:
         start_at: initial prices, 0 where not given.
 
     Raises:
-        InvalidInput: bounds or initial prices of the wrong shape, or a negative initial price.
+        InvalidInput: bounds or initial prices of the wrong number or not finite, or a negative initial price.
 
     >>> rows = Rows.plain(["ride"], np.zeros((1, 1)), np.ones((1, 1)))
     >>> goal = DualGradient(rows=rows, bound=np.array([0.25]), step=Steady(0.1))
@@ -164,8 +164,8 @@ class DualGradient:
     start_at: tuple[float, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        if self.bound.shape != (len(self.rows),):
-            raise InvalidInput("DualGradient.bound", f"shape {(len(self.rows),)}", self.bound.shape)
+        if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
+            raise InvalidInput("DualGradient.bound", f"{len(self.rows)} finite numbers", self.bound)
         if self.start_at and len(self.start_at) != len(self.rows):
             raise InvalidInput("DualGradient.start_at", f"{len(self.rows)} prices", len(self.start_at))
         if not all(p >= 0 and math.isfinite(p) for p in self.start_at):
@@ -179,10 +179,8 @@ class DualGradient:
 
     def price(self, state: DualState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`, with k = d readings only where optimism differs by row."""
-        q = -state.price
-        if self._by_row:
-            return q[:, :, None] * np.eye(len(self.rows)), state.price @ self.bound
-        return q[:, None, :], state.price @ self.bound
+        q, o = -state.price, (state.price * self.bound).sum(1)  # no matrix product: it would round by the batch's size
+        return (q[:, :, None] * np.eye(len(self.rows)) if self._by_row else q[:, None, :]), o
 
     def acted(self, state: DualState, decision: Decision, estimate: Estimate) -> None:
         """Step on the optimistic estimate, if that is the way."""

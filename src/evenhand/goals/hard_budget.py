@@ -55,7 +55,7 @@ class HardBudget:
 
     Equation: candidate a is playable only if P worst_j(a) <= left_j for every row j, worst_j(a) being the most that
     row j can be given the declared ranges; P plays then fit together. The worst case is held back when a decision is
-    made and settled when its outcome arrives; an outcome that never arrives stays held back.
+    made and settled when its outcome arrives; an outcome that never arrives, or is not observed, stays held back.
 
     Args:
         rows: consumption, d rows.
@@ -101,7 +101,7 @@ class HardBudget:
     def learned(self, state: HardState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Settle: give back what was held and take what was used, `(),(d)`; known consumption needs no settling."""
         if self.rows.reads_learned:
-            state.left += self._held(state, decision) - v
+            state.left += np.where(np.isnan(v), 0.0, self._held(state, decision) - v)
 
     def _consumption(self, state: HardState, frame: Frame, shares: Floats) -> Floats:
         prices, offset = self.rows.pull(frame, shares, state.unit)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.errors import InvalidInput
 from evenhand.problem import Problem
 from evenhand.rows import Rows, select
 from evenhand.types import Floats
@@ -25,6 +26,9 @@ class Linear:
 
     Equation: q = weights, o = 0.
 
+    Raises:
+        InvalidInput: not one finite weight per row.
+
     >>> goal = Linear(rows=Rows.plain(["visit"], np.ones((1, 1)), np.zeros((1, 0))), weights=(2.0,))
     >>> goal.price(goal.start(1))[0]
     array([[[2.]]])
@@ -32,6 +36,10 @@ class Linear:
 
     rows: Rows
     weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.weights) != len(self.rows) or not np.isfinite(np.array(self.weights, float)).all():
+            raise InvalidInput("Linear.weights", f"{len(self.rows)} finite numbers", self.weights)
 
     def start(self, replicas: int) -> LinearState:
         """The constant prices."""

@@ -6,6 +6,7 @@ The generator is Philox4x64-10 (Salmon et al., *Parallel random numbers: as easy
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -67,6 +68,20 @@ def _uniform(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints, size: 
     return out
 
 
+@kernel
+def _normal(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints, size: int) -> Floats:
+    """Box-Muller: two uniform numbers make two normal ones."""
+    u = _uniform(seed, stream, replicas, t, size + size % 2)
+    out = np.empty((len(replicas), size))
+    for r in range(len(replicas)):
+        for i in range(0, size, 2):
+            radius, angle = math.sqrt(-2.0 * math.log1p(-u[r, i])), 2.0 * math.pi * u[r, i + 1]
+            out[r, i] = radius * math.cos(angle)
+            if i + 1 < size:
+                out[r, i + 1] = radius * math.sin(angle)
+    return out
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Luck:
     """The luck of some replicas under one seed.
@@ -82,13 +97,17 @@ class Luck:
     replicas: Ints
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed < 2**64:
+        if not (isinstance(self.seed, int | np.integer) and 0 <= self.seed < 2**64):
             raise InvalidInput("seed", "a whole number in [0, 2**64)", self.seed)
         object.__setattr__(self, "_key", np.uint64(self.seed))
 
     def uniform(self, stream: Stream, t: Ints, size: int) -> Floats:
         """Draw `size` numbers in [0, 1) per replica for round `t`, `(1) or (R) -> (R, size)`."""
         return _uniform(self._key, _STREAMS[stream], self.replicas, t, size)  # type: ignore[attr-defined]
+
+    def normal(self, stream: Stream, t: Ints, size: int) -> Floats:
+        """Draw `size` standard normal numbers per replica for round `t`, `(1) or (R) -> (R, size)`."""
+        return _normal(self._key, _STREAMS[stream], self.replicas, t, size)  # type: ignore[attr-defined]
 
 
 _STREAMS = {stream: np.uint64(stream) for stream in Stream}

@@ -62,12 +62,18 @@ def _evaluate(
 
 @kernel
 def solve(matrix: Floats, right: Floats, out: Floats) -> None:
-    """Solve matrix out = right by Cholesky, `(n,n),(n)->(n)`; reads and destroys the lower half of the matrix."""
+    """Solve matrix out = right by Cholesky, `(n,n),(n)->(n)`; reads and destroys the lower half of the matrix.
+
+    Pivots that rounding has left next to nothing of are raised: a matrix that is singular in floating point (collinear
+    features of large scale under a tiny ridge) then counts as one that is barely positive definite.
+    """
     n = len(right)
     for j in range(n):
+        least = 1e-13 * matrix[j, j]
         for k in range(j):
             for i in range(j, n):
                 matrix[i, j] -= matrix[i, k] * matrix[j, k]
+        matrix[j, j] = max(matrix[j, j], least)
         root = math.sqrt(matrix[j, j])
         for i in range(j, n):
             matrix[i, j] /= root
@@ -104,9 +110,12 @@ def fit_logistic(x: Floats, y: Floats, theta: Floats, ridge: float, tolerance: f
             trial = theta - size * step
             reached = _evaluate(x, y, trial, ridge, gradient, hessian, nonzero)
             passes += 1
-            if reached <= value - 1e-4 * size * decrement or size < 1e-6:
+            enough = reached <= value - 1e-4 * size * decrement
+            if enough or size < 1e-18:
                 break
             size *= 0.5
+        if not enough:  # rounding is all that is left
+            break
         theta[:] = trial
         value = reached
     return passes

@@ -36,14 +36,24 @@ def quadratic(x: Floats, inverse: Floats) -> float:
 
 @kernel
 def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
-    """Replace V by V + x x^T (Sherman-Morrison), in place; leave V_old^-1 x in `gain` and return x^T V_old^-1 x."""
+    """Replace V by V + x x^T (Sherman-Morrison), in place; leave V_old^-1 x in `gain` and return x^T V_old^-1 x.
+
+    Where rounding has left nothing of x^T V^-1 x or of a diagonal (|x|^2 / ridge beyond 1e16), nothing changes, and
+    `gain` is 0: an inverse that is no longer positive would grow without bound.
+    """
     n = len(x)
     gain[:] = 0.0
     for j in range(n):
         if x[j] != 0.0:
             for i in range(n):
                 gain[i] += inverse[j, i] * x[j]
-    square = max(dot(x, gain), 0.0)
+    square = dot(x, gain)
+    sound = square > 0.0
+    for i in range(n):
+        sound = sound and gain[i] * gain[i] < inverse[i, i] * (1.0 + square)
+    if not sound:
+        gain[:] = 0.0
+        return 0.0
     for i in range(n):
         if gain[i] != 0.0:
             step = gain[i] / (1.0 + square)

@@ -2,5 +2,6 @@
 
 from evenhand.recipes.blind import uniform
 from evenhand.recipes.small_budgets import mixed_oracle, pgd, pgd_adaptive
+from evenhand.recipes.unconstrained import optimistic
 
-__all__ = ["mixed_oracle", "pgd", "pgd_adaptive", "uniform"]
+__all__ = ["mixed_oracle", "optimistic", "pgd", "pgd_adaptive", "uniform"]

@@ -56,7 +56,7 @@ def pgd(
     """
     gamma = 2.0 / math.sqrt(problem.horizon) if gamma is None else gamma
     step = Steady(gamma)
-    return _dual(problem, model, f"pgd(gamma={gamma:g})", step, margin, warmup, hard)
+    return _dual(problem, model, f"pgd(gamma={gamma:.3g})", step, margin, warmup, hard)
 
 
 @system("K2", source="Chzhen et al. 2023, Box C and Algorithm 1; Theorem 1")
@@ -173,13 +173,15 @@ def _dual(
     margin: float | None,
     warmup: int,
     hard: bool,
-    prices: tuple[float, ...] = (),
+    prices: tuple[float, ...] | None = None,
 ) -> Policy:
     if not problem.subject_to:
         raise InvalidInput("problem.subject_to", "at least one constraint to set prices for", problem.subject_to)
     margin = default_margin(problem) if margin is None else margin
     rows, bound = constraint_rows(problem, problem.subject_to, margin)
-    goals: tuple[Goal, ...] = (reward(problem), DualGradient(rows=rows, bound=bound, step=step, start_at=prices))
+    if prices is not None and len(prices) != len(rows):
+        raise InvalidInput("prices", f"{len(rows)}, one per constraint row", len(prices))
+    goals: tuple[Goal, ...] = (reward(problem), DualGradient(rows=rows, bound=bound, step=step, start_at=prices or ()))
     return Policy(
         problem=problem,
         model=model,

@@ -1,0 +1,56 @@
+"""One decision at a time, as a service would make them: outcomes come late, and the state survives a restart."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import evenhand as eh
+
+problem = eh.Problem(
+    actions=("wait", "call", "visit"),
+    outcomes=(
+        eh.Outcome("solved"),  # learned, in [0, 1]
+        eh.Outcome("hours", known={"call": 0.5, "visit": 2}),  # known from the start
+    ),
+    maximize="solved",
+    subject_to=(eh.Budget("hours", total=60), eh.Parity("hours", by="district", tolerance=0.05)),
+    groups=(eh.Groups("district", ["north", "south"]),),  # shares unknown: estimated as cases come
+    horizon=200,
+)
+policy = eh.pgd(problem, eh.Logistic(features=3, width=eh.Logarithmic(0.1)), hard=True)
+state = policy.start(seed=1)
+rng = np.random.default_rng(0)
+
+
+def context(urgency: float, district: str) -> eh.Context:
+    """One case: a row of features per action, and the case's group."""
+    features = np.array([[[urgency, 0, 0], [urgency, 1, 0], [urgency, 0, 1]]], float)
+    column = problem.columns.index(("district", district))
+    return eh.Context(
+        features=features,
+        known=problem.declared[None],
+        groups=np.array([[column]]),
+        offered=np.array([[True, True, urgency > 0.2]]),  # no visits to the least urgent
+    )
+
+
+waiting = []  # decisions whose outcome has not come yet
+for _ in range(100):
+    decision = policy.act(state, context(rng.random(), rng.choice(["north", "south"])))
+    waiting.append(decision)
+    if len(waiting) > 5:
+        first = waiting.pop(0)
+        chance = 0.2 + 0.2 * first.plays[0, 0]
+        policy.learn(state, first, np.array([[[float(rng.random() < chance)]]]))
+
+print("the last decision, explained:")
+print(policy.explain(decision))
+
+with TemporaryDirectory() as folder:
+    path = Path(folder) / "state.npz"
+    policy.save(state, path)
+    again = policy.load(path)  # in another process, say
+    case = context(0.9, "north")
+    assert policy.decide(again, case).plays == policy.decide(state, case).plays
+print(f"hours left: {state.goals[2].left[0, 0]:.1f} of 60 after {state.t[0]:.0f} cases")

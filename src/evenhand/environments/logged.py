@@ -1,0 +1,209 @@
+"""A log whose actions were randomised, read row by row as if its cases arrived now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.environments.base import Arrival
+from evenhand.errors import InvalidInput
+from evenhand.numerics.kernel import kernel
+from evenhand.numerics.luck import Luck, Stream
+from evenhand.problem import Problem
+from evenhand.records import Context, Decision
+from evenhand.system import system
+from evenhand.types import Bools, Floats, Ints
+
+
+@kernel
+def _features(units: Floats, layout: Ints, rows: Ints) -> Floats:
+    x = np.zeros((len(rows), layout.shape[0], layout.shape[1]))
+    for r in range(len(rows)):
+        for a in range(layout.shape[0]):
+            for j in range(layout.shape[1]):
+                if layout[a, j] >= 0:
+                    x[r, a, j] = units[rows[r], layout[a, j]]
+    return x
+
+
+@kernel
+def _accept(plays: Ints, rows: Ints, actions: Ints, keep: Floats, u: Floats) -> Floats:
+    rounds = np.zeros(len(plays))
+    for r in range(len(plays)):
+        if plays[r, 0] == actions[rows[r]] and (len(u) == 0 or u[r, 0] < keep[rows[r]]):
+            rounds[r] = 1.0
+    return rounds
+
+
+class LoggedWorld:
+    """One start of a log: every replica reads the rows in an order of its own."""
+
+    def __init__(self, log: Logged, seed: int, replicas: Ints) -> None:
+        """Draw the orders, and remember nothing else but how many rows were read."""
+        self._log = log
+        self._luck = Luck(seed=seed, replicas=replicas)
+        orders = [order(len(log.actions), seed, int(r), resample=log.resamples(int(r))) for r in replicas]
+        self._rows = np.stack(orders, 1)  # (N, R): what is read at one step lies together
+        self._known = log.problem.declared[None]
+        self._offered: Bools = np.ones((1, len(log.problem.actions)), bool)
+        self.steps = len(log.actions)
+        self.read = np.zeros(len(replicas), np.int64)  # rows that met a choice
+
+    def context(self, step: int) -> Context:
+        """The case of the row at hand."""
+        rows = self._rows[step]
+        x = _features(self._log.units, self._log.layout, rows)
+        return Context(x, self._known, self._log.groups[rows], self._offered)
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        """Count the round where the choice is what was logged and the coin agrees; only then is the outcome seen."""
+        # Why this is unbiased for a policy that learns: while rows are rejected its state stands still, and so do its
+        # clock and with it its luck. Given all that was accepted so far, it is one fixed map from case to action,
+        # p(a | x) being what the log used. A row is then accepted with probability
+        #     sum_a 1{choice(x) = a} p(a | x) lowest / p(a | x) = lowest,
+        # whatever x is: accepted cases are distributed as all cases are, and each was treated as the policy chose.
+        log, rows = self._log, self._rows[step]
+        coins = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1) if log.needs_coins else _NO_COINS
+        rounds = _accept(decision.plays, rows, log.actions, log.keep, coins)
+        self.read += decision.plays[:, 0] >= 0
+        taken = decision._replace(rounds=rounds)
+        y = np.where(rounds[:, None] > 0, log.outcomes[rows], np.nan)
+        return taken, [Arrival(step, taken, y[:, None, :])]
+
+    def expected(self, context: Context, plays: Ints) -> None:
+        """Unknown: a log has no truth."""
+        return
+
+
+_NO_COINS = np.zeros((0, 1))
+
+
+def order(rows: int, seed: int, replica: int, *, resample: bool) -> Ints:
+    """The order in which a replica reads a log: a permutation, or a bootstrap resample of as many rows, `()->(N)`.
+
+    >>> sorted(order(4, seed=0, replica=0, resample=False).tolist())
+    [0, 1, 2, 3]
+    """
+    key, counter = np.array([seed, Stream.ORDER], np.uint64), np.array([0, 0, replica, 0], np.uint64)
+    luck = np.random.Generator(np.random.Philox(key=key, counter=counter))
+    drawn = luck.integers(0, rows, rows) if resample else luck.permutation(rows)
+    return np.asarray(drawn, np.int64)
+
+
+def blocks(actions: int, units: int) -> Ints:
+    """The layout in which each action has a block of coefficients of its own, `()->(A, A units)`.
+
+    >>> blocks(2, 1)
+    array([[ 0, -1],
+           [-1,  0]])
+    """
+    layout = np.full((actions, actions, units), -1)
+    for a in range(actions):
+        layout[a, a] = np.arange(units)
+    return layout.reshape(actions, actions * units)
+
+
+@system("U3", source="Li, Chu, Langford & Wang 2011 (replay); Dudik, Erhan, Langford & Li 2012 (coins)")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Logged:
+    """Replay by rejection: a row of the log counts where the policy chooses what was logged.
+
+    Equation: row i counts with probability 1{choice = a_i} min_j p_j / p_i; no coin is thrown where all p are equal.
+    Replicas below `shuffles` read the rows in random orders; those from there on read bootstrap resamples, as many rows
+    drawn with replacement, whose spread is what other logs of this size would show.
+    Source: Li, Chu, Langford & Wang, *Unbiased offline evaluation of contextual-bandit-based news article
+    recommendation algorithms*, WSDM 2011, for equal propensities; with coins: Dudik et al., UAI 2012.
+    Deviation: the lowest propensity is that of the logged actions, the only ones a log tells.
+
+    Args:
+        problem: what is decided; its horizon counts accepted rows, and a log that is read to its end ends the run.
+        units: of every row, what features are made of, `(N, u)`.
+        layout: where feature j of action a comes from, `(A, n)`: a column of `units`, or -1 for 0; see `blocks`.
+        actions: what was logged, as indices, `(N)`.
+        propensities: of the logged actions, in (0, 1], `(N)`.
+        outcomes: that were learned from them, `(N, M)`.
+        groups: of every row, as columns of `problem.columns`, `(N, G)`.
+        shuffles: replicas numbered from here on read bootstrap resamples; None means that all read permutations.
+
+    Raises:
+        InvalidInput: an array of the wrong shape, or values that are not finite or outside their range.
+
+    >>> from evenhand.problem import Outcome
+    >>> from evenhand.recipes import uniform
+    >>> from evenhand.simulation import simulate
+    >>> problem = Problem(actions=("off", "on"), outcomes=(Outcome("visit"),), maximize="visit", horizon=20)
+    >>> actions = np.arange(100) % 2
+    >>> log = Logged(problem=problem, units=np.ones((100, 1)), layout=blocks(2, 1), actions=actions,
+    ...              propensities=np.full(100, 0.5), outcomes=actions[:, None] * 1.0,
+    ...              groups=np.zeros((100, 0), np.int64))
+    >>> simulate(uniform(problem, log.features), log, replicas=2, progress=False).elapsed[-1]
+    array([20., 20.])
+    """
+
+    problem: Problem
+    units: Floats
+    layout: Ints
+    actions: Ints
+    propensities: Floats
+    outcomes: Floats
+    groups: Ints
+    shuffles: int | None = None
+
+    def __post_init__(self) -> None:
+        n, problem = len(self.actions), self.problem
+        if n < 1:
+            raise InvalidInput("Logged.actions", "at least one row", n)
+        _shape("units", self.units, (n, None))
+        _shape("layout", self.layout, (len(problem.actions), None))
+        _shape("actions", self.actions, (n,))
+        _shape("propensities", self.propensities, (n,))
+        _shape("outcomes", self.outcomes, (n, len(problem.learned)))
+        _shape("groups", self.groups, (n, len(problem.groups)))
+        first = np.cumsum([0, *(len(g.names) for g in problem.groups)])
+        _range("units", self.units, np.isfinite(self.units), "finite numbers")
+        width = self.units.shape[1]
+        _range("layout", self.layout, (self.layout >= -1) & (self.layout < width), f"columns below {width}, or -1")
+        known = (self.actions >= 0) & (self.actions < len(problem.actions))
+        _range("actions", self.actions, known, f"indices of the {len(problem.actions)} actions")
+        _range("propensities", self.propensities, (self.propensities > 0) & (self.propensities <= 1), "in (0, 1]")
+        inside = (self.outcomes >= problem.low) & (self.outcomes <= problem.high)
+        _range("outcomes", self.outcomes, inside, f"within the declared ranges of {problem.learned}")
+        belongs = (self.groups >= first[:-1]) & (self.groups < first[1:])
+        _range("groups", self.groups, belongs, "a column of its grouping")
+
+    @property
+    def features(self) -> int:
+        """As many as the layout has columns."""
+        return int(self.layout.shape[1])
+
+    @cached_property
+    def keep(self) -> Floats:
+        """With which probability a row counts whose action was chosen, `()->(N)`."""
+        return np.asarray(self.propensities.min() / self.propensities)
+
+    @cached_property
+    def needs_coins(self) -> bool:
+        """Whether propensities differ."""
+        return bool(self.keep.min() < 1.0)
+
+    def resamples(self, replica: int) -> bool:
+        """Whether a replica reads a bootstrap resample."""
+        return self.shuffles is not None and replica >= self.shuffles
+
+    def start(self, seed: int, replicas: Ints) -> LoggedWorld:
+        """Rows in an order that depends only on (seed, replica), whatever the policy."""
+        return LoggedWorld(self, seed, replicas)
+
+
+def _shape(name: str, z: Floats | Ints, shape: tuple[int | None, ...]) -> None:
+    if z.ndim != len(shape) or any(want is not None and want != got for want, got in zip(shape, z.shape, strict=True)):
+        raise InvalidInput(f"Logged.{name}", f"shape {shape}", z.shape)
+
+
+def _range(name: str, z: Floats | Ints, good: Bools, expected: str) -> None:
+    if not good.all():
+        bad = tuple(int(i) for i in np.argwhere(~good)[0])
+        raise InvalidInput(f"Logged.{name}{list(bad)}", expected, z[bad])

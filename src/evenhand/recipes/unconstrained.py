@@ -1,0 +1,36 @@
+"""No constraints at all: what is best for the objective alone."""
+
+from __future__ import annotations
+
+from evenhand.choices import Staged, TopK
+from evenhand.goals.linear import reward
+from evenhand.models.base import Model
+from evenhand.policy import Policy
+from evenhand.problem import Problem
+from evenhand.system import system
+
+
+@system("U2", source="optimism in the face of uncertainty, as in LinUCB: Li, Chu, Langford & Schapire 2010")
+def optimistic(problem: Problem, model: Model, *, warmup: int = 50) -> Policy:
+    """Play the action of highest optimistic value; constraints are not looked at.
+
+    Equation: a = argmax r_ucb(a). With a ridge model this is LinUCB; without optimism it is greedy.
+    A reference: what the objective could be if budgets and groups did not matter.
+
+    Args:
+        problem: its constraints are neither kept nor priced.
+        model: for the learned outcomes, with optimism of its own.
+        warmup: rounds played uniformly at first.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.models import Logistic
+    >>> optimistic(Court().problem, Logistic(features=5)).name
+    'optimistic'
+    """
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(reward(problem),),
+        choice=Staged(warmup, TopK(1)),
+        name="optimistic",
+    )

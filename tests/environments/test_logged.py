@@ -1,0 +1,294 @@
+"""Replay by rejection: unbiased where it should be, and nothing is learned from rows that were not played."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from evenhand.choices import Random, TopK
+from evenhand.constraints import Budget
+from evenhand.environments import Arrival, Logged
+from evenhand.environments.logged import blocks, order
+from evenhand.errors import InvalidInput
+from evenhand.goals.linear import reward
+from evenhand.models import Blank, Fixed, Ridge
+from evenhand.numerics.luck import Luck, Stream
+from evenhand.policy import Policy
+from evenhand.problem import Groups, Outcome, Problem
+from evenhand.recipes import optimistic, pgd, uniform
+from evenhand.records import Context
+from evenhand.simulation import play, simulate
+
+PROBLEM = Problem(actions=("none", "one", "two"), outcomes=(Outcome("gain"),), maximize="gain", horizon=10**6)
+THETA = np.array(
+    [[0.2, 0.0], [0.3, 0.4], [0.5, -0.3]]
+)  # of (1, u): chances of a gain; which action is best depends on u
+
+
+def chances(u):
+    """P(gain | u, action), `(N)->(N, 3)`."""
+    return np.stack([np.ones(len(u)), u], 1) @ THETA.T
+
+
+def make_log(rows, seed, propensity, problem=PROBLEM, **options):
+    """Cases u ~ U[0, 1], actions drawn from propensity(u), gains from the truth."""
+    rng = np.random.default_rng(seed)
+    u = rng.random(rows)
+    p = propensity(u)
+    actions = (rng.random(rows)[:, None] > np.cumsum(p, 1)[:, :-1]).sum(1)
+    gain = rng.random(rows) < chances(u)[np.arange(rows), actions]
+    return Logged(
+        problem=problem,
+        units=np.stack([np.ones(rows), u], 1),
+        layout=blocks(3, 2),
+        actions=actions,
+        propensities=p[np.arange(rows), actions],
+        outcomes=gain[:, None].astype(float),
+        groups=np.zeros((rows, 0), np.int64),
+        **options,
+    )
+
+
+def even(u):
+    return np.full((len(u), 3), 1 / 3)
+
+
+def uneven(u):
+    """Action "two" is logged mostly where it is bad; the lowest propensity is 0.1."""
+    two = 0.1 + 0.6 * u
+    return np.stack([np.full(len(u), 0.2), 0.8 - two, two], 1)
+
+
+@dataclass(frozen=True)
+class Knows:
+    """A model that holds fixed coefficients and learns nothing."""
+
+    theta: tuple[float, ...]
+
+    features = property(lambda self: len(self.theta))
+    outcomes = property(lambda self: 1)
+
+    def start(self, replicas, low, high):
+        return None
+
+    def value(self, state, x, w):
+        mean = w[:, :, :1] * (x @ np.array(self.theta))[:, None, :]
+        return mean, np.zeros_like(mean)
+
+    def update(self, state, x, y, rounds, w):
+        pass
+
+
+def fixed(choice, theta=THETA):
+    return Policy(problem=PROBLEM, model=Knows(tuple(theta.ravel())), goals=(reward(PROBLEM),), choice=choice)
+
+
+def quadrature(weights):
+    """The value of choosing action a with probability weights(u)[a], and the standard deviation of one gain."""
+    u = (np.arange(100_000) + 0.5) / 100_000
+    value = float((weights(u) * chances(u)).sum(1).mean())
+    return value, math.sqrt(value * (1 - value))
+
+
+ALWAYS_TWO = fixed(Random((0.0, 0.0, 1.0)))
+POLICIES = {
+    "contextual": (fixed(TopK(1)), lambda u: np.eye(3)[chances(u).argmax(1)]),
+    "blind": (fixed(Random((0.1, 0.3, 0.6))), lambda u: np.tile([0.1, 0.3, 0.6], (len(u), 1))),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("propensity", [even, uneven])
+def test_replay_estimates_the_true_value_of_a_fixed_policy(name, propensity):
+    policy, weights = POLICIES[name]
+    truth, deviation = quadrature(weights)
+    log = make_log(30_000, 3, propensity)
+    trace = simulate(policy, log, replicas=2, progress=False)
+    rounds = trace.elapsed[-1]
+    lowest = log.propensities.min()
+    # Each row counts with the lowest propensity, whatever its case: 5 standard errors of a binomial count.
+    assert (np.abs(rounds - lowest * 30_000) < 5 * math.sqrt(lowest * 30_000)).all()
+    assert (np.abs(trace.objective()[-1] - truth) < 4.5 * deviation / np.sqrt(rounds)).all()
+
+
+def test_without_coins_the_uneven_log_would_mislead():
+    """The test above can fail: propensities that are ignored give a wrong value, by many standard errors."""
+    truth, deviation = quadrature(lambda u: np.tile([0.0, 0.0, 1.0], (len(u), 1)))
+    log = make_log(30_000, 3, uneven)
+    for propensities, misled in ((log.propensities, False), (np.full(30_000, 1 / 3), True)):
+        trace = simulate(ALWAYS_TWO, replace(log, propensities=propensities), replicas=1, progress=False)
+        errors = abs(trace.objective()[-1, 0] - truth) / deviation * math.sqrt(trace.elapsed[-1, 0])
+        assert errors > 6 if misled else errors < 4.5
+
+
+@dataclass(frozen=True)
+class Live:
+    """The world that `make_log` logs, met live."""
+
+    problem: Problem
+    features: int = 6
+
+    def start(self, seed, replicas):
+        return _LiveWorld(self, Luck(seed=seed, replicas=replicas))
+
+
+class _LiveWorld:
+    def __init__(self, live, luck):
+        self._live, self._luck, self.steps = live, luck, live.problem.horizon
+
+    def context(self, step):
+        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 1)[:, 0]
+        x = np.zeros((len(u), 3, 6))
+        for a in range(3):
+            x[:, a, 2 * a], x[:, a, 2 * a + 1] = 1.0, u
+        return Context(x, np.zeros((1, 3, 0)), np.zeros((len(u), 0), np.int64), np.ones((1, 3), bool))
+
+    def respond(self, step, context, decision):
+        x = context.features[np.arange(len(decision.plays)), decision.plays[:, 0]]
+        luck = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)
+        y = luck[:, :, None] < (x @ THETA.ravel())[:, None, None]
+        return decision, [Arrival(step, decision, y.astype(float))]
+
+    def expected(self, context, plays):
+        return None
+
+
+@pytest.mark.parametrize("propensity", [even, uneven])
+def test_a_policy_that_learns_fares_in_replay_as_it_does_live(propensity):
+    """Learning curves agree: the mean gain of the first and of the second hundred rounds, over many replicas."""
+    problem = replace(PROBLEM, horizon=200)
+    policy = optimistic(problem, Ridge(features=6, width=Fixed(0.3)), warmup=10)
+    log = make_log(30_000, 5, propensity, problem)
+    live = simulate(policy, Live(problem), replicas=300, progress=False, record="all").plays
+    replayed = simulate(policy, log, replicas=300, progress=False, record="all").plays
+    for part in range(2):
+        means, errors = [], []
+        for plays in (live, replayed):
+            clock = np.cumsum(plays.rounds, 0)
+            inside = (plays.rounds > 0) & (clock > 100 * part) & (clock <= 100 * (part + 1))
+            gain = np.where(inside, plays.outcomes[:, :, 0, 0], 0.0).sum(0) / 100
+            means.append(gain.mean())
+            errors.append(gain.std(ddof=1) / math.sqrt(300))
+        # One log of 30,000 rows stands behind all replays: its own sampling error comes on top, 0.5 / sqrt(accepted).
+        shared = 0.5 / math.sqrt(30_000 * log.propensities.min())
+        assert abs(means[0] - means[1]) < 4.5 * math.sqrt(errors[0] ** 2 + errors[1] ** 2 + shared**2)
+
+
+def test_rejected_rows_leave_no_trace():
+    """A policy that meets only the accepted rows, live, ends in the very same state."""
+    problem = Problem(
+        actions=("none", "one", "two"),
+        outcomes=(Outcome("gain"), Outcome("cost", known={"one": 1, "two": 2})),
+        maximize="gain",
+        subject_to=(Budget("cost", rate=0.5),),
+        groups=(Groups("half", ["left", "right"]),),  # shares to be estimated: by accepted rounds only
+        horizon=150,
+    )
+    log = replace(make_log(2000, 7, uneven), problem=problem, groups=np.arange(2000)[:, None] % 2)
+    policy = pgd(problem, Ridge(features=6), gamma=0.05, hard=True, warmup=20)
+    state, again = (policy.start(seed=4, replicas=1) for _ in range(2))
+    for r in play(policy, state, log.start(4, state.replicas), range(2000)):
+        if r.taken.rounds[0] > 0:
+            decision = policy.act(again, r.context)
+            assert (decision.plays == r.decision.plays).all()
+            policy.learn(again, decision, r.arrivals[0].y)
+    assert again.t[0] == state.t[0] == 150
+    assert (again.seen == state.seen).all()
+    assert (again.model.theta == state.model.theta).all()
+    for a, b in zip(again.goals[1:], state.goals[1:], strict=True):
+        assert all((v == getattr(b, k)).all() for k, v in vars(a).items())
+
+
+def test_outcomes_of_rejected_rows_are_hidden():
+    log = make_log(50, 1, even)
+    policy = uniform(PROBLEM, 6)
+    state = policy.start(seed=0, replicas=3)
+    for r in play(policy, state, log.start(0, state.replicas), range(50)):
+        assert (np.isnan(r.arrivals[0].y[:, 0, 0]) == (r.taken.rounds == 0)).all()
+
+
+def test_a_run_ends_with_its_horizon_and_rows_are_counted():
+    problem = replace(PROBLEM, horizon=40)
+    log = make_log(500, 2, even, problem)
+    policy = uniform(problem, 6)
+    state = policy.start(seed=0, replicas=4)
+    world = log.start(0, state.replicas)
+    rounds = list(play(policy, state, world, range(500)))
+    accepted = np.cumsum([r.taken.rounds for r in rounds], 0)
+    assert (accepted[-1] == 40).all()
+    assert (world.read == (accepted < 40).sum(0) + 1).all()  # the row that completes the horizon was read as well
+    assert all((r.decision.plays[accepted[i] >= 40] == -1).all() for i, r in enumerate(rounds[1:]))
+
+
+def test_orders_are_permutations_first_and_resamples_after():
+    log = make_log(2000, 2, even, shuffles=2)
+    rows = [order(2000, 9, r, resample=log.resamples(r)) for r in range(4)]
+    assert (np.sort(rows[0]) == np.arange(2000)).all()
+    assert (np.sort(rows[1]) == np.arange(2000)).all()
+    assert (rows[0] != rows[1]).any()
+    for resample in rows[2:]:
+        distinct = len(np.unique(resample)) / 2000
+        assert abs(distinct - (1 - math.exp(-1))) < 5 * 0.5 / math.sqrt(2000)
+    assert (order(2000, 9, 3, resample=True) == rows[3]).all()
+    assert (order(2000, 8, 3, resample=True) != rows[3]).any()
+
+
+def test_bootstrap_deviation_is_the_standard_error_of_a_mean():
+    """For a policy that always plays "one", the replay is the mean over its rows, whose standard error is known."""
+    log = make_log(3000, 4, even, shuffles=0)
+    policy = fixed(TopK(1), theta=np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]))
+    values = simulate(policy, log, replicas=400, progress=False).objective()[-1]
+    gain = log.outcomes[log.actions == 1, 0]
+    expected = gain.std() / math.sqrt(len(gain))
+    assert abs(values.std(ddof=1) / expected - 1) < 4.5 / math.sqrt(2 * 399) + 0.01
+    assert abs(values.mean() - gain.mean()) < 4.5 * expected / math.sqrt(400) + 1e-3
+
+
+def test_equal_propensities_throw_no_coins():
+    log = make_log(100, 1, even)
+    assert not log.needs_coins
+    assert make_log(100, 1, uneven).needs_coins
+
+
+GOOD = {
+    "problem": replace(PROBLEM, groups=(Groups("half", ["left", "right"]),)),
+    "units": np.ones((4, 1)),
+    "layout": blocks(3, 1),
+    "actions": np.array([0, 1, 2, 0]),
+    "propensities": np.full(4, 0.5),
+    "outcomes": np.zeros((4, 1)),
+    "groups": np.array([[0], [1], [0], [1]]),
+}
+BAD = [
+    ({"actions": np.zeros(0, np.int64)}, "Logged.actions"),
+    ({"units": np.ones((3, 1))}, "Logged.units"),
+    ({"units": np.array([[1.0], [math.nan], [1.0], [1.0]])}, "Logged.units[1, 0]"),
+    ({"units": np.array([[1.0], [1.0], [math.inf], [1.0]])}, "Logged.units[2, 0]"),
+    ({"layout": blocks(2, 1)}, "Logged.layout"),
+    ({"layout": blocks(3, 1) + 1}, "Logged.layout[0, 0]"),
+    ({"actions": np.array([0, 1, 3, 0])}, "Logged.actions[2]"),
+    ({"actions": np.array([0, -1, 2, 0])}, "Logged.actions[1]"),
+    ({"propensities": np.array([0.5, 0.0, 0.5, 0.5])}, "Logged.propensities[1]"),
+    ({"propensities": np.array([0.5, 0.5, 1.5, 0.5])}, "Logged.propensities[2]"),
+    ({"propensities": np.array([0.5, math.nan, 0.5, 0.5])}, "Logged.propensities[1]"),
+    ({"propensities": np.full((4, 1), 0.5)}, "Logged.propensities"),
+    ({"outcomes": np.zeros((4, 2))}, "Logged.outcomes"),
+    ({"outcomes": np.full((4, 1), 1.5)}, "Logged.outcomes[0, 0]"),
+    ({"outcomes": np.full((4, 1), math.nan)}, "Logged.outcomes[0, 0]"),
+    ({"groups": np.zeros((4, 0), np.int64)}, "Logged.groups"),
+    ({"groups": np.array([[0], [2], [0], [1]])}, "Logged.groups[1, 0]"),
+]
+
+
+@pytest.mark.parametrize(("change", "field"), BAD, ids=[f"{i}-{f}" for i, (_, f) in enumerate(BAD)])
+def test_bad_arrays_are_named(change, field):
+    Logged(**GOOD)
+    with pytest.raises(InvalidInput) as caught:
+        Logged(**(GOOD | change))
+    assert caught.value.field == field
+
+
+def test_a_blank_model_fits():
+    """The layout says how many features there are."""
+    assert Logged(**GOOD).features == Blank(features=3).features == 3

@@ -1,0 +1,270 @@
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from evenhand.choices import Staged, TopK
+from evenhand.constraints import Budget, Parity
+from evenhand.goals import Doubling, DualGradient, Steady
+from evenhand.goals.linear import reward
+from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
+from evenhand.policy import Policy
+from evenhand.problem import Groups, Outcome, Problem
+from evenhand.records import Decision
+from evenhand.rows import Rows, constraint_rows
+from tests import twins
+from tests.parts import COURT, EVERYTHING
+from tests.worlds import Market
+
+
+def rides(d=1):
+    return Rows.plain([f"c{j}" for j in range(d)], np.zeros((d, 1)), np.eye(d))
+
+
+def receipt(replicas=1, steered=1.0):
+    """A decision of which a dual goal reads no more than whether prices made it."""
+    none = np.zeros((replicas, 0, 0))
+    return Decision(
+        plays=np.zeros((replicas, 1), np.int64),
+        probabilities=np.ones((replicas, 1)),
+        rounds=np.ones(replicas),
+        steered=np.full(replicas, steered),
+        features=none,
+        known=none,
+        groups=np.zeros((replicas, 0), np.int64),
+        shares=np.zeros((1, 0)),
+        prices=none,
+        quotes=(none,),
+        worth=np.zeros((replicas, 1)),
+        playable=np.ones((replicas, 1), bool),
+    )
+
+
+COSTS = [1, 0, 0, 1, 1, 0, 0, 0, 0, 1]
+
+
+def test_ten_rounds_of_steady_steps_by_hand():
+    goal = DualGradient(rows=rides(), bound=np.array([0.25]), step=Steady(0.1))
+    state = goal.start(1)
+    # lam <- (lam + 0.1 (c - 0.25))_+
+    by_hand = [0.075, 0.05, 0.025, 0.1, 0.175, 0.15, 0.125, 0.1, 0.075, 0.15]
+    lam = 0.0
+    for c, expected in zip(COSTS, by_hand, strict=True):
+        lam = max(0.0, lam + 0.1 * (c - 0.25))
+        goal.learned(state, receipt(), np.ones(1), np.array([[float(c)]]))
+        q, o = goal.price(state)
+        assert lam == pytest.approx(expected)
+        assert state.price[0, 0] == pytest.approx(expected)
+        assert q[0, 0, 0] == pytest.approx(-expected)
+        assert o[0] == pytest.approx(0.25 * expected)
+
+
+def test_ten_rounds_of_two_rows_and_a_price_that_comes_to_rest_at_zero():
+    goal = DualGradient(rows=rides(2), bound=np.array([0.5, 0.1]), step=Steady(1.0), start_at=(1.0, 0.0))
+    state = goal.start(1)
+    lam = [1.0, 0.0]
+    for c in COSTS:
+        v = [float(c), float(1 - c)]
+        lam = [max(0.0, lam[0] + v[0] - 0.5), max(0.0, lam[1] + v[1] - 0.1)]
+        goal.learned(state, receipt(), np.ones(1), np.array([v]))
+        np.testing.assert_allclose(state.price[0], lam)
+    # 1.5 1 0.5 1 1.5 1 0.5 0 0 0.5 and 0 0.9 1.8 1.7 1.6 2.5 3.4 4.3 5.2 5.1
+    np.testing.assert_allclose(state.price[0], [0.5, 5.1])
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_ten_rounds_of_doubling_steps_by_hand(reset):
+    """Costs of 1 against a bound of 0.25 and then of 0: the excess rises by 0.75 and falls by 0.25 per round."""
+    goal = DualGradient(rows=rides(), bound=np.array([0.25]), step=Doubling(0.1, (1.0, 2.0), reset=reset))
+    state = goal.start(1)
+    # round by round: the cost, the regime afterwards, the excess afterwards
+    rounds = [(1, 0, 0.75), (1, 1, 0.0), (1, 1, 0.75), (0, 1, 0.5), (1, 1, 1.25), (1, 1, 2.0), (1, 2, 0.0)]
+    rounds += [(1, 2, 0.75), (1, 2, 1.5), (1, 2, 2.25)]
+    price, regime, carried = 0.0, 0, [0.075, 0.15, 0.3, 0.25, 0.4, 0.55, 0.7, 1.0, 1.3, 1.6]
+    fresh = [0.075, 0.0, 0.15, 0.1, 0.25, 0.4, 0.0, 0.3, 0.6, 0.9]
+    for (cost, after, excess), expected in zip(rounds, fresh if reset else carried, strict=True):
+        price = max(0.0, price + 0.1 * 2**regime * (cost - 0.25))
+        if after > regime:
+            regime, price = after, 0.0 if reset else price
+        goal.learned(state, receipt(), np.ones(1), np.array([[float(cost)]]))
+        assert price == pytest.approx(expected)
+        assert state.price[0, 0] == pytest.approx(expected)
+        assert state.regime[0] == after
+        assert state.excess[0, 0] == pytest.approx(excess)
+
+
+def test_a_regime_is_left_by_the_norm_of_the_positive_part():
+    goal = DualGradient(rows=rides(3), bound=np.zeros(3), step=Doubling(0.1, (5.0,)))
+    state = goal.start(1)
+    goal.learned(state, receipt(), np.ones(1), np.array([[3.0, 4.0, -100.0]]))  # a norm of 5, and not above
+    assert state.regime[0] == 0
+    goal.learned(state, receipt(), np.ones(1), np.array([[0.0, 0.001, 0.0]]))
+    assert state.regime[0] == 1
+    np.testing.assert_array_equal(state.excess, np.zeros((1, 3)))
+
+
+@given(
+    replicas=st.integers(1, 4),
+    d=st.integers(1, 4),
+    reset=st.booleans(),
+    limits=st.lists(st.floats(0.1, 3.0), max_size=3),
+    seed=st.integers(0, 10_000),
+)
+def test_step_and_advance_are_their_twins(replicas, d, reset, limits, seed):
+    rng = np.random.default_rng(seed)
+    bound = rng.normal(size=d)
+    step = Doubling(0.3, tuple(limits), reset=reset)
+    goal = DualGradient(rows=rides(d), bound=bound, step=step)
+    state = goal.start(replicas)
+    price, excess, regime = np.zeros((replicas, d)), np.zeros((replicas, d)), np.zeros(replicas)
+    sizes, ends = np.array(step.sizes), np.array(step.limits)
+    for _ in range(20):
+        rounds = (rng.random(replicas) < 0.8).astype(float)
+        v = rng.normal(size=(replicas, d)) * rounds[:, None]
+        price = twins.dual_step(price, sizes[regime.astype(int)], bound, rounds, v)
+        price, excess, regime = twins.dual_advance(price, excess, regime, ends, reset, bound, rounds, v)
+        goal.learned(state, receipt(replicas), rounds, v)
+        np.testing.assert_allclose(state.price, price, atol=1e-12)
+        np.testing.assert_array_equal(state.regime, regime)
+        if limits:
+            np.testing.assert_allclose(state.excess, excess, atol=1e-12)
+
+
+@pytest.mark.parametrize("step", [Steady(0.1), Doubling(0.1, (0.1, 0.1))])
+@pytest.mark.parametrize("on", ["observed", "optimistic"])
+def test_rounds_that_prices_did_not_steer_move_nothing(step, on):
+    goal = DualGradient(rows=rides(), bound=np.array([0.25]), step=step, on=on, start_at=(0.5,))
+    state = goal.start(2)
+    decision = receipt(2)._replace(steered=np.array([0.0, 1.0]))
+    goal.acted(state, decision, lambda sign: np.ones((2, 1)))
+    goal.learned(state, decision, np.ones(2), np.ones((2, 1)))
+    assert state.price[0, 0] == 0.5
+    assert state.regime[0] == 0
+    assert state.excess[0, 0] == 0.0
+    assert state.price[1, 0] == pytest.approx(0.575)
+
+
+def test_nothing_happens_to_a_replica_that_stands_still():
+    goal = DualGradient(rows=rides(), bound=np.array([0.25]), step=Steady(0.1), start_at=(0.5,))
+    state = goal.start(1)
+    goal.learned(state, receipt(), np.zeros(1), np.zeros((1, 1)))
+    goal.acted(state, receipt(), lambda sign: np.zeros((1, 1)))
+    assert state.price[0, 0] == 0.5
+
+
+def court_policy(**options):
+    problem = COURT.problem
+    rows, bound = constraint_rows(problem, problem.subject_to, 0.005)
+    dual = DualGradient(rows=rows, bound=bound, step=Doubling(0.02, (2.0, 4.0)), **options)
+    model = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
+    return Policy(problem=problem, model=model, goals=(reward(problem), dual), choice=Staged(20, TopK(1)))
+
+
+def market_policy(problem, width, step=0.2, **options):
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    dual = DualGradient(rows=rows, bound=bound, step=Steady(step), **options)
+    model = Ridge(features=3, outcomes=len(problem.learned), width=width)
+    return Policy(problem=problem, model=model, goals=(reward(problem), dual), choice=TopK(1))
+
+
+def play(policy, environment, rounds, replicas=4):
+    world, state = environment.start(3, np.arange(replicas)), policy.start(seed=3, replicas=replicas)
+    for step in range(rounds):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        for arrival in world.respond(step, context, decision)[1]:
+            policy.learn(state, arrival.decision, arrival.y)
+        yield decision, state
+
+
+def test_an_optimistic_step_is_the_observed_one_where_costs_are_known():
+    observed = play(court_policy(on="observed"), COURT, 200)
+    optimistic = play(court_policy(on="optimistic"), COURT, 200)
+    moved = 0.0
+    for (a, s), (b, z) in zip(observed, optimistic, strict=True):
+        np.testing.assert_array_equal(a.plays, b.plays)
+        np.testing.assert_allclose(s.goals[1].price, z.goals[1].price, rtol=1e-12, atol=1e-14)
+        np.testing.assert_array_equal(s.goals[1].regime, z.goals[1].regime)
+        moved += np.abs(s.goals[1].price).sum()
+    assert moved > 1.0
+
+
+def test_an_optimistic_step_on_learned_costs_is_the_lower_end_of_the_interval():
+    problem = Problem(
+        actions=("a", "b"),
+        outcomes=(Outcome("gain"), Outcome("cost")),
+        maximize="gain",
+        subject_to=(Budget("cost", rate=0.2),),
+        horizon=100,
+    )
+    policy = market_policy(problem, Fixed(0.3), step=1.0, on="optimistic", start_at=(5.0,))
+    context = Market(problem=problem).start(1, np.arange(2)).context(0)
+    state = policy.start(replicas=2)
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        x = rng.random((2, 1, 3))
+        policy.model.update(state.model, x, np.tile([0.5, 0.6], (2, 1, 1)), np.ones(2), np.zeros((2, 1, 2)))
+    decision = policy.act(state, context)
+    played = decision.features[:, 0]
+    center = np.einsum("rn,rn->r", played, state.model.theta[:, 1])
+    half = 0.3 * twins.norms(decision.features, state.model.inverse)[:, 0]
+    lower = np.clip(center - half, 0.0, 1.0)
+    assert (lower > 0).all()
+    np.testing.assert_allclose(state.goals[1].price[:, 0], 5.0 + (lower - 0.2))
+
+
+def parity_of_a_learned_cost():
+    return Problem(
+        actions=("a", "b", "c"),
+        outcomes=(Outcome("gain"), Outcome("cost")),
+        maximize="gain",
+        subject_to=(Parity("cost", by="side", tolerance=0.01), Budget("cost", rate=0.3)),
+        groups=(Groups("side", {"left": 0.4, "right": 0.6}),),
+        horizon=100,
+    )
+
+
+def test_rows_read_one_by_one_and_netted_agree_where_costs_are_known():
+    by_row, net = (play(court_policy(optimism=o), COURT, 200) for o in ("row", "net"))
+    for (a, _), (b, _) in zip(by_row, net, strict=True):
+        np.testing.assert_array_equal(a.plays, b.plays)
+        np.testing.assert_array_equal(a.worth, b.worth)
+
+
+def test_rows_read_one_by_one_are_more_optimistic_where_costs_are_learned():
+    """A row and its negative, both priced, add up to nothing; read one by one each is lowered, and the worth raised."""
+    problem = parity_of_a_learned_cost()
+    policies = [
+        market_policy(problem, Fixed(0.2), optimism=o, start_at=(0.5, 0.4, 0.1, 0.3, 0.2)) for o in ("row", "net")
+    ]
+    context = Market(problem=problem).start(1, np.arange(3)).context(0)
+    states = [p.start(replicas=3) for p in policies]
+    rng = np.random.default_rng(2)
+    for _ in range(40):
+        x, y = rng.random((3, 1, 3)), np.full((3, 1, 2), 0.5)
+        for p, s in zip(policies, states, strict=True):
+            p.model.update(s.model, x, y, np.ones(3), np.zeros((3, 1, 2)))
+    by_row, net = (p.decide(s, context) for p, s in zip(policies, states, strict=True))
+    assert by_row.prices.shape == (3, 1 + 5, 2)
+    assert net.prices.shape == (3, 1 + 1, 2)
+    np.testing.assert_allclose(by_row.prices.sum(1), net.prices.sum(1))  # the same prices in all
+    assert (by_row.worth > net.worth + 1e-6).all()
+    # by how much: |price of the cost| half-widths, row by row against netted
+    half = 0.2 * twins.norms(context.features, states[0].model.inverse)
+    extra = np.abs(by_row.prices[:, 1:, 1]).sum(1) - np.abs(net.prices[:, 1:, 1]).sum(1)
+    np.testing.assert_allclose(by_row.worth - net.worth, extra[:, None] * half)
+
+
+def test_readings_are_one_per_row_only_where_something_is_learned():
+    rows, bound = constraint_rows(EVERYTHING, EVERYTHING.subject_to)
+    d = len(rows)
+    for optimism, k in (("row", d), ("net", 1)):
+        goal = DualGradient(
+            rows=rows, bound=bound, step=Steady(0.1), optimism=optimism, start_at=tuple(range(1, d + 1))
+        )
+        q, o = goal.price(goal.start(2))
+        assert q.shape == (2, k, d)
+        np.testing.assert_array_equal(q.sum(1), np.tile(-np.arange(1.0, d + 1), (2, 1)))
+        np.testing.assert_allclose(o, np.arange(1.0, d + 1) @ bound)
+    known, limit = constraint_rows(COURT.problem, COURT.problem.subject_to)
+    goal = DualGradient(rows=known, bound=limit, step=Steady(0.1))
+    assert goal.price(goal.start(2))[0].shape == (2, 1, 10)

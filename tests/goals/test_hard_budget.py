@@ -1,0 +1,244 @@
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from evenhand.choices import Random, TopK
+from evenhand.constraints import Budget
+from evenhand.environments import Delayed
+from evenhand.errors import InvalidInput
+from evenhand.goals import HardBudget
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear import reward
+from evenhand.models import Blank, Ridge
+from evenhand.objectives import Linear
+from evenhand.policy import Policy
+from evenhand.problem import Outcome, Problem
+from evenhand.records import Context
+from evenhand.rows import Rows, select
+from tests import twins
+from tests.test_rows import frames
+from tests.worlds import Market
+
+
+@given(frames(), st.integers(1, 3), st.integers(0, 10_000))
+def test_the_mask_is_its_twin_which_tries_every_corner_of_the_ranges(frame, plays, seed):
+    rows, context, shares, y, _ = frame
+    rng = np.random.default_rng(seed)
+    low = rng.uniform(-2, 1, y.shape[1])
+    high, total = low + rng.uniform(0.1, 2, y.shape[1]), rng.uniform(0.5, 6, len(rows))
+    goal = HardBudget(rows=rows, total=total, low=low, high=high)
+    state = goal.start(len(y))
+    state.left *= rng.uniform(0, 1, state.left.shape)
+    playable = rng.random((len(y), context.known.shape[1])) < 0.8
+    worst = twins.worst_case(rows, context.groups, shares, context.known, low, high)
+    expected = playable & twins.fits(worst, state.left, plays, total)
+    goal.limit(state, context, shares, plays, playable)
+    np.testing.assert_array_equal(playable, expected)
+
+
+def spending(low=0.0, high=1.0, rate=0.3, horizon=120, actions=("a", "b", "c")):
+    """Costs that are learned and wanted: whoever maximises them spends whatever it can."""
+    return Problem(
+        actions=actions,
+        outcomes=(Outcome("cost", low=low, high=high), Outcome("fee", known={"b": 0.5, "c": 1.0})),
+        maximize=Linear({"cost": 1.0, "fee": 1.0}),
+        subject_to=(Budget("cost", rate=rate), Budget("fee", rate=rate)),
+        horizon=horizon,
+    )
+
+
+def spender(problem, plays=1):
+    model = Ridge(features=3)
+    return Policy(problem=problem, model=model, goals=(reward(problem), hard_budget(problem)), choice=TopK(plays))
+
+
+def run(policy, environment, replicas=6):
+    """Per step: the state, what was spent at once (not when it becomes known), (R, 2), and the decision."""
+    world, state = environment.start(7, np.arange(replicas)), policy.start(seed=7, replicas=replicas)
+    truth = Market(problem=environment.problem).start(7, np.arange(replicas))  # answers at once
+    spent = np.zeros((replicas, 2))
+    for step in range(world.steps):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        _, ((_, _, y),) = truth.respond(step, context, decision)
+        played = (decision.plays >= 0)[:, :, None] * decision.rounds[:, None, None]
+        spent = spent + (np.concatenate([y, decision.known], 2) * played).sum(1)
+        for arrival in world.respond(step, context, decision)[1]:
+            policy.learn(state, arrival.decision, arrival.y)
+        yield state, spent, decision
+
+
+@pytest.mark.parametrize("plays", [1, 2])
+@pytest.mark.parametrize("delay", [0, 1, 9, 1000])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, 1.0), (-0.5, 0.25), (0.25, 0.75)])
+def test_no_total_is_ever_exceeded_whatever_costs_turn_out_to_be(low, high, delay, plays):
+    problem = spending(low, high)
+    total = np.array([0.3, 0.3]) * problem.horizon
+    for state, spent, _ in run(spender(problem, plays), Delayed(Market(problem=problem), delay)):
+        assert (spent <= total + 1e-9 * total).all()
+        assert np.isfinite(state.goals[1].left).all()
+    assert (state.t <= problem.horizon).all()
+    if (low, delay) == (0.0, 0):
+        assert (spent.max(1) > 0.9 * total[0]).all()  # and hardly anything is left over
+
+
+def test_a_replica_stops_when_nothing_fits_and_the_others_go_on():
+    problem = spending(horizon=60)
+    active = np.stack([d.rounds for _, _, d in run(spender(problem), Market(problem=problem))])
+    states = [s for s, _, _ in run(spender(problem), Market(problem=problem))]
+    ends = active.sum(0)
+    assert (ends < 60).all()
+    assert len(set(ends.tolist())) > 1
+    for r, end in enumerate(ends.astype(int)):
+        assert active[:end, r].all()
+        assert not active[end:, r].any()
+    np.testing.assert_array_equal(states[-1].t, ends)
+    _, _, last = list(run(spender(problem), Market(problem=problem)))[-1]
+    np.testing.assert_array_equal(last.plays, np.full((6, 1), -1))
+    np.testing.assert_array_equal(last.probabilities, np.zeros((6, 3)))
+    assert not last.playable.any()
+
+
+def test_what_is_free_goes_on_when_the_budget_is_gone():
+    problem = Problem(
+        actions=("free", "dear"),
+        outcomes=(Outcome("gain"), Outcome("fee", known={"dear": 1.0})),
+        maximize=Linear({"gain": 1.0, "fee": 9.0}),
+        subject_to=(Budget("fee", total=7),),
+        horizon=40,
+    )
+    policy = spender(problem)
+    plays = np.stack([d.plays[:, 0] for _, _, d in _plain(policy, Market(problem=problem), 40)])
+    np.testing.assert_array_equal(plays[:7], 1)
+    np.testing.assert_array_equal(plays[7:], 0)
+
+
+def _plain(policy, environment, steps, replicas=3):
+    world, state = environment.start(7, np.arange(replicas)), policy.start(seed=7, replicas=replicas)
+    for step in range(steps):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        for arrival in world.respond(step, context, decision)[1]:
+            policy.learn(state, arrival.decision, arrival.y)
+        yield state, context, decision
+
+
+@pytest.mark.parametrize("plays", [1, 2])
+def test_what_is_held_back_is_settled_when_the_outcome_arrives(plays):
+    problem = spending(-0.5, 1.0)
+    policy = spender(problem, plays)
+    world = Market(problem=problem).start(1, np.arange(2))
+    state = policy.start(seed=1, replicas=2)
+    total = np.array([0.3, 0.3]) * problem.horizon
+    under_way, known, worst = [], np.zeros(2), plays * 1.0
+    for step in range(5):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        known += decision.known.sum((1, 2))
+        under_way.append(world.respond(step, context, decision)[1][0])
+        left = np.stack([total[0] - worst * len(under_way) * np.ones(2), total[1] - known], 1)
+        np.testing.assert_allclose(state.goals[1].left, left)
+    paid = np.zeros(2)
+    for k in (3, 0, 4, 1, 2):  # in any order
+        policy.learn(state, under_way[k].decision, under_way[k].y)
+        paid += under_way[k].y.sum((1, 2)) - worst
+        np.testing.assert_allclose(state.goals[1].left[:, 0], total[0] - 5 * worst - paid)
+        np.testing.assert_allclose(state.goals[1].left[:, 1], total[1] - known)
+
+
+def test_what_is_never_observed_stays_held_back():
+    """Counting it as 0 would let a policy that is told nothing overspend."""
+    problem = spending(rate=0.1, horizon=50)
+    policy = Policy(
+        problem=problem,
+        model=Blank(features=3),
+        goals=(reward(problem), hard_budget(problem)),
+        choice=Random(),
+    )
+    world = Market(problem=problem).start(2, np.arange(3))
+    state = policy.start(seed=2, replicas=3)
+    spent, seen = np.zeros(3), np.array([True, False, True])
+    for step in range(50):
+        decision = policy.act(state, world.context(step))
+        y = np.where(seen, 1.0, 0.0)[:, None, None] * np.ones((3, 1, 1))
+        spent += decision.rounds  # the truth: each costs 1, which replica 1 never hears of
+        policy.learn(state, decision, y, observed=np.broadcast_to(seen[:, None, None], (3, 1, 1)))
+    np.testing.assert_array_equal(spent, [5, 5, 5])
+    np.testing.assert_allclose(state.goals[1].left[:, 0], 0.0, atol=1e-9)
+
+
+def test_one_play_of_two_not_observed_keeps_both_held_back():
+    problem = spending()
+    policy = spender(problem, plays=2)
+    world = Market(problem=problem).start(2, np.arange(1))
+    state = policy.start(seed=2)
+    decision = policy.act(state, world.context(0))
+    before = state.goals[1].left.copy()
+    policy.learn(state, decision, np.full((1, 2, 1), 0.25), observed=np.array([[[True], [False]]]))
+    np.testing.assert_array_equal(state.goals[1].left, before)
+    other = policy.act(state, world.context(1))
+    policy.learn(state, other, np.full((1, 2, 1), 0.25), observed=np.ones((1, 2, 1), bool))
+    np.testing.assert_allclose(state.goals[1].left[:, 0], before[:, 0] - 0.5)
+
+
+def test_plays_that_did_not_fit_cost_and_teach_nothing():
+    """Two candidates are wanted and one is offered: whatever stands in the place of the second outcome is ignored."""
+    problem = spending()
+    policy = spender(problem, plays=2)
+    x = np.random.default_rng(1).random((1, 3, 3))
+    context = Context(x, problem.declared[None], np.zeros((1, 0), np.int64), np.array([[False, True, False]]))
+    states = []
+    for rubbish in (0.0, 1.0, np.nan, np.inf, -1e9):
+        state = policy.start()
+        decision = policy.act(state, context)
+        np.testing.assert_array_equal(decision.plays, [[1, -1]])
+        policy.learn(state, decision, np.array([[[0.5], [rubbish]]]))
+        states.append(state)
+    for state in states:
+        assert state.model.count[0] == 1
+        np.testing.assert_array_equal(state.model.theta, states[0].model.theta)
+        np.testing.assert_allclose(state.goals[1].left, [[0.3 * 120 - 0.5, 0.3 * 120 - 0.5]])
+
+
+def test_a_rejected_decision_holds_nothing_back():
+    problem = spending()
+    policy = spender(problem)
+    world = Market(problem=problem).start(2, np.arange(2))
+    state = policy.start(seed=2, replicas=2)
+    decision = policy.decide(state, world.context(0))._replace(rounds=np.array([0.0, 1.0]))
+    policy.commit(state, decision)
+    policy.learn(state, decision, np.full((2, 1, 1), 0.5))
+    fee = decision.known[1, 0, 0]
+    np.testing.assert_allclose(state.goals[1].left, [[36.0, 36.0], [35.5, 36.0 - fee]])
+
+
+def test_signed_costs_give_back_what_they_return():
+    problem = spending(-1.0, 1.0, rate=0.02, horizon=100)
+    policy = spender(problem)
+    world = Market(problem=problem).start(2, np.arange(1))
+    state = policy.start(seed=2)
+    decision = policy.act(state, world.context(0))
+    np.testing.assert_allclose(state.goals[1].left[0, 0], 1.0)
+    policy.learn(state, decision, np.full((1, 1, 1), -1.0))
+    np.testing.assert_allclose(state.goals[1].left[0, 0], 3.0)
+
+
+@pytest.mark.parametrize("total", [[0.0], [-1.0], [np.inf], [np.nan], [1.0, 2.0], 3.0])
+def test_totals_are_positive_and_one_per_row(total):
+    rows = Rows.plain(["ride"], np.zeros((1, 1)), np.ones((1, 1)))
+    with pytest.raises(InvalidInput, match=r"^HardBudget\.total: expected 1 finite numbers above 0"):
+        HardBudget(rows=rows, total=np.array(total), low=np.zeros(1), high=np.ones(1))
+
+
+def test_a_cost_without_a_finite_range_cannot_be_kept_hard():
+    problem = spending(high=np.inf)
+    with pytest.raises(InvalidInput, match=r"^HardBudget 'cost': expected an outcome with a finite declared range"):
+        hard_budget(problem)
+    rows = select(problem, ("fee",))  # what is declared needs no range
+    HardBudget(rows=rows, total=np.ones(1), low=problem.low, high=problem.high)
+
+
+def test_a_problem_without_budgets_has_no_hard_limit():
+    problem = Problem(actions=("a",), outcomes=(Outcome("gain"),), maximize="gain", horizon=5)
+    with pytest.raises(InvalidInput, match=r"^subject_to: expected at least one Budget to be kept hard"):
+        hard_budget(problem)

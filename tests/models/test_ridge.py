@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from evenhand.models import Fixed, Logarithmic, Ridge, SelfNormalised
+from tests import twins
+
+
+def closed_form(x, y, ridge):
+    """(V^-1, theta, log det V / ridge) of all plays at once, `(s,n),(s,M)`."""
+    v = ridge * np.eye(x.shape[1]) + x.T @ x
+    log_det = np.linalg.slogdet(v)[1] - x.shape[1] * np.log(ridge)
+    return np.linalg.inv(v), np.linalg.solve(v, x.T @ y).T, log_det
+
+
+def history(rng, replicas, rounds, plays, n, m):
+    x = rng.normal(size=(rounds, replicas, plays, n)) * (rng.random((rounds, replicas, plays, n)) < 0.7)
+    y = rng.normal(size=(rounds, replicas, plays, m))
+    y[rng.random((rounds, replicas, plays)) < 0.2] = np.nan  # not observed at all
+    y[rng.random(y.shape) < 0.05] = np.nan  # one outcome not observed
+    return x, y, (rng.random((rounds, replicas)) < 0.8).astype(float)
+
+
+@given(
+    replicas=st.integers(1, 4),
+    plays=st.integers(1, 3),
+    n=st.integers(1, 6),
+    m=st.integers(1, 4),
+    ridge=st.sampled_from([1.0, 0.1, 1e-3]),
+    seed=st.integers(0, 10_000),
+)
+def test_the_state_is_the_closed_form_of_all_plays_that_were_observed(replicas, plays, n, m, ridge, seed):
+    rng = np.random.default_rng(seed)
+    x, y, rounds = history(rng, replicas, 25, plays, n, m)
+    model = Ridge(features=n, outcomes=m, ridge=ridge)
+    state = model.start(replicas, np.full(m, -10.0), np.full(m, 10.0))
+    for t in range(25):
+        model.update(state, x[t], y[t], rounds[t], np.zeros((replicas, 1, m)))
+    for r in range(replicas):
+        seen = (rounds[:, r, None] > 0) & ~np.isnan(y[:, r]).any(2)
+        inverse, theta, log_det = closed_form(x[:, r][seen], y[:, r][seen], ridge)
+        np.testing.assert_allclose(state.inverse[r], inverse, rtol=1e-7, atol=1e-9 / ridge)
+        np.testing.assert_allclose(state.theta[r], theta, rtol=1e-6, atol=1e-6)
+        assert state.log_det[r] == pytest.approx(log_det, abs=1e-7)
+        assert state.count[r] == seen.sum()
+
+
+@pytest.mark.parametrize("ridge", [1.0, 1e-6])
+def test_two_thousand_rounds_stay_the_closed_form(ridge):
+    rng = np.random.default_rng(1)
+    x, truth = rng.normal(size=(2000, 1, 1, 5)), rng.normal(size=(3, 5))
+    y = x @ truth.T + 0.1 * rng.normal(size=(2000, 1, 1, 3))
+    model = Ridge(features=5, outcomes=3, ridge=ridge)
+    state = model.start(1, np.full(3, -50.0), np.full(3, 50.0))
+    for t in range(2000):
+        model.update(state, x[t], y[t], np.ones(1), np.zeros((1, 1, 3)))
+    _, theta, _ = closed_form(x[:, 0, 0], y[:, 0, 0], ridge)
+    np.testing.assert_allclose(state.theta[0], theta, rtol=1e-7, atol=1e-8)
+
+
+@given(
+    replicas=st.integers(1, 3),
+    candidates=st.integers(1, 4),
+    n=st.integers(1, 4),
+    m=st.integers(1, 3),
+    k=st.integers(1, 3),
+    width=st.sampled_from([Fixed(), Fixed(0.4), Logarithmic(0.2), SelfNormalised(delta=0.1)]),
+    seed=st.integers(0, 10_000),
+)
+def test_value_is_its_twin(replicas, candidates, n, m, k, width, seed):
+    rng = np.random.default_rng(seed)
+    model = Ridge(features=n, outcomes=m, width=width)
+    low = rng.uniform(-1, 0, m)
+    state = model.start(replicas, low, low + rng.uniform(0.1, 2, m))
+    x, y, rounds = history(rng, replicas, 10, 2, n, m)
+    for t in range(10):
+        model.update(state, x[t], y[t], rounds[t], np.zeros((replicas, k, m)))
+    query, w = rng.normal(size=(replicas, candidates, n)), rng.normal(size=(replicas, k, m)).round(1)
+    mean, bonus = model.value(state, query, w)
+    half = width.radius(state.count, state.log_det, 1.0)[:, None] * twins.norms(query, state.inverse)
+    center = np.einsum("ran,rmn->rma", query, state.theta)
+    expected = twins.values(center, half, state.low, state.high, w)
+    np.testing.assert_allclose(mean, expected[0], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(bonus, expected[1], rtol=1e-8, atol=1e-10)
+
+
+def test_a_price_of_zero_asks_for_no_optimism():
+    model = Ridge(features=1, outcomes=2, width=Fixed(1.0))
+    state = model.start(1, np.zeros(2), np.ones(2))
+    one = np.ones((1, 1, 1))
+    _, bonus = model.value(state, one, np.array([[[0.0, 0.0], [1.0, 0.0], [0.0, -1.0]]]))
+    np.testing.assert_array_equal(bonus[0, :, 0], [0.0, 1.0, 0.0])  # nothing can be below the range
+
+
+def test_features_of_any_scale_keep_the_state_finite():
+    rng = np.random.default_rng(2)
+    model = Ridge(features=3, ridge=1e-6, width=SelfNormalised(delta=0.1))
+    state = model.start(1, np.zeros(1), np.ones(1))
+    for _ in range(2000):
+        z = rng.normal(size=(1, 1, 1)) * 1e6
+        x = np.concatenate([z, z, np.ones((1, 1, 1))], 2)
+        model.update(state, x, rng.random((1, 1, 1)), np.ones(1), np.ones((1, 1, 1)))
+        mean, bonus = model.value(state, x, np.ones((1, 1, 1)))
+        assert np.isfinite(mean).all()
+        assert np.isfinite(bonus).all()

@@ -1,0 +1,173 @@
+"""Examples of every part: a part that is exported without one here fails `test_discovery`."""
+
+import math
+
+import numpy as np
+
+from evenhand.choices import Random, Staged, TopK
+from evenhand.constraints import Budget, Parity
+from evenhand.environments import Court, Delayed, Logged
+from evenhand.environments.logged import blocks
+from evenhand.goals import Doubling, DualGradient, HardBudget, Linear, Steady
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear import reward
+from evenhand.models import Beside, Blank, Fixed, Logarithmic, Logistic, Ridge, SelfNormalised
+from evenhand.objectives import Linear as LinearObjective
+from evenhand.problem import Groups, Outcome, Problem
+from evenhand.recipes import mixed_oracle, optimistic, pgd, pgd_adaptive, uniform
+from evenhand.rows import constraint_rows, select
+from tests.worlds import Market
+
+# Everything at once: learned and known outcomes, signed ones, two groupings, shares known and unknown.
+EVERYTHING = Problem(
+    actions=("nothing", "call", "visit", "both"),
+    outcomes=(
+        Outcome("gain"),
+        Outcome("hours", low=-0.5, high=2.0),
+        Outcome("letters", known={"call": 1, "both": 2}),
+        Outcome("miles", known={"visit": 3.5, "both": 3.0}),
+    ),
+    maximize=LinearObjective({"gain": 1.0, "hours": -0.1, "miles": -0.01}),
+    subject_to=(
+        Budget("letters", total=40),
+        Budget("hours", rate=0.4),
+        Parity("miles", by="district", tolerance=0.1),
+        Parity("hours", by="age", tolerance=0.05),
+    ),
+    groups=(Groups("district", {"north": 0.25, "middle": 0.25, "south": 0.5}), Groups("age", ["young", "old"])),
+    horizon=150,
+)
+# As little as possible: one action, no groups, nothing known.
+LITTLE = Problem(actions=("go",), outcomes=(Outcome("gain"),), maximize="gain", horizon=30)
+LITTLE_SPENT = Problem(
+    actions=("go",), outcomes=(Outcome("gain"),), maximize="gain", subject_to=(Budget("gain", rate=0.4),), horizon=30
+)
+COURT = Court(horizon=200)
+
+WIDTHS = [Fixed(), Fixed(0.3), Logarithmic(0.2), SelfNormalised(delta=0.1), SelfNormalised(delta=0.5, noise=1, norm=3)]
+STEPS = [Steady(0.0), Steady(0.1), Doubling(0.05, (1.0, 2.0, 3.0)), Doubling(0.05, (1.0,), reset=True)]
+
+MODELS = [
+    Ridge(features=3),
+    Ridge(features=1, outcomes=3, ridge=1e-6, width=Logarithmic(0.2)),
+    Ridge(features=4, outcomes=2, width=SelfNormalised(delta=0.1)),
+    Logistic(features=3),
+    Logistic(features=2, ridge=1e-6, width=Fixed(0.3), growth=1.0),
+    Logistic(features=5, width=Logarithmic(0.025), growth=2.0),
+    Blank(features=2),
+    Blank(features=1, outcomes=3),
+    Beside((Logistic(features=3), Ridge(features=3, outcomes=2, width=Fixed(0.1)))),
+    Beside((Logistic(features=2), Blank(features=1), Ridge(features=3)), shared=False),
+]
+
+
+def _constrained(problem, step, **options):
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    return DualGradient(rows=rows, bound=bound, step=step, **options)
+
+
+GOALS = [
+    (reward(EVERYTHING), EVERYTHING),
+    (reward(LITTLE), LITTLE),
+    (Linear(rows=select(EVERYTHING, ("miles", "gain")), weights=(-1.0, 0.5)), EVERYTHING),
+    (_constrained(EVERYTHING, Steady(0.1)), EVERYTHING),
+    (_constrained(EVERYTHING, Steady(0.1), optimism="net"), EVERYTHING),
+    (_constrained(EVERYTHING, Steady(0.1), on="optimistic"), EVERYTHING),
+    (_constrained(EVERYTHING, Doubling(0.05, (1.0, 2.0, 3.0))), EVERYTHING),
+    (_constrained(EVERYTHING, Doubling(0.05, (1.0, 2.0), reset=True), on="optimistic"), EVERYTHING),
+    (_constrained(LITTLE_SPENT, Steady(0.1), start_at=(0.4,)), LITTLE_SPENT),
+    (_constrained(COURT.problem, Doubling(0.02, (3.0, 3.0))), COURT.problem),
+    (hard_budget(EVERYTHING), EVERYTHING),
+    (hard_budget(LITTLE_SPENT), LITTLE_SPENT),
+    (
+        HardBudget(
+            rows=select(EVERYTHING, ("hours", "miles")),
+            total=np.array([4.0, 30.0]),
+            low=EVERYTHING.low,
+            high=EVERYTHING.high,
+        ),
+        EVERYTHING,
+    ),
+]
+
+CHOICES = [
+    TopK(),
+    TopK(2),
+    TopK(9),  # more than are ever on offer
+    Random(),
+    Random((0.1, 0.2, 0.0, 0.7)),
+    Staged(10, TopK(1)),
+    Staged(10, Random((0.0, 1.0, 0.0, 0.0)), first=TopK(1)),
+    Staged(10, TopK(2), first=Staged(5, TopK(2), first=TopK(2))),
+]
+
+
+def _log(problem, rows, seed, **options):
+    """Rows whose actions were drawn with the propensities that are noted, and outcomes all over their ranges."""
+    rng = np.random.default_rng(seed)
+    a = len(problem.actions)
+    chance = rng.dirichlet(np.full(a, 2.0)) if options.pop("uneven", False) else np.full(a, 1 / a)
+    actions = rng.choice(a, rows, p=chance)
+    sizes = np.array([len(g.names) for g in problem.groups])
+    return Logged(
+        problem=problem,
+        units=rng.normal(size=(rows, 2)),
+        layout=blocks(a, 2),
+        actions=actions,
+        propensities=chance[actions],
+        outcomes=problem.low + (problem.high - problem.low) * rng.random((rows, len(problem.learned))),
+        groups=np.cumsum(sizes) - sizes + (rng.random((rows, len(sizes))) * sizes).astype(np.int64),
+        **options,
+    )
+
+
+LOG = _log(EVERYTHING, 400, 1)
+UNEVEN_LOG = _log(EVERYTHING, 300, 2, uneven=True, shuffles=3)
+
+ENVIRONMENTS = [
+    COURT,
+    Court(horizon=50, ride=0.2),
+    Delayed(COURT, delay=0),
+    Delayed(COURT, delay=7),
+    Delayed(Market(problem=EVERYTHING, offered=0.7), delay=3),
+    Market(problem=EVERYTHING),
+    Market(problem=LITTLE),
+    LOG,
+    UNEVEN_LOG,
+]
+
+_LEARNER = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
+_PAIR = Ridge(features=3, outcomes=2, width=SelfNormalised(delta=0.1))
+_MARKET = Market(problem=EVERYTHING, offered=0.8)
+
+# By recipe: policies, each with an environment in which it can act.
+RECIPES = {
+    "uniform": [
+        (uniform(COURT.problem, features=5), COURT),
+        (uniform(EVERYTHING, features=3), _MARKET),
+        (uniform(LITTLE, features=3), Market(problem=LITTLE)),
+    ],
+    "optimistic": [
+        (optimistic(COURT.problem, _LEARNER, warmup=10), COURT),
+        (optimistic(EVERYTHING, Ridge(features=8, outcomes=2, width=Fixed(0.2)), warmup=0), LOG),
+    ],
+    "pgd": [
+        (pgd(COURT.problem, _LEARNER, warmup=20), COURT),
+        (pgd(COURT.problem, _LEARNER, gamma=0.05, hard=True), Delayed(COURT, delay=5)),
+        (pgd(EVERYTHING, _PAIR, warmup=0, gamma=0.1, margin=0.01), _MARKET),
+        (pgd(EVERYTHING, _PAIR, warmup=10, gamma=0.1, hard=True), Delayed(_MARKET, delay=4)),
+        (pgd(EVERYTHING, Ridge(features=8, outcomes=2), warmup=10, hard=True), LOG),
+        (pgd(EVERYTHING, Ridge(features=8, outcomes=2), warmup=10, hard=True), UNEVEN_LOG),
+        (pgd(LITTLE_SPENT, Ridge(features=3), warmup=3), Market(problem=LITTLE_SPENT)),
+    ],
+    "pgd_adaptive": [
+        (pgd_adaptive(COURT.problem, _LEARNER, warmup=5, limits=(1.0, 1.0, 2.0)), COURT),
+        (pgd_adaptive(COURT.problem, _LEARNER, warmup=5, limits=(1.0, 1.0), reset=True, hard=True), COURT),
+        (pgd_adaptive(EVERYTHING, Beside((Logistic(features=3), Ridge(features=3)))), _MARKET),
+    ],
+    "mixed_oracle": [
+        (mixed_oracle(COURT.problem, _LEARNER, prices=(0.1,) * 10, warmup=0), COURT),
+        (mixed_oracle(COURT.problem, _LEARNER, prices=(math.pi,) + (0.0,) * 9, hard=True), COURT),
+    ],
+}
+POLICIES = [pair for pairs in RECIPES.values() for pair in pairs]

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from evenhand.constraints import Budget
+from evenhand.environments import Court
+from evenhand.problem import Outcome, Problem
+from evenhand.recipes import uniform
+from evenhand.recipes.blind import even_lottery
+from evenhand.rows import constraint_rows
+from tests.parts import EVERYTHING, LITTLE
+from tests.worlds import Market
+
+
+def entropy(p):
+    return -(p * np.log(np.maximum(p, 1e-300))).sum(-1)
+
+
+def random_problem(seed):
+    rng = np.random.default_rng(seed)
+    a, d = rng.integers(2, 6), rng.integers(1, 4)
+    actions = tuple(f"a{i}" for i in range(a))
+    costs = rng.random((d, a)) * (rng.random((d, a)) < 0.8)
+    costs[:, 0] = 0.0
+    return Problem(
+        actions=actions,
+        outcomes=(
+            Outcome("gain"),
+            *(Outcome(f"c{j}", known=dict(zip(actions, costs[j].tolist(), strict=True))) for j in range(d)),
+        ),
+        maximize="gain",
+        subject_to=tuple(Budget(f"c{j}", rate=float(rng.uniform(0.05, 0.6))) for j in range(d)),
+        horizon=100,
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_lottery_fits_and_no_other_that_fits_is_more_even(seed):
+    problem = random_problem(seed)
+    p = np.array(even_lottery(problem))
+    rows, bound = constraint_rows(problem, problem.budgets)
+    cost = rows.known @ problem.declared.T
+    assert p.sum() == pytest.approx(1.0)
+    assert (p > 0).all()
+    assert (cost @ p <= bound + 1e-6).all()
+    others = np.random.default_rng(seed).dirichlet(np.full(len(p), 0.7), 20_000)
+    near = 0.9 * p + 0.1 * others  # neighbours too, of which many fit
+    fit = np.concatenate([z[(z @ cost.T <= bound).all(1)] for z in (others, near)])
+    assert len(fit) > 50
+    assert (entropy(fit) <= entropy(p) + 1e-5).all()
+
+
+def test_the_courts_lottery_spends_its_budgets_and_no_more():
+    np.testing.assert_allclose(even_lottery(Court().problem), [0.75, 0.2, 0.05], atol=1e-6)
+    np.testing.assert_allclose(even_lottery(Court(ride=0.9, voucher=0.9).problem), [1 / 3] * 3, atol=1e-9)
+
+
+def test_without_budgets_all_actions_are_alike():
+    assert even_lottery(LITTLE) == (1.0,)
+    assert uniform(LITTLE, features=3).choice.weights == (1.0,)
+
+
+@pytest.mark.parametrize("problem", [EVERYTHING, Court(horizon=300).problem], ids=["learned costs", "court"])
+def test_budgets_are_never_exceeded_and_every_lottery_sums_to_one(problem):
+    policy = uniform(problem, features=3)
+    world, state = Market(problem=problem).start(4, np.arange(20)), policy.start(seed=4, replicas=20)
+    spent = np.zeros((20, len(problem.names)))
+    for step in range(problem.horizon):
+        context = world.context(step)
+        d = policy.act(state, context)
+        y = world.respond(step, context, d)[1][0].y
+        policy.learn(state, d, y)
+        spent += (np.concatenate([y, d.known], 2) * d.rounds[:, None, None]).sum(1)
+        np.testing.assert_allclose(d.probabilities.sum(1), d.rounds)
+    for b in problem.budgets:
+        total = b.per_round(problem.horizon) * problem.horizon
+        assert (spent[:, problem.names.index(b.outcome)] <= total + 1e-9).all()

@@ -1,0 +1,142 @@
+import math
+
+import numpy as np
+import pytest
+
+from evenhand.choices import Staged, TopK
+from evenhand.constraints import Budget, Parity
+from evenhand.environments import Court
+from evenhand.goals import Doubling, DualGradient, HardBudget, Linear, Steady
+from evenhand.models import Logarithmic, Logistic
+from evenhand.problem import Groups, Outcome, Problem
+from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
+from evenhand.recipes.small_budgets import default_margin, experimental_limits, theoretical_limits, theoretical_margin
+
+COURT = Court()
+MODEL = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
+
+
+def test_pgd_is_logistic_and_linear_and_dual_and_the_argmax_after_a_warm_up():
+    policy = pgd(COURT.problem, MODEL, gamma=0.04)
+    objective, dual = policy.goals
+    assert isinstance(objective, Linear)
+    assert objective.weights == (1.0,)
+    assert isinstance(dual, DualGradient)
+    assert dual.step == Steady(0.04)
+    assert (dual.on, dual.optimism, dual.start_at) == ("observed", "row", ())
+    assert policy.choice == Staged(50, TopK(1))
+    assert policy.model is MODEL
+    np.testing.assert_allclose(dual.bound, [0.045, 0.195] + [1e-7] * 8)  # a margin of 0.005 on the budgets only
+    assert pgd(COURT.problem, MODEL).goals[1].step == Steady(0.02)  # 2 / sqrt(T)
+
+
+def test_the_hard_variant_is_the_same_with_limits():
+    soft, hard = pgd(COURT.problem, MODEL, gamma=0.04), pgd(COURT.problem, MODEL, gamma=0.04, hard=True)
+    assert isinstance(hard.goals[2], HardBudget)
+    np.testing.assert_allclose(hard.goals[2].total, [500, 2000])  # without the margin
+    assert len(soft.goals) == 2
+    assert hard.name == soft.name + ", hard"
+
+
+def test_the_adaptive_step_doubles_at_the_limits_of_the_experiments():
+    policy = pgd_adaptive(COURT.problem, MODEL)
+    step = policy.goals[1].step
+    assert isinstance(step, Doubling)
+    assert step.first == 0.01  # 1 / sqrt(T)
+    assert step.reset is False
+    # M_k = 0.01 * 6 * sqrt(T ln(T (k + 2))) with T = 10,000
+    assert step.excess[0] == pytest.approx(0.06 * math.sqrt(1e4 * math.log(2e4)))
+    assert step.excess[2] == pytest.approx(0.06 * math.sqrt(1e4 * math.log(4e4)))
+    assert step.excess == experimental_limits(COURT.problem)
+    assert pgd_adaptive(COURT.problem, MODEL, reset=True).goals[1].step.reset is True
+
+
+def test_limits_of_the_theory_are_those_of_box_c():
+    t, d, delta, widths = 10_000, 10, 0.05, 300.0
+    limits = theoretical_limits(COURT.problem, delta, widths)
+    for k in (0, 3):
+        risk = delta / (k + 2) ** 2
+        upsilon = max(
+            widths,
+            2 * math.sqrt(d * t * math.log(4 * t**2 / risk)),
+            math.sqrt(2 * t * math.log(8 * (d + 1) * t / risk)),
+        )
+        assert limits[k] == pytest.approx(4 * math.sqrt(t) + 20 * math.sqrt(d) * upsilon)
+    assert theoretical_limits(COURT.problem, delta, 1e9)[0] == pytest.approx(400 + 20 * math.sqrt(10) * 1e9)
+    top = 14  # ceil(log2 10,000)
+    assert theoretical_margin(COURT.problem, delta, widths) == pytest.approx(15 * (limits[top] + 2 * math.sqrt(d)) / t)
+
+
+def test_the_margin_is_half_of_the_least_of_budgets_and_root_of_the_horizon():
+    assert default_margin(COURT.problem) == pytest.approx(0.005)
+    assert default_margin(Court(ride=0.004).problem) == pytest.approx(0.002)
+    assert default_margin(Court(horizon=100).problem) == pytest.approx(0.025)
+
+
+def test_the_mixed_oracle_holds_its_prices_and_learns_rewards_only():
+    prices = tuple(0.1 * j for j in range(10))
+    policy = mixed_oracle(COURT.problem, MODEL, prices, warmup=5)
+    world, state = COURT.start(1, np.arange(3)), policy.start(seed=1, replicas=3)
+    for step in range(60):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
+        np.testing.assert_array_equal(state.goals[1].price, np.tile(prices, (3, 1)))
+    np.testing.assert_array_equal(state.model.count, [60.0] * 3)
+
+
+def test_parity_without_budgets_is_a_problem_like_any_other():
+    problem = Problem(
+        actions=("a", "b"),
+        outcomes=(Outcome("gain"), Outcome("fee", known={"b": 1})),
+        maximize="gain",
+        subject_to=(Parity("fee", by="side", tolerance=0.1),),
+        groups=(Groups("side", ["left", "right"]),),
+        horizon=50,
+    )
+    policy = pgd(problem, MODEL)
+    np.testing.assert_allclose(policy.goals[1].bound, [0.1] * 4)
+    with pytest.raises(ValueError, match="at least one Budget to be kept hard"):
+        pgd(problem, MODEL, hard=True)
+
+
+def run(policy, court, replicas, seed=1):
+    """Average spending per round (R, 2), average fairness rows (R, 4), and the price at the end."""
+    world, state = court.start(seed, np.arange(replicas)), policy.start(seed=seed, replicas=replicas)
+    spent, fairness = np.zeros((replicas, 2)), np.zeros((replicas, 4))
+    for step in range(court.horizon):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
+        c, first = decision.known[:, 0] * decision.rounds[:, None], (context.groups == 0).astype(float)
+        spent += c
+        fairness += np.concatenate([2 * c * first - c, 2 * c * (1 - first) - c], 1)
+    return spent / court.horizon, np.abs(fairness) / court.horizon
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_budgets_are_kept_on_average_and_help_is_shared_alike(hard):
+    """A short court: the constraints hold up to what a dual step of 0.1 may overshoot, 1 / (0.1 T) and a little."""
+    court = Court(horizon=2000)
+    spent, fairness = run(pgd(court.problem, MODEL, gamma=0.1, hard=hard), court, replicas=20)
+    most = np.array([0.05, 0.2])
+    assert (spent.mean(0) <= most).all()
+    assert (spent.mean(0) >= 0.5 * most).all()
+    assert fairness.mean() <= 0.005
+    if hard:
+        assert (spent <= most + 1e-12).all()
+
+
+def test_without_parity_help_is_not_shared_alike():
+    """The two groups respond differently, so that the test above has something to show."""
+    court = Court(horizon=2000)
+    problem = Problem(
+        actions=court.problem.actions,
+        outcomes=court.problem.outcomes,
+        maximize="appears",
+        subject_to=(Budget("ride", rate=0.05), Budget("voucher", rate=0.2)),
+        groups=court.problem.groups,
+        horizon=2000,
+    )
+    _, fairness = run(pgd(problem, MODEL, gamma=0.1), court, replicas=20)
+    assert fairness.mean() > 0.03

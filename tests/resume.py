@@ -1,0 +1,40 @@
+"""Run in another process: load a state and go on. `python -m tests.resume STATE CASE FROM TO` prints what it does."""
+
+import json
+import sys
+
+from evenhand.environments import Court
+from evenhand.models import Beside, Logarithmic, Logistic, Ridge, SelfNormalised
+from evenhand.recipes import pgd, pgd_adaptive
+from tests.parts import EVERYTHING
+from tests.worlds import Market
+
+LONG = Court(horizon=500)
+MARKET = Market(problem=EVERYTHING, offered=0.8)
+PERSON = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
+CASES = {
+    "court": (pgd_adaptive(LONG.problem, PERSON, limits=(2.0, 2.0, 4.0), hard=True), LONG),
+    "ridge": (pgd(EVERYTHING, Ridge(features=3, outcomes=2, width=SelfNormalised(delta=0.1)), gamma=0.1), MARKET),
+    "beside": (pgd_adaptive(EVERYTHING, Beside((Logistic(features=3), Ridge(features=3)))), MARKET),
+}
+
+
+def go_on(case, state, first, last):
+    """Plays, prices and probabilities of steps first to last - 1, from a state that has learned everything before."""
+    policy, environment = CASES[case]
+    world, told = environment.start(state.seed, state.replicas), []
+    for step in range(first, last):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        for arrival in world.respond(step, context, decision)[1]:
+            policy.learn(state, arrival.decision, arrival.y)
+        told.append([decision.plays.tolist(), decision.prices.tolist(), decision.probabilities.tolist()])
+    return told
+
+
+def main(path, case, first, last):
+    json.dump(go_on(case, CASES[case][0].load(path), int(first), int(last)), sys.stdout)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,97 @@
+"""Every exported part has an example in `tests/parts.py`, and every example keeps the contract of its kind."""
+
+import inspect
+import math
+import typing
+
+import numpy as np
+import pytest
+
+from evenhand import choices, environments, goals, models, recipes
+from evenhand.system import discover
+from evenhand.testing import check_choice, check_environment, check_goal, check_model, check_policy
+from tests import parts
+
+EXAMPLES = {
+    models: [*parts.MODELS, *parts.WIDTHS],
+    goals: [*(goal for goal, _ in parts.GOALS), *parts.STEPS],
+    choices: parts.CHOICES,
+    environments: parts.ENVIRONMENTS,
+}
+
+
+def is_part(thing):
+    """Contracts, records and names of types are no parts."""
+    return inspect.isclass(thing) and not getattr(thing, "_is_protocol", False) and not issubclass(thing, tuple)
+
+
+@pytest.mark.parametrize("package", EXAMPLES, ids=lambda p: p.__name__)
+def test_every_exported_part_has_an_example(package):
+    shown = {type(example) for example in EXAMPLES[package]}
+    exported = {name: getattr(package, name) for name in package.__all__}
+    parts_exported = {name for name, thing in exported.items() if is_part(thing)}
+    assert {name for name in parts_exported if exported[name] not in shown} == set()
+    others = [t for n, t in exported.items() if n not in parts_exported and not inspect.isclass(t)]
+    assert all(typing.get_origin(t) is not None for t in others)  # such as Estimate
+
+
+def test_every_exported_recipe_has_an_example():
+    assert set(parts.RECIPES) == set(recipes.__all__)
+
+
+@pytest.mark.parametrize("system", discover(), ids=lambda s: f"{s.id}-{s.name}")
+def test_every_named_system_is_exported(system):
+    package = {"model": models, "goal": goals, "choice": choices, "environment": environments, "recipe": recipes}
+    if system.kind in package:
+        assert system.name in package[system.kind].__all__
+
+
+@pytest.mark.parametrize("model", parts.MODELS, ids=repr)
+def test_models_keep_their_contract(model):
+    check_model(model)
+
+
+@pytest.mark.parametrize(("goal", "problem"), parts.GOALS, ids=lambda z: type(z).__name__)
+@pytest.mark.parametrize("plays", [1, 2])
+def test_goals_keep_their_contract(goal, problem, plays):
+    check_goal(goal, problem, plays=plays)
+
+
+@pytest.mark.parametrize("choice", parts.CHOICES, ids=repr)
+def test_choices_keep_their_contract(choice):
+    check_choice(choice, candidates=4)
+
+
+@pytest.mark.parametrize("candidates", [2, 7])
+@pytest.mark.parametrize("choice", [c for c in parts.CHOICES if "weights=(" not in repr(c)], ids=repr)
+def test_choices_keep_their_contract_with_few_and_many_candidates(choice, candidates):
+    check_choice(choice, candidates=candidates)
+
+
+@pytest.mark.parametrize("environment", parts.ENVIRONMENTS, ids=lambda e: type(e).__name__)
+def test_environments_keep_their_contract(environment):
+    check_environment(environment)
+
+
+@pytest.mark.parametrize(("policy", "environment"), parts.POLICIES, ids=lambda z: getattr(z, "name", type(z).__name__))
+def test_recipes_keep_the_contract_of_a_policy(policy, environment):
+    check_policy(policy, environment)
+
+
+@pytest.mark.parametrize("step", parts.STEPS, ids=repr)
+def test_steps_have_one_limit_per_size_and_the_last_is_never_reached(step):
+    assert len(step.sizes) == len(step.limits)
+    assert step.limits[-1] == math.inf
+    assert all(s >= 0 for s in step.sizes)
+    assert isinstance(step.reset, bool)
+
+
+@pytest.mark.parametrize("width", parts.WIDTHS, ids=repr)
+def test_widths_give_every_replica_its_own_radius(width):
+    count, log_det = np.array([0.0, 1.0, 50.0]), np.array([0.0, 0.7, 9.0])
+    radius = width.radius(count, log_det, 0.5)
+    assert radius.shape == (3,)
+    assert np.isfinite(radius).all()
+    assert (np.diff(radius) >= 0).all()  # more data, or more of it spread out, never narrows the set around theta
+    for i in range(3):
+        assert width.radius(count[i : i + 1], log_det[i : i + 1], 0.5)[0] == radius[i]

@@ -1,0 +1,307 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from evenhand.choices import Random, TopK
+from evenhand.constraints import Budget
+from evenhand.environments import Court, Delayed
+from evenhand.errors import InvalidInput
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear import reward
+from evenhand.models import Blank, Logarithmic, Logistic, Ridge
+from evenhand.policy import Policy
+from evenhand.problem import Groups, Outcome, Problem
+from evenhand.recipes import mixed_oracle, optimistic, pgd, pgd_adaptive, uniform
+from evenhand.records import Context
+from evenhand.saving import flatten
+from tests.parts import EVERYTHING, LITTLE
+from tests.worlds import Market
+
+COURT = Court(horizon=600, tolerance=0.025)
+MODEL = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
+POLICIES = [
+    pgd(COURT.problem, MODEL, gamma=0.02),
+    pgd(COURT.problem, MODEL, gamma=0.1, warmup=0, hard=True),
+    pgd_adaptive(COURT.problem, MODEL, limits=(2.0, 2.0, 4.0)),
+    mixed_oracle(COURT.problem, MODEL, prices=(0.3,) * 2 + (0.1,) * 8),
+    optimistic(COURT.problem, MODEL),
+    uniform(COURT.problem, features=5),
+]
+
+
+def run(policy, environment, replicas, rounds, seed=5):
+    world, state = environment.start(seed, np.array(replicas)), policy.start(seed=seed, replicas=replicas)
+    for step in range(rounds):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        for arrival in world.respond(step, context, decision)[1]:
+            policy.learn(state, arrival.decision, arrival.y)
+        yield state, decision
+
+
+def after(policy, environment, replicas, rounds):
+    """The state and the last decision after so many rounds."""
+    *_, last = run(policy, environment, replicas, rounds)
+    return last
+
+
+@pytest.mark.parametrize("environment", [COURT, Delayed(COURT, 13)], ids=["at once", "late"])
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.name)
+def test_a_replica_of_a_batch_acts_as_it_does_alone(policy, environment):
+    """Action for action, and bit for bit in what it believes."""
+    ids = [0, 4, 2, 17, 9]
+    together = [(d.plays, d.probabilities, d.worth, d.prices) for _, d in run(policy, environment, ids, 600)]
+    for i, replica in enumerate(ids):
+        alone = run(policy, environment, [replica], 600)
+        for whole, (_, d) in zip(together, alone, strict=True):
+            for a, b in zip(whole, (d.plays, d.probabilities, d.worth, d.prices), strict=True):
+                np.testing.assert_array_equal(a[i], b[0])
+
+
+def test_replicas_and_seeds_differ():
+    plays = np.stack([d.plays[:, 0] for _, d in run(POLICIES[0], COURT, [0, 1], 300)])
+    other = np.stack([d.plays[:, 0] for _, d in run(POLICIES[0], COURT, [0, 1], 300, seed=6)])
+    assert (plays[:, 0] != plays[:, 1]).any()
+    assert (plays != other).any()
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.name)
+def test_to_decide_changes_nothing(policy):
+    state, _ = after(policy, COURT, [0, 1, 2], 120)
+    before = {path: z.copy() for path, z in flatten(state)}
+    world = COURT.start(1, state.replicas)
+    decisions = [policy.decide(state, world.context(step)) for step in (3, 4, 3)]
+    for path, z in flatten(state):
+        np.testing.assert_array_equal(z, before[path], err_msg=path)
+    for a, b in zip(decisions[0], decisions[2], strict=True):
+        for z, other in zip(*((p if isinstance(p, tuple) else (p,)) for p in (a, b)), strict=True):
+            np.testing.assert_array_equal(z, other)
+
+
+def test_a_decision_stays_as_it_was_while_the_policy_goes_on():
+    """It is a receipt: kept until the outcome comes, however late."""
+    policy, world = POLICIES[1], COURT.start(5, np.arange(2))
+    state = policy.start(seed=5, replicas=2)
+    context = world.context(0)
+    kept = policy.act(state, context)
+    copies = [np.array(z) if not isinstance(z, tuple) else tuple(np.array(q) for q in z) for z in kept]
+    for step in range(1, 60):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
+    for z, copy in zip(kept, copies, strict=True):
+        for a, b in zip(*((p if isinstance(p, tuple) else (p,)) for p in (z, copy)), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_decision_says_everything_that_its_outcome_will_need():
+    _, d = after(POLICIES[0], COURT, [0, 1], 60)
+    assert d.plays.shape == (2, 1)
+    np.testing.assert_array_equal(d.probabilities.sum(1), [1.0, 1.0])
+    assert d.features.shape == (2, 1, 5)
+    assert d.known.shape == (2, 1, 2)
+    assert d.prices.shape == (2, 2, 1)  # the objective's reading, and one for all constraints, whose costs are known
+    assert [q.shape for q in d.quotes] == [(2, 1, 1), (2, 1, 10)]
+    np.testing.assert_array_equal(d.shares, [[0.5, 0.5]])
+    np.testing.assert_array_equal(d.steered, [1.0, 1.0])
+
+
+def test_worth_is_the_priced_mean_with_its_optimism():
+    policy = POLICIES[0]
+    state, _ = after(policy, COURT, [3], 200)
+    context = COURT.start(5, np.array([3])).context(200)
+    decision = policy.decide(state, context)
+    lam, dual = state.goals[1].price[0], policy.goals[1]
+    model = state.model
+    for a in range(3):
+        x = context.features[0, a]
+        half = 0.025 * (1 + np.log(model.count[0])) * np.sqrt(x @ model.inverse[0] @ x)
+        ucb = min(1 / (1 + np.exp(-x @ model.theta[0])) + half, 1.0)
+        v = dual.rows.post(context, COURT.problem.shares[None], np.zeros((1, 1)), context.known[:, a])[0]
+        assert decision.worth[0, a] == pytest.approx(ucb - lam @ (v - dual.bound))
+
+
+def test_when_the_horizon_is_over_nothing_is_played_and_no_round_counts():
+    court = Court(horizon=30)
+    policy = pgd(court.problem, MODEL, gamma=0.05, warmup=5)
+    world, state = Court(horizon=99).start(1, np.arange(2)), policy.start(seed=1, replicas=2)
+    for step in range(40):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        over = step >= 30
+        np.testing.assert_array_equal(decision.plays, np.full((2, 1), -1) if over else decision.plays)
+        np.testing.assert_array_equal(decision.rounds, np.zeros(2) if over else np.ones(2))
+        np.testing.assert_array_equal(decision.probabilities.sum(1), np.zeros(2) if over else np.ones(2))
+        if step == 29:
+            policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
+            end = {path: z.copy() for path, z in flatten(state)}
+        else:
+            policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
+    np.testing.assert_array_equal(state.t, [30.0, 30.0])
+    for path, z in flatten(state):
+        np.testing.assert_array_equal(z, end[path], err_msg=path)
+
+
+def test_a_decision_that_was_not_taken_leaves_no_trace():
+    policy = POLICIES[1]
+    state, _ = after(policy, COURT, [0, 1], 80)
+    before = {path: z.copy() for path, z in flatten(state)}
+    context = COURT.start(5, state.replicas).context(80)
+    decision = policy.decide(state, context)._replace(rounds=np.zeros(2))
+    policy.commit(state, decision)
+    policy.learn(state, decision, np.full((2, 1, 1), np.nan))
+    for path, z in flatten(state):
+        np.testing.assert_array_equal(z, before[path], err_msg=path)
+
+
+def test_what_is_not_offered_is_never_played():
+    policy = Policy(
+        problem=EVERYTHING, model=Ridge(features=3, outcomes=2), goals=(reward(EVERYTHING),), choice=TopK(2)
+    )
+    world, state = Market(problem=EVERYTHING, offered=0.3).start(1, np.arange(8)), policy.start(seed=1, replicas=8)
+    idle = 0
+    for step in range(60):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        count = context.offered.sum(1)
+        np.testing.assert_array_equal((decision.plays >= 0).sum(1), np.minimum(count, 2))
+        np.testing.assert_array_equal(decision.rounds, count > 0)
+        np.testing.assert_array_equal(decision.playable, context.offered)
+        for r, chosen in enumerate(decision.plays):
+            for p, a in enumerate(chosen):
+                x, z = (context.features[r, a], context.known[0, a]) if a >= 0 else (0.0, 0.0)
+                np.testing.assert_array_equal(decision.features[r, p], np.broadcast_to(x, 3))
+                np.testing.assert_array_equal(decision.known[r, p], np.broadcast_to(z, 2))
+        idle += (count == 0).sum()
+        policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
+    assert idle > 0
+    np.testing.assert_array_equal(state.t.sum(), 8 * 60 - idle)
+
+
+def shares_problem(horizon=200):
+    return Problem(
+        actions=("a", "b"),
+        outcomes=(Outcome("gain"), Outcome("fee", known={"b": 1})),
+        maximize="gain",
+        groups=(Groups("side", {"left": 0.3, "right": 0.7}), Groups("age", ["young", "middle", "old"])),
+        horizon=horizon,
+    )
+
+
+def test_unknown_shares_are_estimated_from_decided_rounds_and_the_case_at_hand():
+    problem = shares_problem()
+    policy = Policy(problem=problem, model=Blank(features=3), goals=(reward(problem),), choice=Random())
+    world, state = Market(problem=problem, offered=0.4).start(2, np.arange(3)), policy.start(seed=2, replicas=3)
+    seen, decided = np.zeros((3, 5)), np.zeros(3)
+    for step in range(80):
+        context = world.context(step)
+        decision = policy.act(state, context)
+        here = np.zeros((3, 5))
+        for g in range(2):
+            here[np.arange(3), context.groups[:, g]] = 1.0
+        believed = (seen + here) / (decided + 1)[:, None]
+        np.testing.assert_allclose(decision.shares[:, 2:], believed[:, 2:])
+        np.testing.assert_array_equal(decision.shares[:, :2], np.tile([0.3, 0.7], (3, 1)))
+        np.testing.assert_allclose(decision.shares[:, 2:].sum(1), np.ones(3))
+        seen += here * decision.rounds[:, None]
+        decided += decision.rounds
+        np.testing.assert_array_equal(state.seen, seen)
+        np.testing.assert_array_equal(state.t, decided)
+
+
+def test_outcomes_that_were_not_observed_teach_nothing():
+    problem = shares_problem()
+    policy = Policy(problem=problem, model=Ridge(features=3), goals=(reward(problem),), choice=TopK(1))
+    world, state = Market(problem=problem).start(2, np.arange(3)), policy.start(seed=2, replicas=3)
+    decision = policy.act(state, world.context(0))
+    seen = np.array([True, False, True])[:, None, None]
+    policy.learn(state, decision, np.where(seen, 0.5, np.nan), observed=seen)
+    np.testing.assert_array_equal(state.model.count, [1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(state.model.theta[1], np.zeros((1, 3)))
+
+
+def test_one_action_one_replica_no_groups_and_nothing_known_will_do():
+    policy = Policy(problem=LITTLE, model=Ridge(features=1), goals=(reward(LITTLE),), choice=TopK(1))
+    state = policy.start()
+    context = Context(np.ones((1, 1, 1)), np.zeros((1, 1, 0)), np.zeros((1, 0), np.int64), np.ones((1, 1), bool))
+    decision = policy.act(state, context)
+    assert decision.plays.tolist() == [[0]]
+    policy.learn(state, decision, np.ones((1, 1, 1)))
+    assert policy.decide(state, context).worth[0, 0] == pytest.approx(0.5)
+
+
+def test_a_policy_needs_a_model_of_its_outcomes_and_a_goal_that_prices_them():
+    with pytest.raises(InvalidInput, match=r"^model: expected one of \('gain', 'hours'\), got one of 1 outcomes"):
+        Policy(problem=EVERYTHING, model=Blank(features=1), goals=(reward(EVERYTHING),), choice=TopK(1))
+    for goals in ((), (hard_budget(EVERYTHING),)):
+        with pytest.raises(InvalidInput, match=r"^goals: expected at least one that prices outcomes"):
+            Policy(problem=EVERYTHING, model=Blank(features=1, outcomes=2), goals=goals, choice=TopK(1))
+
+
+@pytest.mark.parametrize("replicas", [0, -2, [], [-1], [0, -1], [0.5], [[0, 1]], ["0"]], ids=str)
+def test_replicas_are_numbered_from_zero(replicas):
+    with pytest.raises(InvalidInput, match=r"^replicas: expected at least one, numbered from 0, got"):
+        POLICIES[0].start(replicas=replicas)
+
+
+def test_replicas_may_be_counted_by_numpy():
+    np.testing.assert_array_equal(POLICIES[0].start(replicas=np.int64(3)).replicas, [0, 1, 2])
+    np.testing.assert_array_equal(POLICIES[0].start(replicas=np.array([3, 1])).replicas, [3, 1])
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 0.5])
+def test_a_bad_seed_is_refused_before_anything_runs(seed):
+    with pytest.raises(InvalidInput, match=r"^seed: expected a whole number in \[0, 2\*\*64\)"):
+        POLICIES[0].start(seed=seed)
+
+
+def test_explain_says_prices_groups_values_and_what_was_masked_and_played():
+    policy = POLICIES[1]
+    state, _ = after(policy, COURT, [0, 1], 40)
+    state.goals[2].left[1, 0] = 0.0  # no ride is left in the second replica
+    context = COURT.start(5, state.replicas).context(40)
+    decision = policy.decide(state, context)
+    text = policy.explain(decision, replica=1)
+    for name, price in zip(policy.goals[1].rows.names, 0.0 - state.goals[1].price[1], strict=True):
+        assert f"price of {name:<34} {price:+.4f}" in text
+    assert "price of appears" in text
+    group = context.groups[1, 0]
+    assert f"the case is in group = {group}" in text
+    lines = {a: next(z for z in text.splitlines() if z.strip().startswith(a)) for a in COURT.problem.actions}
+    for a, line in enumerate(lines.values()):
+        assert f"worth {decision.worth[1, a]:+.4f}" in line
+        assert f"probability {decision.probabilities[1, a]:.3f}" in line
+    assert "masked: not offered, or its worst case does not fit" in lines["ride"]
+    assert "played (1 of 1)" in lines[COURT.problem.actions[decision.plays[1, 0]]]
+    assert "masked" not in policy.explain(decision, replica=0)
+
+
+def test_explain_says_when_values_were_not_looked_at_and_when_nothing_was_played():
+    early = POLICIES[0]
+    context = COURT.start(5, np.arange(1)).context(0)
+    assert "warm-up: the choice did not look at the values" in early.explain(early.decide(early.start(seed=5), context))
+    nothing = context._replace(offered=np.zeros((1, 3), bool))
+    text = early.explain(early.decide(early.start(seed=5), nothing))
+    assert "nothing was played: nothing fits, or the horizon is over" in text
+    assert "played (" not in text
+
+
+def test_explain_names_candidates_that_are_no_actions_by_number():
+    policy = Policy(problem=LITTLE, model=Blank(features=1), goals=(reward(LITTLE),), choice=TopK(2))
+    offered = np.ones((1, 3), bool)
+    context = Context(np.zeros((1, 3, 1)), np.zeros((1, 3, 0)), np.zeros((1, 0), np.int64), offered)
+    text = policy.explain(policy.decide(policy.start(), context))
+    assert "candidate 0" in text
+    assert "played (2 of 2)" in text
+
+
+def test_budgets_are_counted_over_decided_rounds_only():
+    """A replica that stops early has the more left, and its rounds stop with it."""
+    problem = dataclasses.replace(LITTLE, subject_to=(Budget("gain", total=3),))
+    policy = Policy(
+        problem=problem, model=Blank(features=3), goals=(reward(problem), hard_budget(problem)), choice=TopK(1)
+    )
+    rounds = np.stack([d.rounds for _, d in run(policy, Market(problem=problem), [0, 1, 2, 3], 30)]).sum(0)
+    assert (rounds >= 3).all()
+    assert (rounds < 30).all()

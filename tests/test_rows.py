@@ -1,0 +1,195 @@
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from evenhand.constraints import Budget, Parity
+from evenhand.problem import Groups, Outcome, Problem
+from evenhand.records import Context
+from evenhand.rows import Rows, constraint_rows, select, stack
+from tests import twins
+from tests.parts import COURT, EVERYTHING, LITTLE
+
+
+@st.composite
+def frames(draw):
+    """Rows of any kind, and the cases that they see: any number of replicas, candidates, outcomes, groups and rows."""
+    counts = {name: draw(st.integers(low, 4)) for name, low in (("r", 1), ("a", 1), ("d", 0), ("k", 1))}
+    m, known, groupings = draw(st.integers(0, 3)), draw(st.integers(0, 3)), draw(st.integers(0, 2))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    r, a, d = counts["r"], counts["a"], counts["d"]
+    sizes = rng.integers(2, 4, groupings)
+    first = np.cumsum(sizes) - sizes
+    grouping = rng.integers(-1, groupings, d) if groupings else np.full(d, -1)
+    column = np.array([first[g] + rng.integers(sizes[g]) if g >= 0 else -1 for g in grouping], np.int64)
+    rows = Rows(
+        names=tuple(f"row {j}" for j in range(d)),
+        learned=rng.normal(size=(d, m)) * (rng.random((d, m)) < 0.7),
+        known=rng.normal(size=(d, known)) * (rng.random((d, known)) < 0.7),
+        always=rng.choice([-1.0, 0.0, 1.0], d),
+        inside=np.where(grouping >= 0, rng.choice([-1.0, 1.0], d), 0.0),
+        grouping=grouping,
+        column=column,
+    )
+    same = draw(st.booleans())
+    lead = 1 if same else r
+    context = Context(
+        features=np.zeros((r, a, 1)),
+        known=rng.normal(size=(lead, a, known)),
+        groups=(first + (rng.random((r, groupings)) * sizes)).astype(np.int64),
+        offered=np.ones((1, a), bool),
+    )
+    shares = rng.uniform(0.05, 0.9, size=(1 if draw(st.booleans()) else r, int(sizes.sum())))
+    return rows, context, shares, rng.normal(size=(r, m)), rng.normal(size=(r, counts["k"], d))
+
+
+@given(frames())
+def test_post_and_pull_are_their_twins(frame):
+    rows, context, shares, y, q = frame
+    z = np.array([twins.per_replica(context.known, r)[-1] for r in range(len(y))])
+    expected = twins.post(rows, context.groups, shares, y, z)
+    np.testing.assert_allclose(rows.post(context, shares, y, z), expected, rtol=1e-12, atol=1e-12)
+    prices, offset = rows.pull(context, shares, q)
+    np.testing.assert_allclose(prices, twins.pull(rows, context.groups, shares, context.known, q)[0], atol=1e-12)
+    np.testing.assert_allclose(offset, twins.pull(rows, context.groups, shares, context.known, q)[1], atol=1e-12)
+
+
+@given(frames())
+def test_pull_is_the_adjoint_of_post(frame):
+    rows, context, shares, y, q = frame
+    prices, offset = rows.pull(context, shares, q)
+    for a in range(context.known.shape[1]):
+        z = np.array([twins.per_replica(context.known, r)[a] for r in range(len(y))])
+        v = rows.post(context, shares, y, z)
+        left = (q * v[:, None]).sum(2)
+        right = (prices * y[:, None]).sum(2) + offset[:, :, a]
+        np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-10)
+
+
+def test_select_reads_one_outcome_per_row_learned_or_known():
+    rows = select(EVERYTHING, ("miles", "hours"))
+    frame = Context(np.zeros((1, 1, 1)), np.zeros((1, 1, 2)), np.array([[0, 3]]), np.ones((1, 1), bool))
+    v = rows.post(frame, np.ones((1, 5)), np.array([[0.5, 1.25]]), np.array([[2.0, 3.5]]))
+    assert rows.names == ("miles", "hours")
+    np.testing.assert_array_equal(v, [[3.5, 1.25]])
+    assert rows.reads_learned
+    assert not select(EVERYTHING, ("miles",)).reads_learned
+
+
+def test_no_constraints_are_no_rows():
+    rows, bound = constraint_rows(LITTLE, ())
+    assert (len(rows), bound.shape) == (0, (0,))
+    frame = Context(np.zeros((1, 1, 1)), np.zeros((1, 1, 0)), np.zeros((1, 0), np.int64), np.ones((1, 1), bool))
+    prices, offset = rows.pull(frame, np.zeros((1, 0)), np.zeros((1, 1, 0)))
+    np.testing.assert_array_equal(prices, np.zeros((1, 1, 1)))
+    np.testing.assert_array_equal(offset, np.zeros((1, 1, 1)))
+
+
+def test_stack_puts_rows_below_each_other():
+    a, b = select(EVERYTHING, ("gain",)), constraint_rows(EVERYTHING, EVERYTHING.subject_to)[0]
+    both = stack([a, b])
+    assert both.names == a.names + b.names
+    rng = np.random.default_rng(1)
+    frame = Context(np.zeros((2, 1, 1)), np.zeros((1, 1, 2)), np.array([[0, 4], [2, 3]]), np.ones((1, 1), bool))
+    shares, y, z = rng.uniform(0.1, 1, (2, 5)), rng.normal(size=(2, 2)), rng.normal(size=(2, 2))
+    parts = [r.post(frame, shares, y, z) for r in (a, b)]
+    np.testing.assert_array_equal(both.post(frame, shares, y, z), np.concatenate(parts, 1))
+
+
+def test_the_court_has_two_budgets_and_eight_signed_parities():
+    rows, bound = constraint_rows(COURT.problem, COURT.problem.subject_to)
+    assert len(rows) == 10
+    assert rows.names[:4] == ("ride", "voucher", "ride group=0 above", "ride group=0 below")
+    np.testing.assert_allclose(bound, [0.05, 0.2] + [1e-7] * 8)
+    assert not rows.reads_learned
+
+
+def test_the_courts_parity_rows_are_those_of_the_paper():
+    """+-(2 1{a} 1{group = g} - 1{a}) for rides, then for vouchers, g = 0 and 1."""
+    rows, _ = constraint_rows(COURT.problem, COURT.problem.subject_to)
+    shares = COURT.problem.shares[None]
+    for group in (0, 1):
+        for action, z in (("nothing", [0, 0]), ("ride", [1, 0]), ("voucher", [0, 1])):
+            frame = Context(np.zeros((1, 1, 1)), np.zeros((1, 1, 2)), np.array([[group]]), np.ones((1, 1), bool))
+            v = rows.post(frame, shares, np.zeros((1, 1)), np.array([z], float))[0]
+            ride, voucher = float(action == "ride"), float(action == "voucher")
+            expected = [ride, voucher]
+            for c in (ride, voucher):
+                for g in (0, 1):
+                    row = 2 * c * (group == g) - c
+                    expected += [row, -row]
+            np.testing.assert_array_equal(v, expected)
+
+
+SHARES = {"a": 0.2, "b": 0.3, "c": 0.5}
+
+
+def parity_problem(learned, known_shares=True):
+    cost = Outcome("cost", high=2.0) if learned else Outcome("cost", known={"give": 2.0, "some": 0.5})
+    return Problem(
+        actions=("hold", "give", "some"),
+        outcomes=(Outcome("gain"), cost),
+        maximize="gain",
+        subject_to=(Parity("cost", by="side", tolerance=0.1), Parity("cost", by="place", tolerance=0.2)),
+        groups=(Groups("side", {"left": 0.4, "right": 0.6}), Groups("place", SHARES if known_shares else list(SHARES))),
+        horizon=100,
+    )
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_parity_columns_sum_to_a_direct_count_of_what_each_group_was_given(learned):
+    """sum_t v_t = sum_t c_t 1{g_t = g} / share_g - sum_t c_t, counted group by group."""
+    problem = parity_problem(learned)
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    np.testing.assert_allclose(bound, [0.1] * 4 + [0.2] * 6)
+    rng = np.random.default_rng(2)
+    side, place = rng.integers(0, 2, 500), 2 + rng.choice(3, 500, p=list(SHARES.values()))
+    c = rng.choice([0.0, 0.5, 2.0], 500)
+    y = np.stack([rng.random(500), c], 1) if learned else rng.random((500, 1))
+    z = np.zeros((500, 0)) if learned else c[:, None]
+    frame = Context(np.zeros((500, 1, 1)), z[:, None], np.stack([side, place], 1), np.ones((1, 1), bool))
+    total = rows.post(frame, problem.shares[None], y, z).sum(0)
+    expected = []
+    for groups, shares, first in ((side, [0.4, 0.6], 0), (place, list(SHARES.values()), 2)):
+        for g, share in enumerate(shares):
+            gap = c[groups == first + g].sum() / share - c.sum()
+            expected += [gap, -gap]
+    np.testing.assert_allclose(total, expected, rtol=1e-10)
+
+
+def test_parity_columns_with_estimated_shares_use_what_was_believed_at_the_time():
+    problem = parity_problem(learned=False, known_shares=False)
+    rows, _ = constraint_rows(problem, problem.subject_to[1:])
+    rng = np.random.default_rng(3)
+    place, c = rng.choice(3, 200, p=list(SHARES.values())), rng.choice([0.0, 2.0], 200)
+    total, expected = np.zeros(6), np.zeros(3)
+    for t in range(200):
+        believed = np.bincount(place[: t + 1], minlength=3) / (t + 1)  # the case at hand included
+        shares = np.concatenate([[0.4, 0.6], believed])[None]
+        groups = np.array([[0, 2 + place[t]]])
+        frame = Context(np.zeros((1, 1, 1)), np.array([[[c[t]]]]), groups, np.ones((1, 1), bool))
+        total += rows.post(frame, shares, np.zeros((1, 1)), np.array([[c[t]]]))[0]
+        expected[place[t]] += c[t] / believed[place[t]]
+        expected -= c[t]
+    np.testing.assert_allclose(total, np.stack([expected, -expected], 1).ravel(), rtol=1e-9)
+
+
+def test_a_group_of_which_nothing_is_known_divides_by_no_share():
+    problem = parity_problem(learned=False, known_shares=False)
+    rows, _ = constraint_rows(problem, problem.subject_to[1:])
+    shares = np.array([[0.4, 0.6, 1.0, 0.0, 0.0]])  # the first case was of group a, the other groups are yet to come
+    frame = Context(np.zeros((1, 1, 1)), np.array([[[2.0]]]), np.array([[0, 2]]), np.ones((1, 1), bool))
+    np.testing.assert_array_equal(rows.post(frame, shares, np.zeros((1, 1)), np.array([[2.0]])), [[0, 0, -2, 2, -2, 2]])
+
+
+def test_a_margin_is_taken_off_budgets_only():
+    problem = COURT.problem
+    _, plain = constraint_rows(problem, problem.subject_to)
+    _, tight = constraint_rows(problem, problem.subject_to, 0.005)
+    np.testing.assert_allclose(plain - tight, [0.005, 0.005] + [0.0] * 8, atol=1e-15)
+
+
+def test_totals_and_rates_mean_the_same_bound():
+    spent = (Outcome("gain"), Outcome("cost", known={"go": 1}))
+    for budget in (Budget("cost", total=25), Budget("cost", rate=0.25)):
+        problem = Problem(actions=("stay", "go"), outcomes=spent, maximize="gain", subject_to=(budget,), horizon=100)
+        assert constraint_rows(problem, problem.budgets)[1] == pytest.approx([0.25])

@@ -1,0 +1,398 @@
+"""The shipped contract checks catch parts that break their promises: one broken part per promise."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenhand.choices import Pick, Random, TopK
+from evenhand.environments import Arrival, Court
+from evenhand.errors import InvalidInput
+from evenhand.goals import DualGradient, Steady
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear import reward
+from evenhand.models import Blank, Ridge
+from evenhand.policy import Policy
+from evenhand.rows import Rows, constraint_rows
+from evenhand.testing import check_choice, check_environment, check_goal, check_model, check_policy
+from tests.parts import COURT, EVERYTHING
+
+INNER = Ridge(features=3)
+
+
+@dataclass(frozen=True)
+class Model:
+    """Ridge, with one fault."""
+
+    fault: str = ""
+    features: int = 3
+    outcomes: int = 1
+
+    def start(self, replicas, low, high):
+        return INNER.start(replicas, low, high)
+
+    def value(self, state, x, w):
+        mean, bonus = INNER.value(state, x, w)
+        if self.fault == "value moves the state":
+            state.count += 1
+        if self.fault == "mixes replicas":
+            mean = mean + 1e-15 * mean.mean()
+        if self.fault == "depends on the place in the batch":
+            mean = mean + 0.1 * np.arange(len(mean))[:, None, None]
+        if self.fault == "nan":
+            mean[0] = np.nan
+        if self.fault == "wrong shape":
+            mean = mean[:, 0]
+        return mean, bonus
+
+    def update(self, state, x, y, rounds, w):
+        if self.fault == "learns from rounds of 0":
+            rounds = np.ones_like(rounds)
+        if self.fault == "learns from nan":
+            y = np.nan_to_num(y)
+        INNER.update(state, x, y, rounds, w)
+
+
+MODEL_FAULTS = {
+    "value moves the state": "`value` leaves the state as it is",
+    "mixes replicas": "in a batch has the values that it has alone",
+    "depends on the place in the batch": "in a batch has the values that it has alone",
+    "nan": "the mean is finite",
+    "wrong shape": "the mean has shape",
+    "learns from rounds of 0": "rounds = 0 and outcomes of NaN leave no trace in a model",
+    "learns from nan": "rounds = 0 and outcomes of NaN leave no trace in a model",
+}
+
+
+@pytest.mark.parametrize("fault", MODEL_FAULTS)
+def test_a_faulty_model_is_caught(fault):
+    check_model(Model())
+    with pytest.raises(AssertionError, match=MODEL_FAULTS[fault]):
+        check_model(Model(fault))
+
+
+ROWS, BOUND = constraint_rows(EVERYTHING, EVERYTHING.subject_to)
+DUAL, HARD = DualGradient(rows=ROWS, bound=BOUND, step=Steady(0.1)), hard_budget(EVERYTHING)
+
+
+class SkewedRows:
+    """Rows whose pull forgets the known outcomes."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def __len__(self):
+        return len(self._rows)
+
+    def post(self, frame, shares, y, z):
+        return self._rows.post(frame, shares, y, z)
+
+    def pull(self, frame, shares, q):
+        prices, offset = self._rows.pull(frame, shares, q)
+        return prices, 0.999 * offset
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A dual goal, with one fault."""
+
+    fault: str = ""
+
+    @property
+    def rows(self) -> Any:
+        return SkewedRows(ROWS) if self.fault == "no adjoint" else ROWS
+
+    def start(self, replicas):
+        return DUAL.start(replicas)
+
+    def price(self, state):
+        q, o = DUAL.price(state)
+        if self.fault == "price moves the state":
+            state.price *= 0.5
+        if self.fault == "matrix product":
+            o = o + 1e-15 * q.mean()
+        if self.fault == "infinite":
+            o = o + np.inf
+        if self.fault == "wrong shape":
+            q = q[:, 0]
+        return q, o
+
+    def acted(self, state, decision, estimate):
+        if self.fault == "acts on rounds of 0":
+            state.price += 0.1
+
+    def learned(self, state, decision, rounds, v):
+        DUAL.learned(state, decision, np.ones_like(rounds) if self.fault == "learns from rounds of 0" else rounds, v)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A hard budget, with one fault."""
+
+    fault: str = ""
+    rows: Any = field(default_factory=lambda: HARD.rows)
+
+    def start(self, replicas):
+        return HARD.start(replicas)
+
+    def limit(self, state, frame, shares, plays, playable):
+        HARD.limit(state, frame, shares, plays, playable)
+        if self.fault == "switches on":
+            playable[:] = True
+        if self.fault == "limit moves the state":
+            state.left -= 0.1
+        if self.fault == "mixes replicas":
+            playable &= playable.all(0)
+
+    def acted(self, state, decision, estimate):
+        HARD.acted(state, decision, estimate)
+
+    def learned(self, state, decision, rounds, v):
+        HARD.learned(state, decision, rounds, v)
+        if self.fault == "settles rounds of 0":
+            state.left -= 0.5
+
+
+GOAL_FAULTS = {
+    "no adjoint": "`pull` is the adjoint of `post`",
+    "price moves the state": "`price` and `limit` leave the state as it is",
+    "matrix product": "in a batch has the readings that it has alone",
+    "infinite": "prices are finite",
+    "wrong shape": "prices have shapes",
+    "acts on rounds of 0": "entries with rounds = 0 leave no trace in a goal",
+    "learns from rounds of 0": "entries with rounds = 0 leave no trace in a goal",
+}
+LIMIT_FAULTS = {
+    "switches on": "a limit only ever switches candidates off",
+    "limit moves the state": "`price` and `limit` leave the state as it is",
+    "mixes replicas": "in a batch has the readings that it has alone",
+    "settles rounds of 0": "entries with rounds = 0 leave no trace in a goal",
+}
+
+
+@pytest.mark.parametrize("fault", GOAL_FAULTS)
+def test_a_faulty_goal_is_caught(fault):
+    check_goal(Goal(), EVERYTHING)
+    with pytest.raises(AssertionError, match=GOAL_FAULTS[fault]):
+        check_goal(Goal(fault), EVERYTHING)
+
+
+@pytest.mark.parametrize("fault", LIMIT_FAULTS)
+def test_a_faulty_limit_is_caught(fault):
+    check_goal(Limit(), EVERYTHING)
+    with pytest.raises(AssertionError, match=LIMIT_FAULTS[fault]):
+        check_goal(Limit(fault), EVERYTHING)
+
+
+def test_a_goal_that_neither_prices_nor_limits_is_none():
+    with pytest.raises(AssertionError, match="a goal prices outcomes"):
+        check_goal(object(), EVERYTHING)
+
+
+@dataclass
+class Memory:
+    told: np.ndarray
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A blind draw or the two best, with one fault."""
+
+    fault: str = ""
+    plays: int = 1
+    draws: int = 1
+
+    def start(self, replicas):
+        return Memory(np.zeros(replicas))
+
+    def pick(self, state, mean, bonus, playable, t, u):
+        inner = Random() if self.plays == 1 else TopK(2)
+        plays, chance, steered = inner.pick(None, mean, bonus, playable, t, u)
+        if self.fault == "moves its state":
+            state.told += 1
+        if self.fault == "writes into the values":
+            mean[:] = 0.0
+        if self.fault == "plays the masked":
+            plays[:, 0] = 0
+        if self.fault == "negative":
+            chance = chance - 0.01
+        if self.fault == "probability on the masked":
+            chance = np.full_like(chance, 1 / chance.shape[1])
+        if self.fault == "sums to less":
+            chance = 0.9 * chance
+        if self.fault == "stops early":
+            plays[u[:, 0] < 0.2] = -1
+        if self.fault == "plays twice":
+            plays[:, 1] = plays[:, 0]
+        if self.fault == "biased":
+            plays = np.where(playable[:, :1], 0, plays)
+        if self.fault == "mixes replicas":
+            plays, chance = (Random().pick(None, mean, bonus, playable, t, u[::-1]))[:2]
+        if self.fault == "half steered":
+            steered = steered + 0.5
+        if self.fault == "one play too many":
+            plays = np.concatenate([plays, np.full_like(plays, -1)], 1)
+        return Pick(plays, chance, steered)
+
+
+CHOICE_FAULTS = {
+    "moves its state": "`pick` leaves the state as it is",
+    "writes into the values": "`pick` leaves what it is handed as it is",
+    "plays the masked": "the first play is made wherever|what is played is playable",
+    "negative": "probabilities are never negative",
+    "probability on the masked": "what is not playable has probability 0",
+    "sums to less": "probabilities sum to the number of plays",
+    "stops early": "the first play is made wherever anything is playable",
+    "biased": "candidate 0 is chosen with the stated 0.3333, not 1.0000",
+    "mixes replicas": "a replica has the same plays in a batch and alone",
+    "half steered": "`steered` is 0 or 1",
+    "one play too many": "plays have shape",
+}
+
+
+@pytest.mark.parametrize("fault", CHOICE_FAULTS)
+def test_a_faulty_choice_is_caught(fault):
+    check_choice(Choice())
+    with pytest.raises(AssertionError, match=CHOICE_FAULTS[fault]):
+        check_choice(Choice(fault))
+
+
+def test_a_choice_that_plays_a_candidate_twice_is_caught():
+    check_choice(Choice(plays=2))
+    with pytest.raises(AssertionError, match=r"no candidate is played twice|sum to the number of plays"):
+        check_choice(Choice("plays twice", plays=2))
+
+
+@dataclass(frozen=True)
+class World:
+    """A court, with one fault."""
+
+    fault: str = ""
+    features: int = 5
+
+    @property
+    def problem(self):
+        return COURT.problem
+
+    def start(self, seed, replicas):
+        return _FaultyWorld(self.fault, COURT.start(seed, replicas), len(replicas))
+
+
+class _FaultyWorld:
+    steps = 30
+
+    def __init__(self, fault, inner, replicas):
+        self._fault, self._inner, self._replicas, self._calls = fault, inner, replicas, 0
+
+    def context(self, step):
+        self._calls += 1
+        context = self._inner.context(self._calls - 1 if self._fault == "counts its calls" else step)
+        if self._fault == "context by place":
+            context = context._replace(features=context.features + np.arange(self._replicas)[:, None, None])
+        if self._fault == "nan":
+            context = context._replace(features=context.features * np.nan)
+        if self._fault == "strange group":
+            context = context._replace(groups=context.groups + 1)
+        return context
+
+    def respond(self, step, context, decision):
+        taken, ((when, _, y),) = self._inner.respond(step, context, decision)
+        if self._fault == "luck by place":
+            y = np.where(np.arange(self._replicas)[:, None, None] % 2 == 0, y, 1.0 - y)
+        if self._fault == "outcome out of range":
+            y = y + 0.5
+        if self._fault == "answers a batch only":
+            return taken, [] if self._replicas == 1 else [Arrival(when, taken, y)]
+        if self._fault == "changes the play":
+            taken = taken._replace(plays=np.zeros_like(taken.plays))
+        if self._fault == "counts what was not played":
+            taken = taken._replace(rounds=taken.rounds + 1)
+        return taken, [Arrival(when, taken, y)]
+
+    def expected(self, context, plays):
+        mean = self._inner.expected(context, plays)
+        return mean[..., 0] if self._fault == "expects too little" else mean
+
+
+WORLD_FAULTS = {
+    "counts its calls": "a context is a pure function of",
+    "context by place": "a context does not depend on the batch",
+    "nan": r"context\.features\[0, 0, 0\]: expected a finite number",
+    "strange group": r"context\.groups\[:, 0\]: expected columns \[0, 1\] of 'group'",
+    "luck by place": "outcomes do not depend on the batch",
+    "outcome out of range": "outcome 'appears' of replica 0",
+    "answers a batch only": "outcomes arrive alike in a batch and alone",
+    "changes the play": "a world takes the plays of a decision as they are",
+    "counts what was not played": "a world takes a decision or leaves it",
+    "expects too little": r"outcomes: expected shape \(3, 1, 1\), got \(3, 1\)",
+}
+
+
+@pytest.mark.parametrize("fault", WORLD_FAULTS)
+def test_a_faulty_environment_is_caught(fault):
+    check_environment(World())
+    with pytest.raises((AssertionError, InvalidInput), match=WORLD_FAULTS[fault]):
+        check_environment(World(fault))
+
+
+def _policy(model=None, choice=None):
+    problem = COURT.problem
+    return Policy(
+        problem=problem,
+        model=model or Ridge(features=5),
+        goals=(reward(problem), hard_budget(problem)),
+        choice=choice or Random(),
+    )
+
+
+@dataclass
+class Diary:
+    notes: Any
+
+
+@dataclass(frozen=True)
+class Forgetful:
+    """A model that keeps what it learns where saving does not look: in a dictionary."""
+
+    features: int = 5
+    outcomes: int = 1
+
+    def start(self, replicas, low, high):
+        return Diary({"total": np.zeros(replicas)})
+
+    def value(self, state, x, w):
+        mean = w[:, :, :1] * (state.notes["total"][:, None, None] + x.sum(2)[:, None, :])
+        return mean, 0.0 * mean
+
+    def update(self, state, x, y, rounds, w):
+        state.notes["total"] = state.notes["total"] + np.nan_to_num(y[:, 0, 0]) * rounds
+
+
+@dataclass(frozen=True)
+class Peeking:
+    """A choice whose probabilities depend on the whole batch."""
+
+    plays: int = 1
+    draws: int = 1
+
+    def start(self, replicas):
+        return None
+
+    def pick(self, state, mean, bonus, playable, t, u):
+        return TopK(1).pick(state, mean + 0.5 * (np.arange(3) == 2) * (len(mean) > 1), bonus, playable, t, u)
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (_policy(Forgetful()), "a state holds arrays and numbers"),
+        (_policy(choice=Peeking()), "replica 0 acts as it does alone"),
+        (_policy(Blank(features=5), choice=Choice("sums to less")), "probabilities sum to the number of plays"),
+    ],
+    ids=["state in a dictionary", "batch", "probabilities"],
+)
+def test_a_faulty_policy_is_caught(policy, message):
+    check_policy(_policy(), Court(horizon=100))
+    with pytest.raises(AssertionError, match=message):
+        check_policy(policy, Court(horizon=100))

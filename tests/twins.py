@@ -1,0 +1,102 @@
+"""Plain NumPy twins of the kernels, written from the equations in the docstrings: slow, and easy to check by eye."""
+
+import itertools
+
+import numpy as np
+
+
+def per_replica(z, r):
+    """What leads with 1 is the same for every replica."""
+    return z[r if len(z) > 1 else 0]
+
+
+def optimism(mean, half, low, high, price):
+    end = mean + half * np.sign(price)
+    return price * (np.clip(end, low, high) - mean)
+
+
+def values(center, half, low, high, w):
+    """Predictions (R, M, A) with half-widths (R, A) at prices (R, K, M) -> mean and bonus, each (R, K, A)."""
+    mean = (w[:, :, :, None] * center[:, None]).sum(2)
+    ends = optimism(center[:, None], half[:, None, None], low[:, None], high[:, None], w[:, :, :, None])
+    return mean, ends.sum(2)
+
+
+def norms(x, inverse):
+    return np.sqrt(np.maximum(np.einsum("ran,rnm,ram->ra", x, inverse, x), 0.0))
+
+
+def factors(rows, groups, shares):
+    """What each row is multiplied by in the case at hand, (R, d)."""
+    out = np.empty((len(groups), len(rows)))
+    for r in range(len(groups)):
+        for j in range(len(rows)):
+            g, column = rows.grouping[j], rows.column[j]
+            member = g >= 0 and groups[r, g] == column
+            out[r, j] = rows.always[j] + (rows.inside[j] / per_replica(shares, r)[column] if member else 0.0)
+    return out
+
+
+def post(rows, groups, shares, y, z):
+    return factors(rows, groups, shares) * (y @ rows.learned.T + z @ rows.known.T)
+
+
+def pull(rows, groups, shares, known, q):
+    f = factors(rows, groups, shares)
+    prices = (q * f[:, None]) @ rows.learned
+    per_known = (q * f[:, None]) @ rows.known
+    offset = [per_known[r] @ per_replica(known, r).T for r in range(len(q))]
+    return prices, np.array(offset).reshape(*q.shape[:2], known.shape[1])
+
+
+def top_k(mean, bonus, playable, k):
+    worth = np.where(playable, (mean + bonus).sum(1), -np.inf)
+    plays, probabilities = np.full((len(worth), k), -1), np.zeros(playable.shape)
+    for r in range(len(worth)):
+        best = np.argsort(-worth[r], kind="stable")[: min(k, playable[r].sum())]
+        plays[r, : len(best)] = best
+        probabilities[r, best] = 1.0
+    return plays, probabilities
+
+
+def lottery(weights, playable):
+    w = np.where(playable, weights, 0.0)
+    blind = w.sum(1) == 0.0
+    w = np.where(blind[:, None], playable, w)
+    total = w.sum(1, keepdims=True)
+    return np.divide(w, total, out=np.zeros(w.shape), where=total > 0)
+
+
+def drawn(probabilities, u):
+    """The candidate on whose part of the unit interval u falls."""
+    upper = np.cumsum(probabilities, 1)
+    plays = (u[:, None] >= upper).sum(1)
+    last = probabilities.shape[1] - 1 - np.argmax(probabilities[:, ::-1] > 0, 1)
+    return np.where(probabilities.sum(1) > 0, np.minimum(plays, last), -1)[:, None]
+
+
+def dual_step(price, size, bound, rounds, v):
+    return np.maximum(0.0, price + size[:, None] * (v - rounds[:, None] * bound))
+
+
+def dual_advance(price, excess, regime, limits, reset, bound, rounds, v):
+    excess = excess + v - rounds[:, None] * bound
+    over = np.linalg.norm(np.maximum(excess, 0.0), axis=1) > limits[regime.astype(int)]
+    price = np.where((over & reset)[:, None], 0.0, price)
+    return price, np.where(over[:, None], 0.0, excess), regime + over
+
+
+def worst_case(rows, groups, shares, known, low, high):
+    """The most that each row can be for every candidate, by trying every corner of the box of outcomes, (R, A, d)."""
+    corners = np.array(list(itertools.product(*zip(low, high, strict=True))), float)
+    out = np.empty((len(groups), known.shape[1], len(rows)))
+    for r in range(len(groups)):
+        for a in range(known.shape[1]):
+            z = np.tile(per_replica(known, r)[a], (len(corners), 1))
+            share = per_replica(shares, r)[None]
+            out[r, a] = post(rows, np.tile(groups[r], (len(corners), 1)), share, corners, z).max(0)
+    return out
+
+
+def fits(worst, left, plays, total):
+    return (plays * worst <= left[:, None] + 1e-9 * total).all(2)
