@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
@@ -24,25 +26,47 @@ def hidden(progress: bool | None) -> bool | None:
     return None if progress is None else not progress
 
 
+@contextmanager
+def patient() -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into an answer to a question, as an exception might land in the middle of a step."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    asked = False
+
+    def note(number: int, frame: object) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def run_chunks(run: Callable[[Task, Callable[[int], bool]], Result], tasks: list[Task], bar: tqdm[Any]) -> list[Result]:
     """Run each task, in parallel if there are several; the results come in the order of the tasks."""
     if len(tasks) == 1:
+        with patient() as asked:
 
-        def watch(steps: int) -> bool:
-            bar.update(steps)
-            return True
+            def watch(steps: int) -> bool:
+                bar.update(steps)
+                return not asked()
 
-        return [run(tasks[0], watch)]
+            return [run(tasks[0], watch)]
     context = multiprocessing.get_context("spawn")
     done, stop = context.Value("q", 0), context.Event()
     with ProcessPoolExecutor(len(tasks), context, _prepare, (done, stop)) as pool:
         futures = [pool.submit(_work, run, task) for task in tasks]
-        while not all(f.done() for f in futures):
-            try:
+        with patient() as asked:
+            while not all(f.done() for f in futures):
                 time.sleep(0.1)
                 bar.update(done.value - bar.n)
-            except KeyboardInterrupt:
-                stop.set()
+                if asked():
+                    stop.set()
         return [f.result() for f in futures]
 
 

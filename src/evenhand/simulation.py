@@ -110,18 +110,14 @@ def _run(
     state = policy.start(seed=seed, replicas=replicas.tolist())
     world = environment.start(seed, state.replicas)
     tally = Tally(policy.problem, state.replicas, policy.choice.plays, world.steps, record == "all")
-    finished = False
-    try:
-        for r in play(policy, state, world, range(world.steps)):
-            tally.add(r.step, r.decision, r.taken, r.arrivals, world.expected(r.context, r.taken.plays), state.t)
-            if r.step % _EVERY == _EVERY - 1:
-                if not watch(_EVERY):
-                    break
-                if (state.t >= policy.problem.horizon).all():
-                    finished = True
-                    break
-        else:
-            finished = True
-    except KeyboardInterrupt:
-        pass
+    finished = True
+    for r in play(policy, state, world, range(world.steps)):
+        tally.add(r.step, r.decision, r.taken, r.arrivals, world.expected(r.context, r.taken.plays), state.t)
+        if r.step % _EVERY == _EVERY - 1:
+            if (state.t >= policy.problem.horizon).all():
+                break
+            if not watch(_EVERY):
+                finished = False
+                break
+    finished &= watch(0)  # so that a Ctrl-C in the last steps ends whatever the run was a part of
     return tally.trace(policy.name, seed, finished)

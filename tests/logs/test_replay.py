@@ -225,5 +225,5 @@ def test_bad_arguments(tmp_path, options, field):
 
 def test_a_folder_that_cannot_be_made_is_named_before_anything_runs(tmp_path):
     log, toml = shop.write(tmp_path, shop.rows(300))
-    with pytest.raises(InvalidInput, match="out: expected a folder, .* got File exists"):
+    with pytest.raises(InvalidInput, match=r"out: expected a folder, .* got File exists"):
         replay(log, toml, out=log, **QUICK)

@@ -53,6 +53,21 @@ def replay(
         InvalidInput: naming the key, column or argument that is wrong, or saying why too many rows are.
         InfeasibleProblem: no mixture of the actions keeps to the budgets.
         MissingExtra: `out` is given, and matplotlib is not installed.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "log.csv").write_text("letter,visit\\n" + "yes,1\\nno,0\\n" * 100)
+    >>> _ = (folder / "problem.toml").write_text('''
+    ... maximize = "visit"
+    ... horizon = 50
+    ... action = { column = "letter", values = { no = "none", yes = "letter" } }
+    ... propensity = { constant = 0.5 }
+    ... outcomes = { visit = { range = [0, 1] }, post = { known = { letter = 1 } } }
+    ... budget = [{ outcome = "post", total = 10 }]
+    ... ''')
+    >>> result = replay(folder / "log.csv", folder / "problem.toml", replicas=2, bootstrap=2, progress=False)
+    >>> result.measured["pgd, budget"]["post used"][1].worst
+    10.0
     """
     if replicas < 1:
         raise InvalidInput("replicas", "a whole number of at least 1", replicas)
