@@ -31,6 +31,12 @@ def test_the_example_of_the_e_mails():
     assert (problem.maximize, problem.horizon) == ("visit", 20_000)
 
 
+def test_the_guide_shows_the_example_as_it_is(tmp_path):
+    guide = (EMAIL.parents[1] / "docs" / "replay.md").read_text()
+    shown = guide.split("```toml\n")[1].split("```")[0]
+    assert read(tmp_path, shown) == read_spec(EMAIL)
+
+
 def test_everything_that_can_be_said(tmp_path):
     spec = read(
         tmp_path,
