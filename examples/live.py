@@ -47,10 +47,14 @@ for _ in range(100):
 print("the last decision, explained:")
 print(policy.explain(decision))
 
-with TemporaryDirectory() as folder:
-    path = Path(folder) / "state.npz"
-    policy.save(state, path)
-    again = policy.load(path)  # in another process, say
+with TemporaryDirectory() as folder:  # stop here, with five outcomes still to come, and go on in another process, say
+    policy.save(state, Path(folder) / "state.npz")
+    for i, decision in enumerate(waiting):
+        policy.save_decision(decision, Path(folder) / f"waiting-{i}.npz")
+    again = policy.load(Path(folder) / "state.npz")
+    for i, decision in enumerate(waiting):
+        policy.learn(again, policy.load_decision(Path(folder) / f"waiting-{i}.npz"), np.ones((1, 1, 1)))
+        policy.learn(state, decision, np.ones((1, 1, 1)))
     case = context(0.9, "north")
     assert policy.decide(again, case).plays == policy.decide(state, case).plays
 print(f"hours left: {state.goals[2].left[0, 0]:.1f} of 60 after {state.t[0]:.0f} cases")

@@ -3,18 +3,34 @@
 import math
 
 import numpy as np
+from sklearn.linear_model import LinearRegression, SGDRegressor
 
-from evenhand.choices import Random, Staged, TopK
+from evenhand.choices import Gamma, InverseGap, Random, Staged, TopK
 from evenhand.constraints import Budget, Parity
-from evenhand.environments import Court, Delayed, Logged
+from evenhand.environments import Court, Delayed, FixedContexts, Logged, MixedArms, MixedContexts
 from evenhand.environments.logged import blocks
-from evenhand.goals import Doubling, DualGradient, HardBudget, Linear, Steady
+from evenhand.goals import Doubling, DualGradient, DualHedge, HardBudget, Linear, Resolving, Steady
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
-from evenhand.models import Beside, Blank, Fixed, Logarithmic, Logistic, Ridge, SelfNormalised
+from evenhand.models import (
+    Aggregation,
+    Beside,
+    Blank,
+    Cover,
+    Experts,
+    Fixed,
+    Glmtron,
+    Gradient,
+    Logarithmic,
+    Logistic,
+    OnlineToBatch,
+    Ridge,
+    SelfNormalised,
+    Sklearn,
+)
 from evenhand.objectives import Linear as LinearObjective
 from evenhand.problem import Groups, Outcome, Problem
-from evenhand.recipes import mixed_oracle, optimistic, pgd, pgd_adaptive, uniform
+from evenhand.recipes import lin_cbwk, mixed_oracle, optimistic, pgd, pgd_adaptive, resolving, square_cbwk, uniform
 from evenhand.rows import constraint_rows, select
 from tests.worlds import Market
 
@@ -43,10 +59,16 @@ LITTLE_SPENT = Problem(
     actions=("go",), outcomes=(Outcome("gain"),), maximize="gain", subject_to=(Budget("gain", rate=0.4),), horizon=30
 )
 COURT = Court(horizon=200)
+MIXED = MixedContexts(horizon=150)
 
 WIDTHS = [Fixed(), Fixed(0.3), Logarithmic(0.2), SelfNormalised(delta=0.1), SelfNormalised(delta=0.5, noise=1, norm=3)]
 STEPS = [Steady(0.0), Steady(0.1), Doubling(0.05, (1.0, 2.0, 3.0)), Doubling(0.05, (1.0,), reset=True)]
 
+EXPERTS = [
+    Cover(cuts=(2, 3), levels=5),
+    Cover.hoelder(features=1, horizon=100, arms=4),
+    Experts(np.array([[0.5, 0.2, 0.1], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0]])),
+]
 MODELS = [
     Ridge(features=3),
     Ridge(features=1, outcomes=3, ridge=1e-6, width=Logarithmic(0.2)),
@@ -54,6 +76,22 @@ MODELS = [
     Logistic(features=3),
     Logistic(features=2, ridge=1e-6, width=Fixed(0.3), growth=1.0),
     Logistic(features=5, width=Logarithmic(0.025), growth=2.0),
+    Glmtron(features=3),
+    Glmtron(features=2, outcomes=3, link="logistic", ridge=0.1, step=2.0, radius=1.0),
+    Glmtron(features=4, outcomes=2, ridge=2.25, step=3.0, radius=1.0, projection="whole", start_at=0.5),
+    Gradient(features=3),
+    Gradient(features=2, outcomes=3, link="probit", step=0.5, power=0.0, first=1.5, radius=1.0, start_at=0.1),
+    Gradient(features=4, outcomes=2, link="exponential", step=0.2, radius=1.0, projection="whole"),
+    Aggregation(experts=EXPERTS[0]),
+    Aggregation(experts=EXPERTS[1], outcomes=3),
+    Aggregation(experts=EXPERTS[2], outcomes=2),
+    OnlineToBatch(inner=Glmtron(features=3, outcomes=2)),
+    OnlineToBatch(inner=Gradient(features=2, link="logistic"), snapshots=4),
+    OnlineToBatch(inner=Logistic(features=3, width=Fixed(0.3)), snapshots=2),
+    OnlineToBatch(inner=Beside((Aggregation(experts=EXPERTS[0]), Ridge(features=2)))),
+    OnlineToBatch(inner=Sklearn(estimator=LinearRegression(), features=3, first=2, buffer=9), snapshots=4),
+    Sklearn(estimator=LinearRegression(), features=3, outcomes=2, first=3),
+    Sklearn(estimator=SGDRegressor(eta0=0.01), features=2, mode="partial_fit"),
     Blank(features=2),
     Blank(features=1, outcomes=3),
     Beside((Logistic(features=3), Ridge(features=3, outcomes=2, width=Fixed(0.1)))),
@@ -66,7 +104,20 @@ def _constrained(problem, step, **options):
     return DualGradient(rows=rows, bound=bound, step=step, **options)
 
 
+def _hedged(problem, scale, step, **options):
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    return DualHedge(rows=rows, bound=bound, scale=scale, step=step, **options)
+
+
+def _resolved(problem, **options):
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    return Resolving(problem=problem, objective=reward(problem), rows=rows, bound=bound, **options)
+
+
 GOALS = [
+    (_resolved(EVERYTHING, contexts=8, every=5), EVERYTHING),
+    (_resolved(LITTLE_SPENT, contexts=2), LITTLE_SPENT),
+    (_resolved(COURT.problem, drift=math.inf, temperatures=(0.02,)), COURT.problem),
     (reward(EVERYTHING), EVERYTHING),
     (reward(LITTLE), LITTLE),
     (Linear(rows=select(EVERYTHING, ("miles", "gain")), weights=(-1.0, 0.5)), EVERYTHING),
@@ -77,6 +128,10 @@ GOALS = [
     (_constrained(EVERYTHING, Doubling(0.05, (1.0, 2.0), reset=True), on="optimistic"), EVERYTHING),
     (_constrained(LITTLE_SPENT, Steady(0.1), start_at=(0.4,)), LITTLE_SPENT),
     (_constrained(COURT.problem, Doubling(0.02, (3.0, 3.0))), COURT.problem),
+    (_hedged(EVERYTHING, 3.0, 0.2), EVERYTHING),
+    (_hedged(EVERYTHING, 0.5, 1.0, optimism="net"), EVERYTHING),
+    (_hedged(LITTLE_SPENT, 4.0, 0.0), LITTLE_SPENT),
+    (_hedged(COURT.problem, 20.0, 0.05), COURT.problem),
     (hard_budget(EVERYTHING), EVERYTHING),
     (hard_budget(LITTLE_SPENT), LITTLE_SPENT),
     (
@@ -90,7 +145,10 @@ GOALS = [
     ),
 ]
 
+RATES = [Gamma(2.0), Gamma(5.0, 0.5)]
 CHOICES = [
+    *(InverseGap(rate) for rate in RATES),
+    Staged(10, InverseGap(Gamma(20.0)), first=TopK(1)),
     TopK(),
     TopK(2),
     TopK(9),  # more than are ever on offer
@@ -127,11 +185,15 @@ UNEVEN_LOG = _log(EVERYTHING, 300, 2, uneven=True, shuffles=3)
 ENVIRONMENTS = [
     COURT,
     Court(horizon=50, ride=0.2),
+    FixedContexts(arms=3, dimension=6, horizon=100),
+    FixedContexts(arms=51, dimension=52, horizon=40, null_arm=True, noise=0.5),
     Delayed(COURT, delay=0),
     Delayed(COURT, delay=7),
     Delayed(Market(problem=EVERYTHING, offered=0.7), delay=3),
     Market(problem=EVERYTHING),
     Market(problem=LITTLE),
+    MixedArms(horizon=80),
+    MixedContexts(horizon=80),
     LOG,
     UNEVEN_LOG,
 ]
@@ -150,6 +212,21 @@ RECIPES = {
     "optimistic": [
         (optimistic(COURT.problem, _LEARNER, warmup=10), COURT),
         (optimistic(EVERYTHING, Ridge(features=8, outcomes=2, width=Fixed(0.2)), warmup=0), LOG),
+    ],
+    "square_cbwk": [
+        (square_cbwk(MIXED.problem, Glmtron(features=9, outcomes=3, radius=1.5), gamma=20.0), MIXED),
+        (square_cbwk(MIXED.problem, Gradient(features=9, outcomes=3), gamma=Gamma(2.0, 0.5), scale=3.0), MIXED),
+        (square_cbwk(EVERYTHING, _PAIR, gamma=5.0), Delayed(_MARKET, delay=4)),
+    ],
+    "lin_cbwk": [
+        (lin_cbwk(MIXED.problem, Ridge(features=9, outcomes=3, width=Fixed(0.2))), MIXED),
+        (lin_cbwk(COURT.problem, _LEARNER), COURT),
+    ],
+    "resolving": [
+        (resolving(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),
+        (resolving(COURT.problem, _LEARNER, warmup=0, every=7), Delayed(COURT, delay=5)),
+        (resolving(MIXED.problem, Ridge(features=9, outcomes=3, width=Fixed(0.2)), warmup=5), MIXED),
+        (resolving(EVERYTHING, _PAIR, contexts=3, choice=InverseGap(Gamma(9.0))), Delayed(_MARKET, delay=4)),
     ],
     "pgd": [
         (pgd(COURT.problem, _LEARNER, warmup=20), COURT),

@@ -13,9 +13,9 @@ from evenhand.testing import check_choice, check_environment, check_goal, check_
 from tests import parts
 
 EXAMPLES = {
-    models: [*parts.MODELS, *parts.WIDTHS],
+    models: [*parts.MODELS, *parts.WIDTHS, *parts.EXPERTS],
     goals: [*(goal for goal, _ in parts.GOALS), *parts.STEPS],
-    choices: parts.CHOICES,
+    choices: [*parts.CHOICES, *parts.RATES],
     environments: parts.ENVIRONMENTS,
 }
 

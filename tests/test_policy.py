@@ -149,7 +149,7 @@ def test_a_decision_that_was_not_taken_leaves_no_trace():
     before = {path: z.copy() for path, z in flatten(state)}
     context = COURT.start(5, state.replicas).context(80)
     decision = policy.decide(state, context)._replace(rounds=np.zeros(2))
-    policy.commit(state, decision)
+    policy.commit(state, context, decision)
     policy.learn(state, decision, np.full((2, 1, 1), np.nan))
     for path, z in flatten(state):
         np.testing.assert_array_equal(z, before[path], err_msg=path)

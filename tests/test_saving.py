@@ -45,7 +45,7 @@ def test_loading_gives_every_array_back(tmp_path):
         for step in range(20):
             context = world.context(step)
             taken, arrivals = world.respond(step, context, policy.decide(state, context))
-            policy.commit(state, taken)
+            policy.commit(state, context, taken)
             for a in arrivals:
                 policy.learn(state, a.decision, a.y)
         policy.save(state, tmp_path / "s.npz")
@@ -163,7 +163,7 @@ CHANGES = {
     "kind of step": _with_goal(1, dataclasses.replace(_DUAL, step=Doubling(0.05, (1.0,)))),
     "limit": _with_goal(1, dataclasses.replace(_DUAL, step=Doubling(0.05, (2.0,)))),
     "reset": _with_goal(1, dataclasses.replace(_DUAL, step=Doubling(0.05, (1.0,), reset=True))),
-    "on": _with_goal(1, dataclasses.replace(_DUAL, on="optimistic")),
+    "on": _with_goal(1, dataclasses.replace(_DUAL, on="observed")),
     "optimism": _with_goal(1, dataclasses.replace(_DUAL, optimism="net")),
     "start_at": _with_goal(1, dataclasses.replace(_DUAL, start_at=(0.0,) * 10)),
     "rows' names": _rows(names=tuple("abcdefghij")),

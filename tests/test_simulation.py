@@ -3,17 +3,34 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from evenhand.choices import TopK
+from evenhand.constraints import Budget, Parity
 from evenhand.environments import Court, Delayed
+from evenhand.environments.base import Arrival
 from evenhand.errors import InvalidInput
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear import reward
+from evenhand.models import Blank
 from evenhand.papers.court import model
 from evenhand.policy import Policy
+from evenhand.problem import Groups, Outcome, Problem
 from evenhand.recipes import pgd, uniform
+from evenhand.records import Context
 from evenhand.simulation import simulate
 from evenhand.trace import Trace
+
+COURT_LIKE = Problem(
+    actions=("go", "rest"),
+    outcomes=(Outcome("gain"), Outcome("cost", known={"go": 1})),
+    maximize="gain",
+    groups=(Groups("g", {"l": 0.5, "r": 0.5}),),
+    horizon=100,
+)
 
 
 def short(horizon: int = 300) -> tuple[Court, Policy]:
@@ -80,15 +97,6 @@ def test_late_outcomes_are_counted_when_they_arrive_and_booked_where_they_belong
 
 
 def test_a_replica_in_which_nothing_fits_stops_and_says_when():
-    from evenhand.choices import TopK
-    from evenhand.constraints import Budget
-    from evenhand.environments.base import Arrival
-    from evenhand.goals.hard_budget import hard_budget
-    from evenhand.goals.linear import reward
-    from evenhand.models import Blank
-    from evenhand.problem import Outcome, Problem
-    from evenhand.records import Context
-
     problem = Problem(
         actions=("a", "b"),
         outcomes=(Outcome("win"), Outcome("cost", known={"a": 1, "b": 2})),
@@ -98,7 +106,7 @@ def test_a_replica_in_which_nothing_fits_stops_and_says_when():
     )
 
     class World:
-        steps = 30
+        steps, idle_counts = 30, True
 
         def context(self, step):
             return Context(
@@ -147,6 +155,63 @@ def test_a_policy_made_for_another_problem_is_refused():
     _, policy = short(300)
     with pytest.raises(InvalidInput, match="policy: expected one made for the environment's problem"):
         simulate(policy, Court(tolerance=0.01, horizon=200), replicas=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("record", ["grid", "all"])
+def test_jobs_agree_on_a_log_whose_runs_end_at_different_rows(record):
+    from tests.parts import LOG
+
+    policy = uniform(LOG.problem, LOG.features)
+    for seed in range(3):
+        one = simulate(policy, LOG, replicas=4, seed=seed, record=record, progress=False)
+        two = simulate(policy, LOG, replicas=4, seed=seed, record=record, jobs=2, progress=False)
+        np.testing.assert_array_equal(one.totals[-1], two.totals[-1])
+        np.testing.assert_array_equal(one.elapsed[-1], two.elapsed[-1])
+        np.testing.assert_array_equal(one.asked, two.asked)
+        if one.plays is not None and two.plays is not None:
+            np.testing.assert_array_equal(one.plays.rounds.sum(0), two.plays.rounds.sum(0))
+
+
+@pytest.mark.parametrize("delay", [0, 300, 1500])
+def test_known_costs_move_prices_even_while_outcomes_are_late(delay):
+    court = Court(tolerance=0.01, horizon=3000)
+    policy = pgd(court.problem, model(), gamma=0.02)
+    trace = simulate(policy, Delayed(court, delay), replicas=4, seed=0, progress=False)
+    # what a price of at most 1 can let through beyond the budget: 1 / gamma = 50 units, and a warm-up of 50 rounds
+    assert (trace.total("ride") <= 150 + 50 + 50).all()
+    assert (trace.total("voucher") <= 600 + 50 + 50).all()
+
+
+class _Alternating:
+    """Cases of two groups in turn; only the costly action is offered."""
+
+    features = 1
+
+    def __init__(self, problem):
+        self.problem, self.steps, self.idle_counts = problem, problem.horizon, True
+
+    def start(self, seed, replicas):
+        return self
+
+    def context(self, step):
+        groups, offered = np.array([[step % 2]]), np.array([[True, False]])
+        return Context(np.zeros((1, 2, 1)), self.problem.declared[None], groups, offered)
+
+    def respond(self, step, context, decision):
+        return decision, [Arrival(step, decision, np.ones((1, 1, 1)))]
+
+    def expected(self, context, plays):
+        return None
+
+
+@pytest.mark.parametrize("shares", [{"l": 0.5, "r": 0.5}, ["l", "r"]])
+def test_disparity_is_the_same_whether_shares_are_declared_or_counted_when_a_run_stops(shares):
+    parity = Parity("cost", by="g", tolerance=0.1)
+    problem = replace(COURT_LIKE, subject_to=(Budget("cost", total=20), parity), groups=(Groups("g", shares),))
+    trace = simulate(uniform(problem, 1), _Alternating(problem), replicas=1, progress=False)
+    assert trace.stopped[0] == 20
+    np.testing.assert_allclose(trace.disparity(parity)[-1], 0.0, atol=1e-12)  # ten of each group were served
 
 
 SLOW_RUN = """

@@ -280,7 +280,7 @@ class World:
 
 
 class _FaultyWorld:
-    steps = 30
+    steps, idle_counts = 30, True
 
     def __init__(self, fault, inner, replicas):
         self._fault, self._inner, self._replicas, self._calls = fault, inner, replicas, 0

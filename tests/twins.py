@@ -1,6 +1,7 @@
 """Plain NumPy twins of the kernels, written from the equations in the docstrings: slow, and easy to check by eye."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -100,3 +101,60 @@ def worst_case(rows, groups, shares, known, low, high):
 
 def fits(worst, left, plays, total):
     return (plays * worst <= left[:, None] + 1e-9 * total).all(2)
+
+
+LINKS = {
+    "identity": lambda u: u,
+    "logistic": lambda u: 1.0 / (1.0 + np.exp(-u)),
+    "probit": lambda u: np.vectorize(math.erf)(u / math.sqrt(2.0)) / 2.0 + 0.5,
+    "exponential": np.exp,
+}
+
+
+def projected(theta, radius, projection):
+    """Parameters (M, n), each back in its ball; or all at once, and without signs."""
+    if projection == "whole":
+        return np.abs(theta) * min(1.0, radius / max(np.linalg.norm(theta), 1e-300))
+    length = np.linalg.norm(theta, axis=1, keepdims=True)
+    return theta * np.minimum(1.0, radius / np.maximum(length, 1e-300))
+
+
+def newton_oracle(model, x, y):
+    """Parameters (M, n) after plays (s, n), (s, M), with the metric itself, and solved with afresh each time."""
+    theta = np.full((model.outcomes, model.features), model.start_at)
+    metric = model.ridge * np.eye(model.features)
+    for xs, ys in zip(x, y, strict=True):
+        metric = metric + np.outer(xs, xs)
+        miss = LINKS[model.link](theta @ xs) - ys
+        theta = theta - model.step * np.outer(miss, np.linalg.solve(metric, xs))
+        theta = projected(theta, model.radius, model.projection)
+    return theta
+
+
+def gradient_oracle(model, x, y):
+    theta = np.full((model.outcomes, model.features), model.start_at)
+    for t, (xs, ys) in enumerate(zip(x, y, strict=True), 1):
+        size = model.first if t == 1 and model.first > 0 else model.step / t**model.power
+        theta = theta - size * np.outer(LINKS[model.link](theta @ xs) - ys, xs)
+        theta = projected(theta, model.radius, model.projection)
+    return theta
+
+
+def inverse_gap(mean, playable, gamma):
+    """Probabilities (R, A), from the formula."""
+    worth, out = mean.sum(1), np.zeros(playable.shape)
+    for r in range(len(out)):
+        free = np.flatnonzero(playable[r])
+        if len(free):
+            best = free[np.argmax(worth[r, free])]
+            out[r, free] = 1.0 / (len(free) + gamma[r] * (worth[r, best] - worth[r, free]))
+            out[r, best] = 1.0 - sum(out[r, a] for a in free if a != best)
+    return out
+
+
+def hedge(weight, step, bound, rounds, v):
+    """Weights (R, d + 1) after an entry, in logarithms."""
+    gain = step * (v - rounds[:, None] * bound)
+    logs = np.log(weight) + np.concatenate([gain, np.zeros((len(v), 1))], 1)
+    powers = np.exp(logs - logs.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)

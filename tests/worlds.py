@@ -26,7 +26,7 @@ class Market:
 class _MarketWorld:
     def __init__(self, market: Market, luck: Luck) -> None:
         self._market, self._luck, self._problem = market, luck, market.problem
-        self.steps = market.problem.horizon + 20
+        self.steps, self.idle_counts = market.problem.horizon + 20, True
 
     def context(self, step: int) -> Context:
         problem, n = self._problem, self._market.features

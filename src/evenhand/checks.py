@@ -74,6 +74,16 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
             raise InvalidInput(f"context.groups[:, {bad}]", f"columns {columns} of {name!r}", c.groups[:, bad])
 
 
+def decision(d: Decision, replicas: int, plays: int) -> None:
+    """Refuse a decision of another state: kernels do not look.
+
+    Raises:
+        InvalidInput: naming what does not fit.
+    """
+    if d.plays.shape != (replicas, plays) or not len(d.rounds) == len(d.features) == len(d.groups) == replicas:
+        raise InvalidInput("decision", f"one of this state, with plays of shape {(replicas, plays)}", d.plays.shape)
+
+
 def outcomes(y: Floats, observed: Bools | None, d: Decision, problem: Problem) -> None:
     """Refuse outcomes that do not belong to a decision.
 

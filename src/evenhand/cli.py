@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -89,13 +90,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from evenhand.errors import EvenhandError
 
     try:
-        return _run(options)
+        status = _run(options)
+        sys.stdout.flush()
+        return status
     except EvenhandError as error:
         print(f"evenhand: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("evenhand: interrupted", file=sys.stderr)
         return 130
+    except MemoryError:
+        print("evenhand: not enough memory; take fewer replicas or rounds", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def _run(o: argparse.Namespace) -> int:
@@ -122,7 +131,7 @@ def _run(o: argparse.Namespace) -> int:
     )
     print(found)
     if o.out is not None:
-        print(f"\nwritten: {o.out / 'results.json'} and a picture")
+        print(f"\nwritten: {o.out / 'results.json'}{' and a picture' if found.runs else ''}")
     return 130 if found.interrupted else 0
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from evenhand.environments import Court
 from evenhand.optimum import opt
-from evenhand.papers.court import MEASURES, METRICS, fairness, model
+from evenhand.papers.court import MEASURES, METRICS, fairness, model, prepare
 from evenhand.policy import Policy
 from evenhand.problem import Problem
 from evenhand.recipes import pgd, pgd_adaptive, uniform
 from evenhand.results import Results, Row
 from evenhand.simulation import simulate
-from evenhand.summary import number, table
+from evenhand.summary import number, standard_error, table
 from evenhand.trace import Trace
 
 TOLERANCE = 0.01
@@ -41,6 +41,8 @@ def demo(
     say: Callable[[str], None] = print,
 ) -> Results:
     """Share 500 rides and 2,000 vouchers among 10,000 people, learning who benefits; print a table, draw a picture."""
+    if out is not None:
+        prepare(out)
     court = Court(tolerance=TOLERANCE)
     say(
         "10,000 people must reach a court. There are 500 rides and 2,000 vouchers, and nobody knows whom they help.\n"
@@ -60,9 +62,11 @@ def demo(
             values = MEASURES[metric](trace)[-1]
             results.rows.append(Row.of(trace.policy, {}, metric, values, worst="low" if metric == "reward" else "high"))
     results.rows.append(Row("OPT", {}, "reward", best.value, best.se, None, None))
-    say(_table(traces, best.value))
+    if traces:
+        say(_table(traces, best.value))
     say(f"\nOPT, the best policy that knows everybody's chances: {best.value:.4f} (standard error {best.se:.4f}).")
-    say("worst: the replica that fared worst. overspent: replicas that exceeded a budget.")
+    if traces:
+        say("worst: the replica that fared worst. overspent: replicas that exceeded a budget.")
     if out is not None:
         results.write(out)
         if traces:
@@ -91,7 +95,7 @@ def _table(traces: list[Trace], best: float) -> str:
         reward, ride, voucher = t.objective()[-1], t.total("ride"), t.total("voucher")
         spent = np.array([b.per_round(t.problem.horizon) * t.problem.horizon for b in t.problem.budgets])
         over = ((ride > spent[0] + 1e-6) | (voucher > spent[1] + 1e-6)).sum()
-        se = float(reward.std(ddof=1) / np.sqrt(len(reward))) if len(reward) > 1 else float("nan")
+        se = standard_error(reward)
         rows.append(
             [t.policy, number(float(reward.mean())), number(se), number(float(reward.min()))]
             + [f"{z:.0f}" for z in (ride.mean(), ride.max(), voucher.mean(), voucher.max())]

@@ -45,3 +45,7 @@ class MissingExtra(EvenhandError, ImportError):
 
 class StateMismatch(EvenhandError, ValueError):
     """A saved state belongs to a policy that is configured differently."""
+
+
+class CannotSave(EvenhandError, TypeError):
+    """A part of a state lives in another library and cannot be written as arrays."""

@@ -66,6 +66,8 @@ def opt(
     >>> 0.44 < opt(Court(tolerance=0.025), contexts=500, repeats=2).value < 0.50
     True
     """
+    if contexts < 1 or repeats < 1:
+        raise InvalidInput("contexts, repeats", "whole numbers of at least 1", (contexts, repeats))
     _, bound = constraint_rows(environment.problem, environment.problem.subject_to, margin)
     bar = tqdm(range(repeats), desc="OPT", unit="program", leave=False, disable=hidden(progress))
     found = [solve(draw(environment, contexts, seed, first=i * contexts), bound) for i in bar]

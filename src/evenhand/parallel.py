@@ -8,12 +8,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
 
 from tqdm import tqdm
+
+from evenhand.errors import EvenhandError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -67,7 +70,12 @@ def run_chunks(run: Callable[[Task, Callable[[int], bool]], Result], tasks: list
                 bar.update(done.value - bar.n)
                 if asked():
                     stop.set()
-        return [f.result() for f in futures]
+        try:
+            return [f.result() for f in futures]
+        except BrokenProcessPool as error:
+            raise EvenhandError(
+                "a worker process died: in a script, call with jobs > 1 only below `if __name__ == '__main__':`"
+            ) from error
 
 
 def _prepare(done: Synchronized[int], stop: Event) -> None:

@@ -14,7 +14,7 @@ from evenhand import checks, saving
 from evenhand.choices.base import Choice
 from evenhand.errors import InvalidInput
 from evenhand.explain import explain
-from evenhand.goals.base import Goal, Learns, Limits, Priced, StepsAhead
+from evenhand.goals.base import Goal, Learns, Limits, Plans, Priced, StepsAhead
 from evenhand.models.base import Model
 from evenhand.numerics.kernel import kernel
 from evenhand.numerics.luck import Luck, Stream
@@ -172,27 +172,31 @@ class Policy:
             playable=playable,
         )
 
-    def commit(self, state: PolicyState, decision: Decision) -> None:
+    def commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
         """A decision is carried out: hold back its worst case and count its round where `rounds` is 1."""
+        checks.decision(decision, len(state.t), self.choice.plays)
         for i, goal in self._ahead:
             goal.acted(state.goals[i], decision, partial(self._estimate, state, decision, goal.rows))
         state.t += decision.rounds
         _count(decision.groups, decision.rounds, state.seen)
+        for i, planner in self._planning:
+            planner.look(state.goals[i], context, decision, state.t, partial(self.model.value, state.model))
 
     def act(self, state: PolicyState, context: Context) -> Decision:
         """Decide and commit."""
         decision = self.decide(state, context)
-        self.commit(state, decision)
+        self.commit(state, context, decision)
         return decision
 
     def learn(self, state: PolicyState, decision: Decision, y: Floats, observed: Bools | None = None) -> None:
         """Take in the outcomes of a decision, now or later, once, `(P,M)`; `observed` says which were seen at all.
 
-        What was not observed teaches nothing, adds nothing to priced goals, and stays held back from hard limits.
+        What was not observed teaches nothing: rows that read it move no price, and it stays held back from limits.
 
         Raises:
             InvalidInput: outcomes of the wrong shape, not finite where observed, or outside their declared range.
         """
+        checks.decision(decision, len(state.t), self.choice.plays)
         checks.outcomes(y, observed, decision, self.problem)
         if observed is not None:
             y = np.where(observed, y, np.nan)
@@ -201,7 +205,7 @@ class Policy:
         total, declared = _totals(decision.plays, decision.rounds, decision.known, y)
         for i, goal in self._learning:
             v = goal.rows.post(decision, decision.shares, total, declared)
-            if observed is not None and isinstance(goal, Limits):
+            if observed is not None:
                 missing = np.isnan(y) & (decision.plays >= 0)[:, :, None]  # (R, P, M)
                 v = np.where((missing[:, :, None] & (goal.rows.learned != 0.0)).any((1, 3)), np.nan, v)
             goal.learned(state.goals[i], decision, decision.rounds, v)
@@ -227,6 +231,18 @@ class Policy:
         """
         return saving.load(self.start, self.fingerprint(), Path(path))
 
+    def save_decision(self, decision: Decision, path: str | Path) -> None:
+        """Write a decision that waits for its outcome; save it beside the state, which holds back what it may cost."""
+        saving.save_decision(decision, self.fingerprint(), Path(path))
+
+    def load_decision(self, path: str | Path) -> Decision:
+        """Read a waiting decision back, to learn its outcome when that comes.
+
+        Raises:
+            StateMismatch: the file is no decision, or one of a policy that is configured differently.
+        """
+        return saving.load_decision(self.fingerprint(), Path(path))
+
     def _believed(self, state: PolicyState, groups: Ints) -> Floats:
         if self._known_shares is not None:
             return self._known_shares
@@ -243,12 +259,14 @@ class Policy:
     def _estimate(self, state: PolicyState, decision: Decision, rows: Rows, sign: Floats) -> Floats:
         """Every row of the plays, at the end of its interval that a price of this sign likes."""
         count, d = sign.shape
+        if not rows.reads_learned:
+            unseen = np.zeros((count, self.choice.plays, len(self.problem.learned)))
+            total, declared = _totals(decision.plays, decision.rounds, decision.known, unseen)
+            return rows.post(decision, decision.shares, total, declared)
         q = sign[:, :, None] * np.eye(d)
         w, offset = rows.pull(decision, decision.shares, q)
-        value = offset
-        if rows.reads_learned:
-            mean, bonus = self.model.value(state.model, decision.features, w)
-            value = offset + mean + bonus
+        mean, bonus = self.model.value(state.model, decision.features, w)
+        value = offset + mean + bonus
         played = (decision.plays >= 0)[:, None, :] * decision.rounds[:, None, None]
         return np.asarray(sign * (value * played).sum(2)).reshape(count, d)
 
@@ -268,6 +286,10 @@ class Policy:
     @cached_property
     def _ahead(self) -> list[tuple[int, StepsAhead]]:
         return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, StepsAhead)]
+
+    @cached_property
+    def _planning(self) -> list[tuple[int, Plans]]:
+        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Plans)]
 
     @cached_property
     def _learning(self) -> list[tuple[int, Learns]]:

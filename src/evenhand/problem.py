@@ -140,12 +140,28 @@ class Problem:
             raise InvalidInput("horizon", "a whole number of at least 1", self.horizon)
         if not self.actions or not self.outcomes:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
+        self._check_kinds()
         self._check_names()
         if not feasible(self):
             raise InfeasibleProblem(
                 "no mixture of the actions keeps to "
                 + ", ".join(f"Budget({c.outcome!r})" for c in self.budgets)
                 + f" over {self.horizon} rounds: raise a budget, or add an action that costs less"
+            )
+
+    def _check_kinds(self) -> None:
+        kinds: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
+            ("outcomes", Outcome, "Outcomes"),
+            ("subject_to", (Budget, Parity), "Budgets and Parities"),
+            ("groups", Groups, "Groups"),
+        )
+        for field, kind, expected in kinds:
+            for value in getattr(self, field):
+                if not isinstance(value, kind):
+                    raise InvalidInput(field, expected, repr(value))
+        if not isinstance(self.maximize, str | Linear):
+            raise InvalidInput(
+                "maximize", "the name of an outcome, or an objective such as Linear", repr(self.maximize)
             )
 
     def _check_names(self) -> None:

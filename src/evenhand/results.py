@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from evenhand.errors import InvalidInput
 from evenhand.summary import number, standard_error, table
 from evenhand.types import Floats
 from evenhand.version import __version__
@@ -70,10 +71,9 @@ class Results:
             "rows": [{k: _plain(v) for k, v in row._asdict().items()} for row in self.rows],
         }
 
-    def write(self, folder: Path) -> Path:
+    def write(self, place: Path) -> Path:
         """Write `results.json` into a folder, which is made if need be."""
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "results.json"
+        path = folder(place) / "results.json"
         path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
         return path
 
@@ -93,6 +93,19 @@ class Results:
                 cells += [number(row.published if row else None)] if shown[m] else []
             lines.append(cells)
         return table(head, lines)
+
+
+def folder(path: Path) -> Path:
+    """Make a folder for results, before the work that leads to them.
+
+    Raises:
+        InvalidInput: it cannot be made, or is a file.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput("out", "a folder, or the name of one that can be made", error.strerror or error) from error
+    return path
 
 
 def _plain(value: object) -> object:

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from evenhand.errors import InvalidInput, StateMismatch
+from evenhand.errors import CannotSave, InvalidInput, StateMismatch
+from evenhand.records import Decision
 from evenhand.version import __version__
 
 S = TypeVar("S")
@@ -57,6 +58,11 @@ def _tokens(z: object) -> Iterator[str]:
         yield repr(z)
     elif isinstance(z, int | float | np.number):
         yield repr(float(z))
+    elif hasattr(z, "get_params") and not isinstance(z, type):  # an estimator of scikit-learn
+        yield f"{type(z).__module__}.{type(z).__qualname__}"
+        yield from _tokens(z.get_params(deep=False))
+    elif isinstance(z, type):  # such as an estimator's dtype
+        yield f"{z.__module__}.{z.__qualname__}"
     else:
         raise InvalidInput("configuration", "dataclasses, arrays, numbers and names", f"{type(z).__name__}: {z!r}")
 
@@ -73,6 +79,17 @@ def flatten(z: object, path: str = "") -> Iterator[tuple[str, np.ndarray[Any, An
         yield path, np.asarray(z)
 
 
+def _refusals(z: object) -> Iterator[str]:
+    """Why parts of a state cannot be written as arrays: what they say of themselves in `unsaveable`."""
+    if dataclasses.is_dataclass(z):
+        yield from filter(None, [getattr(z, "unsaveable", "")])
+        for f in dataclasses.fields(z):
+            yield from _refusals(getattr(z, f.name))
+    elif isinstance(z, list):
+        for part in z:
+            yield from _refusals(part)
+
+
 def _fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "") -> None:
     """Set every array and number of a state to what was read."""
     for f in dataclasses.fields(z):  # type: ignore[arg-type]
@@ -86,11 +103,20 @@ def _fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "")
         elif old is not None:
             if here not in arrays:
                 raise StateMismatch(f"the saved state lacks {here}")
+            new = arrays[here]
+            if new.ndim != np.ndim(old) or (new.dtype.kind == "f" and not np.isfinite(new).all()):
+                raise StateMismatch(f"the saved {here} has {new.ndim} axes, or numbers that are not finite")
             setattr(z, f.name, type(old)(arrays[here]) if isinstance(old, int) else arrays[here])
 
 
 def save(state: object, mark: str, path: Path) -> None:
-    """Write a state with the fingerprint of its configuration, replacing the file only once it is whole."""
+    """Write a state with the fingerprint of its configuration, replacing the file only once it is whole.
+
+    Raises:
+        CannotSave: a part of the state says that it cannot be written as arrays.
+    """
+    for reason in _refusals(state):
+        raise CannotSave(reason)
     meta = json.dumps({"fingerprint": mark, "version": __version__})
     part = path.with_name(path.name + ".part")
     with part.open("wb") as file:
@@ -98,12 +124,8 @@ def save(state: object, mark: str, path: Path) -> None:
     part.replace(path)
 
 
-def load(start: Callable[..., S], mark: str, path: Path) -> S:
-    """Read a state into the shape that `start(seed=, replicas=)` gives.
-
-    Raises:
-        StateMismatch: the file is no saved state, or one of another configuration.
-    """
+def _read(mark: str, path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """All arrays of a file that belongs to this configuration."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -112,6 +134,43 @@ def load(start: Callable[..., S], mark: str, path: Path) -> S:
         raise StateMismatch(f"{path}: not a saved state of evenhand") from error
     if saved != mark:
         raise StateMismatch(f"{path}: saved by a policy configured differently (fingerprint {saved}, here {mark})")
+    return arrays
+
+
+def save_decision(d: Decision, mark: str, path: Path) -> None:
+    """Write a decision whose outcome has not come yet."""
+    fields = d._asdict()
+    quotes = {f"quote {i}": q for i, q in enumerate(fields.pop("quotes"))}
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps({"fingerprint": mark}))}, **fields, **quotes)
+
+
+def load_decision(mark: str, path: Path) -> Decision:
+    """Read a decision back.
+
+    Raises:
+        StateMismatch: the file is no decision, or one of another configuration.
+    """
+    arrays = _read(mark, path)
+    quotes = tuple(arrays.pop(name) for name in sorted((n for n in arrays if n.startswith("quote ")), key=_number))
+    if set(arrays) != set(Decision._fields) - {"quotes"}:
+        raise StateMismatch(f"{path}: not a saved decision of evenhand")
+    return Decision(quotes=quotes, **arrays)
+
+
+def _number(name: str) -> int:
+    return int(name.split()[1])
+
+
+def load(start: Callable[..., S], mark: str, path: Path) -> S:
+    """Read a state into the shape that `start(seed=, replicas=)` gives.
+
+    Raises:
+        StateMismatch: the file is no saved state, or one of another configuration.
+    """
+    arrays = _read(mark, path)
+    if ".seed" not in arrays or ".replicas" not in arrays:
+        raise StateMismatch(f"{path}: not a saved state of evenhand")
     state = start(seed=int(arrays[".seed"]), replicas=arrays[".replicas"].tolist())
     _fill(state, arrays)
     return state

@@ -47,7 +47,7 @@ def play(policy: Policy, state: PolicyState, world: World, steps: range) -> Iter
         context = world.context(step)
         decision = policy.decide(state, context)
         taken, arrivals = world.respond(step, context, decision)
-        policy.commit(state, taken)
+        policy.commit(state, context, taken)
         for arrival in arrivals:
             policy.learn(state, arrival.decision, arrival.y)
         yield Round(step, context, decision, taken, arrivals)
@@ -109,7 +109,7 @@ def _run(
     policy, environment, replicas, seed, record = task
     state = policy.start(seed=seed, replicas=replicas.tolist())
     world = environment.start(seed, state.replicas)
-    tally = Tally(policy.problem, state.replicas, policy.choice.plays, world.steps, record == "all")
+    tally = Tally(policy, state.replicas, world, record == "all")
     finished = True
     for r in play(policy, state, world, range(world.steps)):
         tally.add(r.step, r.decision, r.taken, r.arrivals, world.expected(r.context, r.taken.plays), state.t)
@@ -120,4 +120,4 @@ def _run(
                 finished = False
                 break
     finished &= watch(0)  # so that a Ctrl-C in the last steps ends whatever the run was a part of
-    return tally.trace(policy.name, seed, finished)
+    return tally.trace(seed, finished)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenhand.environments.base import Arrival
+from evenhand.environments.base import Arrival, World
 from evenhand.numerics.kernel import kernel
-from evenhand.problem import Problem
+from evenhand.policy import Policy
 from evenhand.records import Decision
 from evenhand.trace import Plays, Trace
 from evenhand.types import Bools, Floats, Ints
@@ -23,16 +23,18 @@ def _count(
     groups: Ints,
     t: Floats,
     horizon: float,
+    idle_counts: bool,
     elapsed: Floats,
+    asked: Floats,
     in_group: Floats,
     last: Floats,
     stuck: Bools,
 ) -> None:
-    """A round elapses when it is decided, or when nothing could be played; remember after which one nothing could."""
+    """A round elapses when it is decided, or, if that counts, when nothing could be played; remember since when."""
     for r in range(len(rounds)):
-        idle = plays[r, 0] < 0 and t[r] < horizon
-        if idle:
-            elapsed[r] += 1.0
+        asked[r] += 1.0 if plays[r, 0] >= 0 else 0.0
+        if plays[r, 0] < 0 and t[r] < horizon:
+            elapsed[r] += 1.0 if idle_counts else 0.0
             stuck[r] = True
         elif rounds[r] > 0.0:
             elapsed[r] += rounds[r]
@@ -60,8 +62,10 @@ def _sum(plays: Ints, rounds: Floats, groups: Ints, z: Floats, first: int, total
 class Tally:
     """Adds up what happens in R replicas, step by step."""
 
-    def __init__(self, problem: Problem, replicas: Ints, plays: int, steps: int, everything: bool) -> None:
-        """Make room for a run of so many steps."""
+    def __init__(self, policy: Policy, replicas: Ints, world: World, everything: bool) -> None:
+        """Make room for a run of a policy in a world."""
+        problem, plays, steps = policy.problem, policy.choice.plays, world.steps
+        self._policy, self._idle_counts = policy.name, world.idle_counts
         count, m, c = len(replicas), len(problem.names), len(problem.columns)
         self._problem, self._replicas = problem, replicas
         self._times = np.unique(np.geomspace(1, steps, min(_POINTS, steps)).round().astype(np.int64))
@@ -74,6 +78,7 @@ class Tally:
         k = len(problem.learned)
         self._expected, self._expected_at = np.zeros((count, k)), np.zeros((points, count, k))
         self._by_group_expected = np.zeros((count, c, k))
+        self._asked = np.zeros(count)
         self._truth = True
         self._last, self._stuck = np.zeros(count), np.zeros(count, bool)
         self._plays = Plays.empty(steps, count, plays, m, len(problem.groups)) if everything else None
@@ -91,8 +96,8 @@ class Tally:
         """Enter one step; t counts the rounds decided by the end of it."""
         k = len(self._problem.learned)
         rounds, horizon = taken.rounds, float(self._problem.horizon)
-        books = self._elapsed, self._in_group, self._last, self._stuck
-        _count(decision.plays, rounds, taken.groups, t, horizon, *books)
+        books = self._elapsed, self._asked, self._in_group, self._last, self._stuck
+        _count(decision.plays, rounds, taken.groups, t, horizon, self._idle_counts, *books)
         _sum(taken.plays, rounds, taken.groups, taken.known, k, self._totals, self._by_group)
         for a in arrivals:
             d = a.decision
@@ -118,8 +123,8 @@ class Tally:
         self._expected_at[i] = self._expected
         self._reached = min(i + 1, len(self._times) - 1)
 
-    def trace(self, policy: str, seed: int, finished: bool) -> Trace:
-        """Everything that was recorded up to the last whole step."""
+    def trace(self, seed: int, finished: bool) -> Trace:
+        """Everything that was recorded: to the end of a run that finished, else up to the last point of the grid."""
         times = self._times
         kept = int(np.searchsorted(times, self._steps, side="right"))
         if finished and (not kept or times[kept - 1] < self._steps):  # every replica reached its horizon early
@@ -129,7 +134,7 @@ class Tally:
             kept += 1
         return Trace(
             problem=self._problem,
-            policy=policy,
+            policy=self._policy,
             seed=seed,
             replicas=self._replicas,
             finished=finished,
@@ -139,6 +144,7 @@ class Tally:
             group_totals=self._by_group_at[:kept],
             group_rounds=self._in_group_at[:kept],
             expected=self._expected_at[:kept] if self._truth else None,
+            asked=self._asked,
             stopped=np.where(self._stuck, self._last, np.nan),
             plays=None if self._plays is None else self._plays.until(self._steps),
         )

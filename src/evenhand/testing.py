@@ -302,13 +302,13 @@ def _run(policy: Policy, environment: Environment, ids: Ints, rounds: int, distu
         decision = policy.decide(state, context)
         _unchanged(before, state, "`decide` leaves the state as it is")
         if disturb and step % 7 == 3:
-            policy.commit(state, decision._replace(rounds=np.zeros(len(ids))))
+            policy.commit(state, context, decision._replace(rounds=np.zeros(len(ids))))
         if disturb and step == rounds // 2:
             with TemporaryDirectory() as folder:
                 policy.save(state, Path(folder) / "state.npz")
                 state = policy.load(Path(folder) / "state.npz")
         taken, arrivals = world.respond(step, context, decision)
-        policy.commit(state, taken)
+        policy.commit(state, context, taken)
         for a in arrivals:
             policy.learn(state, a.decision, a.y)
             if disturb:

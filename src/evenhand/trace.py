@@ -51,9 +51,15 @@ class Plays(NamedTuple):
         self.outcomes[step, ..., learned:] = d.known
 
     def until(self, step: int) -> Plays:
-        """The first steps only."""
+        """The first steps only; where there are fewer, nothing was played in the others."""
+        s, r, p = self.actions.shape
+        rest = Plays.empty(max(step - s, 0), r, p, self.outcomes.shape[3], self.groups.shape[2])
         return Plays(
-            self.actions[:step], self.probabilities[:step], self.rounds[:step], self.groups[:step], self.outcomes[:step]
+            np.concatenate([self.actions[:step], rest.actions]),
+            np.concatenate([self.probabilities[:step], rest.probabilities]),
+            np.concatenate([self.rounds[:step], rest.rounds]),
+            np.concatenate([self.groups[:step], rest.groups]),
+            np.concatenate([self.outcomes[:step], rest.outcomes]),
         )
 
 
@@ -75,6 +81,7 @@ class Trace:
     group_totals: Floats  # (G, R, C, M + L)
     group_rounds: Floats  # (G, R, C)
     expected: Floats | None  # (G, R, M) sums of the true means of learned outcomes, where there is a truth
+    asked: Floats  # (R,) steps in which something could be played: rows read, where a log is replayed
     stopped: Floats  # (R,) the elapsed round after which nothing was playable any more, NaN where it went on
     plays: Plays | None = None
 
@@ -103,8 +110,8 @@ class Trace:
         """
         columns = [i for i, (grouping, _) in enumerate(self.problem.columns) if grouping == parity.by]
         rounds = np.maximum(self.elapsed, 1.0)[:, :, None]
-        share = self.problem.shares[columns]
-        realised = np.where(np.isnan(share), self.group_rounds[:, :, columns] / rounds, share)
+        share, cases = self.problem.shares[columns], self.group_rounds[:, :, columns]
+        realised = np.where(np.isnan(share), cases / np.maximum(cases.sum(-1, keepdims=True), 1.0), share)
         inside = self.group_totals[:, :, columns, self._index(parity.outcome)]
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = np.where(realised > 0, inside / (realised * rounds), 0.0)
@@ -115,7 +122,7 @@ class Trace:
         return np.asarray(np.abs(self.disparity(parity)).max(-1))
 
     def summary(self) -> Summary:
-        """Where the run ended: the objective, every outcome, every constraint, mean over replicas and worst."""
+        """Where the run ended: the objective and every constraint, mean over replicas and worst."""
         weights = self.problem.objective.weights
         name = next(iter(weights)) if len(weights) == 1 else "objective"
         lines = [Line.of(name, self.objective()[-1], worst="low")]
@@ -160,7 +167,8 @@ class Trace:
         arrays = {k: v for k, v in arrays.items() if v is not None}
         extra = {} if self.plays is None else {f"plays.{k}": v for k, v in self.plays._asdict().items()}
         names = json.dumps({"outcomes": self.problem.names, "columns": self.problem.columns})
-        np.savez_compressed(Path(path), allow_pickle=False, names=np.array(names), **arrays, **extra)
+        with Path(path).open("wb") as file:  # a path would be given a suffix
+            np.savez_compressed(file, allow_pickle=False, names=np.array(names), **arrays, **extra)
 
     @staticmethod
     def load(path: str | Path, problem: Problem) -> Trace:
@@ -173,7 +181,7 @@ class Trace:
             with np.load(Path(path), allow_pickle=False) as file:
                 z = {name: file[name] for name in file.files}
             names = json.loads(str(z.pop("names")))
-        except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise InvalidInput("path", "a trace saved by Trace.save", path) from error
         if names != json.loads(json.dumps({"outcomes": problem.names, "columns": problem.columns})):
             raise InvalidInput("problem", f"outcomes and groups as in the trace: {names}", problem.names)
@@ -199,13 +207,21 @@ class Trace:
 
 
 def join(traces: list[Trace]) -> Trace:
-    """Traces of different replicas of one run as one trace, up to the last point that all of them reached."""
+    """Traces of different replicas of one run as one trace.
+
+    Replicas that finished early stand still from then on; nothing is kept beyond where an interrupted one got to.
+    """
     if len(traces) == 1:
         return traces[0]
     first = traces[0]
-    points = min(len(t.times) for t in traces)
+    times = np.unique(np.concatenate([t.times for t in traces]))
+    begun, reached = max(t.times[0] for t in traces), min([t.times[-1] for t in traces if not t.finished], default=None)
+    times = times[(times >= begun) & (times <= (times[-1] if reached is None else reached))]
+    at = [np.searchsorted(t.times, times, side="right") - 1 for t in traces]
     whole = all(t.plays is not None for t in traces)
-    steps = min(len(t.plays.rounds) for t in traces if t.plays is not None) if whole else 0
+    lengths = [len(t.plays.rounds) for t in traces if t.plays is not None]
+    stopped = [n for n, t in zip(lengths, traces, strict=False) if not t.finished]
+    steps = min(stopped) if stopped else max(lengths, default=0)
     cut = [t.plays.until(steps) for t in traces if t.plays is not None]
     return Trace(
         problem=first.problem,
@@ -213,14 +229,15 @@ def join(traces: list[Trace]) -> Trace:
         seed=first.seed,
         replicas=np.concatenate([t.replicas for t in traces]),
         finished=all(t.finished for t in traces),
-        times=first.times[:points],
-        elapsed=np.concatenate([t.elapsed[:points] for t in traces], 1),
-        totals=np.concatenate([t.totals[:points] for t in traces], 1),
-        group_totals=np.concatenate([t.group_totals[:points] for t in traces], 1),
-        group_rounds=np.concatenate([t.group_rounds[:points] for t in traces], 1),
+        times=times,
+        elapsed=np.concatenate([t.elapsed[i] for t, i in zip(traces, at, strict=True)], 1),
+        totals=np.concatenate([t.totals[i] for t, i in zip(traces, at, strict=True)], 1),
+        group_totals=np.concatenate([t.group_totals[i] for t, i in zip(traces, at, strict=True)], 1),
+        group_rounds=np.concatenate([t.group_rounds[i] for t, i in zip(traces, at, strict=True)], 1),
         expected=None
         if any(t.expected is None for t in traces)
-        else np.concatenate([t.expected[:points] for t in traces if t.expected is not None], 1),
+        else np.concatenate([t.expected[i] for t, i in zip(traces, at, strict=True) if t.expected is not None], 1),
+        asked=np.concatenate([t.asked for t in traces]),
         stopped=np.concatenate([t.stopped for t in traces]),
         plays=Plays(*(np.concatenate(z, 1) for z in zip(*cut, strict=True))) if whole else None,
     )

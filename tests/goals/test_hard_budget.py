@@ -205,8 +205,9 @@ def test_a_rejected_decision_holds_nothing_back():
     policy = spender(problem)
     world = Market(problem=problem).start(2, np.arange(2))
     state = policy.start(seed=2, replicas=2)
-    decision = policy.decide(state, world.context(0))._replace(rounds=np.array([0.0, 1.0]))
-    policy.commit(state, decision)
+    context = world.context(0)
+    decision = policy.decide(state, context)._replace(rounds=np.array([0.0, 1.0]))
+    policy.commit(state, context, decision)
     policy.learn(state, decision, np.full((2, 1, 1), 0.5))
     fee = decision.known[1, 0, 0]
     np.testing.assert_allclose(state.goals[1].left, [[36.0, 36.0], [35.5, 36.0 - fee]])

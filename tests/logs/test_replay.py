@@ -49,8 +49,8 @@ def test_budgets_hold_in_every_run(result):
         assert len(used) == 7
         assert (used <= 90).all() == (run.name != "no constraints")
         assert (run.rounds == 300).all()
-        assert (run.read < 1500).all()
-        assert (run.read >= 300).all()
+        assert (run.trace.asked < 1500).all()
+        assert (run.trace.asked >= 300).all()
 
 
 def test_numbers_against_a_direct_count(result):
@@ -97,7 +97,14 @@ def test_results_follow_the_schema(result):
 
 def test_the_report_says_what_its_numbers_mean(result):
     text = str(result[0])
-    for words in ("log.csv: 1,500 rows", "horizon 300", "post: budget 90", "± se", "bootstrap resamples", "two se"):
+    for words in (
+        "log.csv: 1,500 rows",
+        "horizon 300",
+        "post: budget 90",
+        "± se",
+        "bootstrap resamples",
+        "blind lottery",
+    ):
         assert words in text
     assert "left out" not in text
     assert max(len(line) for line in text.splitlines()) <= 120
@@ -169,7 +176,7 @@ def test_a_log_that_ends_first_is_reported(tmp_path):
     log, toml = shop.write(tmp_path, shop.rows(400))
     found = replay(log, toml, **QUICK)
     assert (found.runs[0].rounds < 300).all()
-    assert (found.runs[0].read == 400).all()
+    assert (found.runs[0].trace.asked == 400).all()
     assert "the log ended before the horizon in 7 of 7 runs, after 1" in str(found)
     assert "(post left" in str(found)
 

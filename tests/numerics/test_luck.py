@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from evenhand.errors import InvalidInput
 from evenhand.numerics.luck import Luck, Stream, philox
@@ -119,3 +120,35 @@ def test_uniforms_are_uncorrelated(sample, name):
 def test_a_seed_is_a_whole_number_of_64_bits(seed):
     with pytest.raises(InvalidInput, match=r"^seed: expected a whole number in \[0, 2\*\*64\)"):
         Luck(seed=seed, replicas=np.arange(1))
+
+
+def test_normals_are_box_muller_of_the_uniforms():
+    luck, t = Luck(seed=8, replicas=np.array([1, 5])), np.array([3])
+    for size in (1, 2, 5, 6):
+        u = luck.uniform(Stream.OUTCOME, t, size + size % 2)
+        pairs = np.sqrt(-2 * np.log(1 - u[:, ::2])) * np.exp(2j * math.pi * u[:, 1::2])
+        expected = np.stack([pairs.real, pairs.imag], 2).reshape(2, -1)[:, :size]
+        np.testing.assert_allclose(luck.normal(Stream.OUTCOME, t, size), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_normal_depends_on_nothing_but_seed_stream_replica_and_round():
+    together = Luck(seed=5, replicas=np.array([3, 0, 12])).normal(Stream.OUTCOME, np.array([8]), 9)
+    alone = Luck(seed=5, replicas=np.array([12])).normal(Stream.OUTCOME, np.array([8]), 9)
+    shorter = Luck(seed=5, replicas=np.array([12])).normal(Stream.OUTCOME, np.array([8]), 3)
+    np.testing.assert_array_equal(together[2:], alone)
+    np.testing.assert_array_equal(alone[:, :3], shorter)
+    assert Luck(seed=5, replicas=np.array([1])).normal(Stream.OUTCOME, np.array([8]), 0).shape == (1, 0)
+
+
+def test_normals_have_the_moments_and_the_distribution_of_the_normal():
+    """100,000 draws; five standard errors, and for Kolmogorov-Smirnov a probability of 1e-6 (2 exp(-2 n d^2))."""
+    z = Luck(seed=2024, replicas=np.arange(1000)).normal(Stream.OUTCOME, np.array([1]), 100)
+    n = z.size
+    for power, (mean, variance) in {1: (0, 1), 2: (1, 2), 3: (0, 15), 4: (3, 96)}.items():
+        assert abs((z**power).mean() - mean) <= 5 * math.sqrt(variance / n)
+    ordered = np.sort(z.ravel())
+    gap = np.abs(ndtr(ordered) - (np.arange(n) + 0.5) / n).max() + 0.5 / n
+    assert gap <= math.sqrt(math.log(2e6) / 2 / n)
+    # neither the two of a pair, nor neighbours across pairs, have anything in common
+    for a, b in ((z[:, ::2], z[:, 1::2]), (z[:, 1:-1:2], z[:, 2::2]), (z[:, ::2] ** 2 - 1, z[:, 1::2] ** 2 - 1)):
+        assert abs((a * b).mean()) <= 5 * math.sqrt((a**2).mean() * (b**2).mean() / a.size)

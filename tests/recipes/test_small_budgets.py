@@ -23,7 +23,7 @@ def test_pgd_is_logistic_and_linear_and_dual_and_the_argmax_after_a_warm_up():
     assert objective.weights == (1.0,)
     assert isinstance(dual, DualGradient)
     assert dual.step == Steady(0.04)
-    assert (dual.on, dual.optimism, dual.start_at) == ("observed", "row", ())
+    assert (dual.on, dual.optimism, dual.start_at) == ("optimistic", "row", ())
     assert policy.choice == Staged(50, TopK(1))
     assert policy.model is MODEL
     np.testing.assert_allclose(dual.bound, [0.045, 0.195] + [1e-7] * 8)  # a margin of 0.005 on the budgets only

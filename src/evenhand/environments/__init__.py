@@ -3,6 +3,18 @@
 from evenhand.environments.base import Arrival, Environment, World
 from evenhand.environments.court import Court
 from evenhand.environments.delayed import Delayed
+from evenhand.environments.knapsack import FixedContexts
 from evenhand.environments.logged import Logged
+from evenhand.environments.mixture import MixedArms, MixedContexts
 
-__all__ = ["Arrival", "Court", "Delayed", "Environment", "Logged", "World"]
+__all__ = [
+    "Arrival",
+    "Court",
+    "Delayed",
+    "Environment",
+    "FixedContexts",
+    "Logged",
+    "MixedArms",
+    "MixedContexts",
+    "World",
+]

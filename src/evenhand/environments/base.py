@@ -25,6 +25,10 @@ class World(Protocol):
     def steps(self) -> int:
         """How many steps it can last."""
 
+    @property
+    def idle_counts(self) -> bool:
+        """Whether a step in which nothing could be played is a round all the same: people come whatever is left."""
+
     def context(self, step: int) -> Context:
         """What is seen at a step; a pure function of (seed, replica, step)."""
 

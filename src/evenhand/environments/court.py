@@ -53,6 +53,8 @@ def _appear(x: Floats, plays: Ints, truth: Floats) -> Floats:
 
 
 class _CourtWorld:
+    idle_counts = True
+
     def __init__(self, court: Court, seed: int, replicas: Ints) -> None:
         self._luck = Luck(seed=seed, replicas=replicas)
         self._known = court.problem.declared[None]

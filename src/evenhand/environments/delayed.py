@@ -22,6 +22,10 @@ class _LateWorld:
     def steps(self) -> int:
         return self._world.steps
 
+    @property
+    def idle_counts(self) -> bool:
+        return self._world.idle_counts
+
     def context(self, step: int) -> Context:
         return self._world.context(step)
 

@@ -41,8 +41,10 @@ def _accept(plays: Ints, rows: Ints, actions: Ints, keep: Floats, u: Floats) -> 
 class LoggedWorld:
     """One start of a log: every replica reads the rows in an order of its own."""
 
+    idle_counts = False  # a run in which nothing is playable any more does not wait through the rest of the log
+
     def __init__(self, log: Logged, seed: int, replicas: Ints) -> None:
-        """Draw the orders, and remember nothing else but how many rows were read."""
+        """Draw the orders."""
         self._log = log
         self._luck = Luck(seed=seed, replicas=replicas)
         orders = [order(len(log.actions), seed, int(r), resample=log.resamples(int(r))) for r in replicas]
@@ -50,7 +52,6 @@ class LoggedWorld:
         self._known = log.problem.declared[None]
         self._offered: Bools = np.ones((1, len(log.problem.actions)), bool)
         self.steps = len(log.actions)
-        self.read = np.zeros(len(replicas), np.int64)  # rows that met a choice
 
     def context(self, step: int) -> Context:
         """The case of the row at hand."""
@@ -68,7 +69,6 @@ class LoggedWorld:
         log, rows = self._log, self._rows[step]
         coins = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1) if log.needs_coins else _NO_COINS
         rounds = _accept(decision.plays, rows, log.actions, log.keep, coins)
-        self.read += decision.plays[:, 0] >= 0
         taken = decision._replace(rounds=rounds)
         y = np.where(rounds[:, None] > 0, log.outcomes[rows], np.nan)
         return taken, [Arrival(step, taken, y[:, None, :])]

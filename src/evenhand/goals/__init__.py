@@ -1,19 +1,24 @@
 """Goals: at any time an affine function of the outcomes, which moves as it learns; or a limit that holds always."""
 
-from evenhand.goals.base import Estimate, Learns, Limits, Priced, StepsAhead
-from evenhand.goals.dual import Doubling, DualGradient, Steady, Step
+from evenhand.goals.base import Ask, Estimate, Learns, Limits, Plans, Priced, StepsAhead
+from evenhand.goals.dual import Doubling, DualGradient, DualHedge, Steady, Step
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.linear import Linear
+from evenhand.goals.resolving import Resolving
 
 __all__ = [
+    "Ask",
     "Doubling",
     "DualGradient",
+    "DualHedge",
     "Estimate",
     "HardBudget",
     "Learns",
     "Limits",
     "Linear",
+    "Plans",
     "Priced",
+    "Resolving",
     "Steady",
     "Step",
     "StepsAhead",

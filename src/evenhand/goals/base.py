@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-from evenhand.records import Decision
+from evenhand.records import Context, Decision
 from evenhand.rows import Frame, Rows
 from evenhand.types import Bools, Floats
 
 # Row prices whose signs say which end of its interval each row is to be read at -> optimistic rows of the plays (R, d).
 Estimate = Callable[[Floats], Floats]
+
+# Candidates x and prices w -> mean worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`.
+Ask = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
 @runtime_checkable
@@ -48,6 +51,14 @@ class StepsAhead(Protocol):
 
 
 @runtime_checkable
+class Plans(Protocol):
+    """Looks at whole contexts, and may ask the model about them."""
+
+    def look(self, state: Any, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
+        """A decision was made in this context, as the round that makes t decided ones."""
+
+
+@runtime_checkable
 class Learns(Protocol):
     """Moves when an outcome arrives."""
 
@@ -58,7 +69,7 @@ class Learns(Protocol):
     def learned(self, state: Any, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Enter (rounds, v), the rows of the outcomes of a decision, `(),(d)`.
 
-        Outcomes that were not observed add 0 to v; the rows of a limit that read one are NaN.
+        Rows that read an outcome which was not observed are NaN.
         """
 
 

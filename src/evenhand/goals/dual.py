@@ -1,4 +1,7 @@
-"""Constraints on averages, kept by dual prices that rise while a constraint is exceeded."""
+"""Constraints on averages, kept by dual prices that rise while a constraint is exceeded.
+
+`DualGradient` and `DualHedge` are mirror descent on the same loss; they differ in the mirror map.
+"""
 
 from __future__ import annotations
 
@@ -104,12 +107,26 @@ class DualState:
     regime: Floats  # (R,)
 
 
+def _quote(price: Floats, bound: Floats, by_row: bool) -> tuple[Floats, Floats]:
+    """-lam as one reading or one per row, and lam.bound, `(d),(d)->(k,d),()`."""
+    o = (price * bound).sum(1)  # no matrix product: it would round by the batch's size
+    return (-price[:, :, None] * np.eye(len(bound)) if by_row else -price[:, None, :]), o
+
+
+def _steered(decision: Decision, rounds: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """The entry, without what these prices did not steer."""
+    if decision.steered.all():
+        return rounds, v
+    return rounds * decision.steered, v * decision.steered[:, None]
+
+
 @kernel
 def _step(price: Floats, regime: Floats, sizes: Floats, bound: Floats, rounds: Floats, v: Floats) -> None:
     for r in range(len(price)):
         size = sizes[int(regime[r])]
         for j in range(len(bound)):
-            price[r, j] = max(0.0, price[r, j] + size * (v[r, j] - rounds[r] * bound[j]))
+            if not np.isnan(v[r, j]):
+                price[r, j] = max(0.0, price[r, j] + size * (v[r, j] - rounds[r] * bound[j]))
 
 
 @kernel
@@ -119,7 +136,8 @@ def _advance(
     for r in range(len(price)):
         square = 0.0
         for j in range(len(bound)):
-            excess[r, j] += v[r, j] - rounds[r] * bound[j]
+            if not np.isnan(v[r, j]):
+                excess[r, j] += v[r, j] - rounds[r] * bound[j]
             square += max(excess[r, j], 0.0) ** 2
         if square > limits[int(regime[r])] ** 2:
             regime[r] += 1.0
@@ -179,8 +197,7 @@ class DualGradient:
 
     def price(self, state: DualState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`, with k = d readings only where optimism differs by row."""
-        q, o = -state.price, (state.price * self.bound).sum(1)  # no matrix product: it would round by the batch's size
-        return (q[:, :, None] * np.eye(len(self.rows)) if self._by_row else q[:, None, :]), o
+        return _quote(state.price, self.bound, self._by_row)
 
     def acted(self, state: DualState, decision: Decision, estimate: Estimate) -> None:
         """Step on the optimistic estimate, if that is the way."""
@@ -191,10 +208,7 @@ class DualGradient:
 
     def learned(self, state: DualState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Step on the observed rows, if that is the way, and see whether the regime is over, `(),(d)`."""
-        if decision.steered.all():
-            self.enter(state, rounds, v)
-        else:
-            self.enter(state, rounds * decision.steered, v * decision.steered[:, None])
+        self.enter(state, *_steered(decision, rounds, v))
 
     def enter(self, state: DualState, rounds: Floats, v: Floats) -> None:
         """Enter (rounds, v) into the books, `(),(d)`."""
@@ -214,3 +228,85 @@ class DualGradient:
     @cached_property
     def _limits(self) -> Floats:
         return np.array(self.step.limits, float)
+
+
+@dataclass
+class HedgeState:
+    """Weights of the rows and, last, of the slack; they sum to 1."""
+
+    weight: Floats  # (R, d + 1)
+
+
+@kernel
+def _hedge(weight: Floats, step: float, bound: Floats, rounds: Floats, v: Floats) -> None:
+    exponent = np.zeros(weight.shape[1])  # the slack's stays 0
+    for r in range(len(weight)):
+        for j in range(len(bound)):
+            exponent[j] = 0.0 if np.isnan(v[r, j]) else step * (v[r, j] - rounds[r] * bound[j])
+        if not exponent.any():
+            continue  # dividing by a sum of almost 1 would leave a trace
+        top, total = exponent.max(), 0.0
+        for j in range(len(exponent)):
+            weight[r, j] *= math.exp(exponent[j] - top)
+            total += weight[r, j]
+        for j in range(len(exponent)):
+            weight[r, j] = max(weight[r, j] / total, 1e-300)  # a weight of 0 would never rise again
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DualHedge:
+    """Keep the average of rows v below a bound: dual prices by exponentiated gradient on a simplex with a slack.
+
+    Equation: lam = scale w_1..w_d, w on the simplex of d + 1 coordinates, w_j <- w_j exp(step (v_j - bound_j)) / sum,
+    the last coordinate (the slack) having loss 0; so lam >= 0 and ||lam||_1 <= scale always.
+    Source: Han et al. 2022, Algorithm 1; Agrawal & Devanur 2016. Regret at most 1.5 scale sqrt(T ln(d + 1))
+    with step = sqrt(ln(d + 1) / T) on losses in [-1, 1]. As in the authors' code, the gradient is not multiplied by
+    `scale`.
+
+    Args:
+        rows: the constrained rows, d of them.
+        bound: per round, `(d)`.
+        scale: Z, the largest sum of prices, above 0: what a unit of reward can be worth in units of the rows.
+        step: of the exponent, at least 0.
+        optimism: "row" or "net", as for `DualGradient`.
+
+    Raises:
+        InvalidInput: bounds of the wrong number or not finite, a scale that is not positive, or a negative step.
+
+    >>> rows = Rows.plain(["cost"], np.zeros((1, 1)), np.ones((1, 1)))
+    >>> goal = DualHedge(rows=rows, bound=np.array([0.25]), scale=4.0, step=0.1)
+    >>> goal.price(goal.start(1))[0]  # uniform at first: half the scale, the other half is slack
+    array([[[-2.]]])
+    """
+
+    rows: Rows
+    bound: Floats
+    scale: float
+    step: float
+    optimism: Literal["row", "net"] = "row"
+
+    def __post_init__(self) -> None:
+        if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
+            raise InvalidInput("DualHedge.bound", f"{len(self.rows)} finite numbers", self.bound)
+        if not (math.isfinite(self.scale) and self.scale > 0):
+            raise InvalidInput("DualHedge.scale", "a finite number above 0", self.scale)
+        if not (math.isfinite(self.step) and self.step >= 0):
+            raise InvalidInput("DualHedge.step", "a finite number of at least 0", self.step)
+
+    def start(self, replicas: int) -> HedgeState:
+        """Uniform weights."""
+        d = len(self.rows)
+        return HedgeState(np.full((replicas, d + 1), 1.0 / (d + 1)))
+
+    def price(self, state: HedgeState) -> tuple[Floats, Floats]:
+        """Minus the dual prices, `->(k,d),()`."""
+        by_row = self.optimism == "row" and self.rows.reads_learned
+        return _quote(self.scale * state.weight[:, :-1], self.bound, by_row)
+
+    def learned(self, state: HedgeState, decision: Decision, rounds: Floats, v: Floats) -> None:
+        """Step on the observed rows, `(),(d)`."""
+        self.enter(state, *_steered(decision, rounds, v))
+
+    def enter(self, state: HedgeState, rounds: Floats, v: Floats) -> None:
+        """Enter (rounds, v) into the books, `(),(d)`; entries in pieces multiply up."""
+        _hedge(state.weight, self.step, self.bound, rounds, v)

@@ -21,6 +21,7 @@ class HardState:
     """What is left, and a constant that reads out one row at a time."""
 
     left: Floats  # (R, d); what is held back for outcomes under way is already taken off
+    held: Floats  # (R, d) held back: no more than that is ever given back, whatever is reported twice
     unit: Floats  # (R, d, d)
 
 
@@ -88,7 +89,8 @@ class HardBudget:
 
     def start(self, replicas: int) -> HardState:
         """Everything is left."""
-        return HardState(np.tile(self.total, (replicas, 1)), np.tile(np.eye(len(self.rows)), (replicas, 1, 1)))
+        left = np.tile(self.total, (replicas, 1))
+        return HardState(left, np.zeros_like(left), np.tile(np.eye(len(self.rows)), (replicas, 1, 1)))
 
     def limit(self, state: HardState, frame: Frame, shares: Floats, plays: int, playable: Bools) -> None:
         """Switch off candidates whose worst case might not fit, in place, `(A)`."""
@@ -96,12 +98,17 @@ class HardBudget:
 
     def acted(self, state: HardState, decision: Decision, estimate: Estimate) -> None:
         """Hold back the worst case of the plays."""
-        state.left -= self._held(state, decision)
+        worst = self._held(state, decision)
+        state.left -= worst
+        if self.rows.reads_learned:
+            state.held += worst
 
     def learned(self, state: HardState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Settle: give back what was held and take what was used, `(),(d)`; known consumption needs no settling."""
         if self.rows.reads_learned:
-            state.left += np.where(np.isnan(v), 0.0, self._held(state, decision) - v)
+            back = np.where(np.isnan(v), 0.0, np.minimum(self._held(state, decision), state.held))
+            state.held -= back
+            state.left += back - np.where(np.isnan(v), 0.0, v)
 
     def _consumption(self, state: HardState, frame: Frame, shares: Floats) -> Floats:
         prices, offset = self.rows.pull(frame, shares, state.unit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.constraints import Budget, Parity
 from evenhand.problem import Problem
 from evenhand.trace import Trace
-from evenhand.types import Floats, Ints
+from evenhand.types import Floats
 
 
 class Measure(NamedTuple):
@@ -37,13 +37,7 @@ class Run:
     """One system's runs over a log: shuffles first, then bootstrap resamples."""
 
     trace: Trace
-    read: Ints  # (R,) rows that were read until the horizon, or the end of the log
     shuffles: int
-
-    def __post_init__(self) -> None:
-        # A run in which nothing is playable any more does not wait through the rest of the log: it ends there.
-        ended = np.where(np.isnan(self.trace.stopped), np.inf, self.trace.stopped)
-        object.__setattr__(self, "trace", replace(self.trace, elapsed=np.minimum(self.trace.elapsed, ended)))
 
     @property
     def name(self) -> str:
@@ -75,6 +69,17 @@ class Run:
                 found[group] = np.asarray(trace.group_totals[-1, :, i, outcome] / cases)
         return found
 
+    def even_gap(self, parity: Parity) -> float:
+        """How far chance alone moves the smallest group: se of a lottery blind to groups, sqrt(v (1/share - 1) / T)."""
+        trace = self.trace
+        columns = [i for i, (grouping, _) in enumerate(trace.problem.columns) if grouping == parity.by]
+        share = trace.group_rounds[-1][:, columns].sum(0)
+        rate, rounds = trace.average(parity.outcome)[-1].mean(), self.rounds.mean()
+        each = np.concatenate([trace.problem.high, np.abs(trace.problem.declared).max(0)])
+        most = float(each[trace.problem.names.index(parity.outcome)])
+        variance = max(rate * (most - rate), 0.0)  # of an outcome that is all or nothing
+        return float(np.sqrt(variance * (share.sum() / share.min() - 1.0) / rounds))
+
 
 def goal(problem: Problem) -> str:
     """What the objective is called."""
@@ -103,7 +108,7 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
             for group, values in run.rates(c).items():
                 yield Measure(f"{c.outcome} rate {c.by}={group}", values)
     yield Measure("rounds", run.rounds, "low")
-    yield Measure("rows read", run.read.astype(float), "high")
+    yield Measure("rows read", run.trace.asked, "high")
 
 
 def _deviation(values: Floats) -> float | None:

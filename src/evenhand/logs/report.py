@@ -168,13 +168,13 @@ class Replay:
         for c in first.trace.problem.subject_to:
             if isinstance(c, Parity):
                 d = self.measured[first.name][f"{c.outcome} gap by {c.by}"][1]
-                if d.se is not None and d.worst is not None:
-                    bound = c.tolerance + 2 * d.se
-                    yield (
-                        f"{first.name}: the {c.outcome} gap by {c.by} is {d.mean:.4f} on average and {d.worst:.4f} at "
-                        f"worst;\ntolerance {c.tolerance:g} + sampling error {2 * d.se:.4f} (two se) = {bound:.4f}, "
-                        f"{'kept in every run' if d.worst <= bound else 'NOT kept in every run'}."
-                    )
+                error = first.even_gap(c)
+                bound = c.tolerance + error
+                yield (
+                    f"{first.name}: the {c.outcome} gap by {c.by} is {d.mean:.4f} on average and {d.worst or 0:.4f} at "
+                    f"worst;\ntolerance {c.tolerance:g} + sampling error {error:.4f} (one se of a blind lottery) "
+                    f"= {bound:.4f}, {'kept' if (d.worst or 0) <= bound else 'NOT kept'} in every run."
+                )
 
     def _ends(self) -> Iterator[str]:
         """Runs that ended before the horizon, and why."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from evenhand.environments.logged import Logged, LoggedWorld
+from evenhand.environments.logged import Logged
 from evenhand.errors import InvalidInput
 from evenhand.logs.bad_rows import BadRows
 from evenhand.logs.encoding import Encoded, encode
@@ -19,8 +19,8 @@ from evenhand.logs.spec import RECIPES, Spec
 from evenhand.logs.systems import systems
 from evenhand.policy import Policy
 from evenhand.problem import Problem
+from evenhand.results import folder
 from evenhand.simulation import simulate
-from evenhand.types import Ints
 
 
 def replay(
@@ -85,7 +85,7 @@ def replay(
     if out is not None:
         from evenhand.logs.pictures import draw  # matplotlib only when asked for, but before the long run
 
-        out = _folder(Path(out))
+        out = folder(Path(out))
     policies = systems(problem, spec.settings, log.features)
     runs = []
     for p in policies:
@@ -115,14 +115,6 @@ def replay(
     return result
 
 
-def _folder(path: Path) -> Path:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput("out", "a folder, or the name of one that can be made", error.strerror or error) from error
-    return path
-
-
 def read_log(path: Path, spec: Spec) -> tuple[Encoded, BadRows]:
     """Read and encode a log.
 
@@ -150,28 +142,7 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
     )
 
 
-@dataclass(eq=False)
-class _Counted:
-    """A log that keeps hold of the world it started last, as only that knows how many rows each run has read."""
-
-    log: Logged
-    worlds: list[LoggedWorld] = field(default_factory=list)
-
-    @property
-    def problem(self) -> Problem:
-        return self.log.problem
-
-    @property
-    def features(self) -> int:
-        return self.log.features
-
-    def start(self, seed: int, replicas: Ints) -> LoggedWorld:
-        self.worlds[:] = [self.log.start(seed, replicas)]
-        return self.worlds[0]
-
-
 def _run(policy: Policy, log: Logged, runs: int, seed: int, progress: bool | None) -> Run | None:
     """Run one system; None where that was interrupted, as half a replay compares with nothing."""
-    counted = _Counted(replace(log, problem=policy.problem))
-    trace = simulate(policy, counted, replicas=runs, seed=seed, progress=progress)
-    return Run(trace=trace, read=counted.worlds[0].read, shuffles=log.shuffles or runs) if trace.finished else None
+    trace = simulate(policy, replace(log, problem=policy.problem), replicas=runs, seed=seed, progress=progress)
+    return Run(trace=trace, shuffles=log.shuffles or runs) if trace.finished else None

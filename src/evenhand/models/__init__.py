@@ -1,10 +1,33 @@
 """Models: what outcomes are worth at given prices, and how far that may be off."""
 
+from evenhand.models.aggregation import Aggregation
 from evenhand.models.base import Model
 from evenhand.models.beside import Beside
 from evenhand.models.blank import Blank
+from evenhand.models.experts import Cover, Experts, ExpertSet
 from evenhand.models.logistic import Logistic
+from evenhand.models.online_to_batch import OnlineToBatch
+from evenhand.models.oracles import Glmtron, Gradient
 from evenhand.models.ridge import Ridge
+from evenhand.models.sklearn import Sklearn
 from evenhand.models.widths import Fixed, Logarithmic, SelfNormalised, Width
 
-__all__ = ["Beside", "Blank", "Fixed", "Logarithmic", "Logistic", "Model", "Ridge", "SelfNormalised", "Width"]
+__all__ = [
+    "Aggregation",
+    "Beside",
+    "Blank",
+    "Cover",
+    "ExpertSet",
+    "Experts",
+    "Fixed",
+    "Glmtron",
+    "Gradient",
+    "Logarithmic",
+    "Logistic",
+    "Model",
+    "OnlineToBatch",
+    "Ridge",
+    "SelfNormalised",
+    "Sklearn",
+    "Width",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from evenhand.optimum import Optimum, opt
 from evenhand.policy import Policy
 from evenhand.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
-from evenhand.results import Results, Row
+from evenhand.results import Results, Row, folder
 from evenhand.simulation import simulate
 from evenhand.system import system
 from evenhand.trace import Trace
@@ -26,7 +27,7 @@ MARGIN = 0.005
 METRICS = ("reward", "ride", "voucher", "fairness")
 HORIZON = 10_000
 
-# reward, ride, voucher, fairness; spreads (two standard errors) are printed for the mixed policy only below
+# reward, ride, voucher, fairness
 PUBLISHED: dict[float, dict[str, tuple[float, ...]]] = {
     1e-7: {
         "pgd(gamma=0.01)": (0.4651, 0.0519, 0.1984, 0.0006),
@@ -93,6 +94,9 @@ def reproduce(
 
     Ctrl-C ends early; what is finished is printed and written, marked as interrupted.
     """
+    taus = tuple(dict.fromkeys(taus))
+    if out is not None:
+        prepare(out)
     results = Results("court", {"replicas": replicas, "rounds": rounds, "taus": list(taus), "seed": seed})
     for tau in taus:
         court = Court(tolerance=tau, horizon=rounds)
@@ -116,6 +120,17 @@ def reproduce(
             say("interrupted: the systems above are complete, the others are missing")
             break
     return results
+
+
+def prepare(out: Path) -> None:
+    """See that results can be written and drawn, before the work.
+
+    Raises:
+        InvalidInput: the folder cannot be made.
+        MissingExtra: matplotlib is not installed.
+    """
+    folder(out)
+    importlib.import_module("evenhand.plots")
 
 
 def picture(traces: list[Trace], best: float, inside: float | None, path: Path) -> Path:

@@ -35,8 +35,8 @@ def pgd(
     """Play the best action at dual prices that follow a projected gradient of fixed step.
 
     Equation: a = argmax r_ucb(a) - lam.c_lcb(a), lam <- (lam + gamma (c - (B - margin)))_+.
-    Deviations: the step uses the observed cost, equal to the paper's lower-confidence cost where costs are known (as in
-    its experiments); the margin is taken off budgets only, as in its experiments.
+    The step is taken at once, on the lower-confidence costs: known costs move prices even while outcomes are late.
+    Deviation: the margin is taken off budgets only, as in the paper's experiments.
 
     Args:
         problem: with at least one budget or parity.
@@ -181,7 +181,8 @@ def _dual(
     rows, bound = constraint_rows(problem, problem.subject_to, margin)
     if prices is not None and len(prices) != len(rows):
         raise InvalidInput("prices", f"{len(rows)}, one per constraint row", len(prices))
-    goals: tuple[Goal, ...] = (reward(problem), DualGradient(rows=rows, bound=bound, step=step, start_at=prices or ()))
+    dual = DualGradient(rows=rows, bound=bound, step=step, on="optimistic", start_at=prices or ())
+    goals: tuple[Goal, ...] = (reward(problem), dual)
     return Policy(
         problem=problem,
         model=model,

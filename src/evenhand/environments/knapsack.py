@@ -1,0 +1,147 @@
+"""Knapsack instances: one with fixed contexts from a paper, and two in which a mixture of arms is optimal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.constraints import Budget
+from evenhand.environments.base import Arrival
+from evenhand.errors import InvalidInput
+from evenhand.numerics.kernel import kernel
+from evenhand.numerics.luck import Luck, Stream
+from evenhand.problem import Outcome, Problem
+from evenhand.records import Context, Decision
+from evenhand.system import system
+from evenhand.types import Floats, Ints
+
+RESOURCES = 4  # of FixedContexts
+RANGE = 2.0  # of its outcomes, either way
+
+
+@kernel
+def means(x: Floats, theta: Floats, plays: Ints) -> Floats:
+    """Means of every outcome of the plays, `(A,n),(M,n),(P)->(P,M)`; 0 where nothing is played."""
+    mean = np.zeros((*plays.shape, len(theta)))
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            if plays[r, p] >= 0:
+                for i in range(x.shape[2]):
+                    if x[r, plays[r, p], i] != 0.0:
+                        for m in range(len(theta)):
+                            mean[r, p, m] += theta[m, i] * x[r, plays[r, p], i]
+    return mean
+
+
+class _LinearWorld:
+    """Linear means of given features; outcomes are the means plus noise."""
+
+    idle_counts = True
+
+    def __init__(self, steps: int, features: Floats, theta: Floats, noise: float, seed: int, replicas: Ints) -> None:
+        self._luck, self._theta, self._noise = Luck(seed=seed, replicas=replicas), theta, noise
+        count, arms = len(replicas), len(features)
+        self._context = Context(
+            features=np.tile(features, (count, 1, 1)),
+            known=np.zeros((1, arms, 0)),
+            groups=np.zeros((count, 0), np.int64),
+            offered=np.ones((1, arms), bool),
+        )
+        self.steps = steps
+
+    def context(self, step: int) -> Context:
+        return self._context
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        mean = means(context.features, self._theta, decision.plays)
+        noise = self._luck.normal(Stream.OUTCOME, np.array([step]), len(self._theta))
+        noise = noise[:, None] * (decision.features != 0.0).any(
+            2, keepdims=True
+        )  # an arm without features is the null arm
+        return decision, [Arrival(step, decision, np.clip(mean + self._noise * noise, -RANGE, RANGE))]
+
+    def expected(self, context: Context, plays: Ints) -> Floats:
+        return means(context.features, self._theta, plays)
+
+
+@system("S5", source="Han et al. 2022, Appendix C.1, with the settings of the authors' code")
+@dataclass(frozen=True, kw_only=True)
+class FixedContexts:
+    """Arms with the same linear features every round; one reward and four costs, with normal noise.
+
+    Equation: x_a = (e_1 + e_{a+1}) / sqrt 2; theta_0 = (e_1 + e_2) / sqrt 2, theta_1 = (e_1 + e_3) / sqrt 2,
+    theta_2 = (e_2 + e_3 + e_4 + e_5) / 2, theta_i = e_{i+1} for i = 3, 4; B = T / 4 for each resource.
+    Deviations: the paper prints features that are not normalised and noise N(0, 0.2); its code normalises, and 0.2 is
+    the standard deviation. Outcomes are declared within [-2, 2] and clipped to it, five standard deviations from the
+    largest mean: a hard budget then stops when less than 2 is left of a resource, as the code does. The null arm's
+    outcomes have no noise.
+
+    Args:
+        arms: A, at most dimension - 1.
+        dimension: n, at least 5.
+        horizon: T.
+        null_arm: offer an arm without reward and costs as well, as OPT does; the published learners have none.
+        noise: standard deviation, at least 0 and small against the declared range, as what is clipped shifts the means.
+
+    Raises:
+        InvalidInput: a dimension or number of arms out of range, or a noise that is not a number of at least 0.
+
+    >>> FixedContexts(arms=3, dimension=52).problem.budgets[0].total
+    500.0
+    """
+
+    arms: int = 3
+    dimension: int = 52
+    horizon: int = 2000
+    null_arm: bool = False
+    noise: float = 0.2
+
+    def __post_init__(self) -> None:
+        if not (self.dimension > RESOURCES and 1 <= self.arms < self.dimension):
+            expected = f"dimension of at least {RESOURCES + 1} and 1 <= arms < dimension"
+            raise InvalidInput("FixedContexts", expected, f"{self.arms} arms in dimension {self.dimension}")
+        if not (math.isfinite(self.noise) and self.noise >= 0):
+            raise InvalidInput("FixedContexts.noise", "a finite number of at least 0", self.noise)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """Reward under four budgets."""
+        names = [f"cost {i}" for i in range(1, RESOURCES + 1)]
+        return Problem(
+            actions=tuple((["nothing"] if self.null_arm else []) + [f"arm {a}" for a in range(1, self.arms + 1)]),
+            outcomes=tuple(Outcome(name, low=-RANGE, high=RANGE) for name in ["reward", *names]),
+            maximize="reward",
+            subject_to=tuple(Budget(name, total=self.horizon / 4) for name in names),
+            horizon=self.horizon,
+        )
+
+    @property
+    def features(self) -> int:
+        """The dimension."""
+        return self.dimension
+
+    @cached_property
+    def arm_features(self) -> Floats:
+        """Features of every arm, `()->(A,n)`."""
+        x = np.zeros((self.arms, self.dimension))
+        x[:, 0] = 1.0
+        x[np.arange(self.arms), np.arange(1, self.arms + 1)] = 1.0
+        x /= math.sqrt(2.0)
+        return np.concatenate([np.zeros((1, self.dimension)), x]) if self.null_arm else x
+
+    @cached_property
+    def theta(self) -> Floats:
+        """True parameters of the reward and the costs, `()->(5,n)`."""
+        theta = np.zeros((1 + RESOURCES, self.dimension))
+        theta[0, [0, 1]] = theta[1, [0, 2]] = 1.0 / math.sqrt(2.0)
+        theta[2, 1:5] = 0.5
+        theta[3, 3] = theta[4, 4] = 1.0
+        return theta
+
+    def start(self, seed: int, replicas: Ints) -> _LinearWorld:
+        """The same luck for every policy."""
+        return _LinearWorld(self.horizon, self.arm_features, self.theta, self.noise, seed, replicas)

@@ -1,0 +1,155 @@
+"""Two knapsack instances in which the optimum mixes arms and several budgets bind: one without contexts, one with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.constraints import Budget
+from evenhand.environments.base import Arrival
+from evenhand.environments.knapsack import means
+from evenhand.numerics.kernel import kernel
+from evenhand.numerics.luck import Luck, Stream
+from evenhand.problem import Outcome, Problem
+from evenhand.records import Context, Decision
+from evenhand.system import system
+from evenhand.types import Floats, Ints
+
+# reward, then two costs, of each arm: none is best for both budgets, and the cheap one is worth little
+ARMS = np.array([[0.80, 0.90, 0.20], [0.70, 0.20, 0.80], [0.50, 0.35, 0.35], [0.20, 0.05, 0.10]])
+RATES = (0.35, 0.30)
+# constant and slopes in two features, for reward and two costs of each of three arms; means of costs stay within 1/2
+SLOPES: Floats = np.array(
+    [
+        [[0.20, 0.60, 0.10], [0.30, 0.15, 0.00], [0.05, 0.05, 0.05]],
+        [[0.25, 0.10, 0.55], [0.05, 0.10, 0.00], [0.30, 0.00, 0.15]],
+        [[0.40, 0.05, 0.05], [0.15, 0.05, 0.05], [0.15, 0.05, 0.05]],
+    ]
+)
+CONTEXT_RATES = (0.15, 0.12)
+
+
+def _problem(arms: int, horizon: int, rates: tuple[float, ...]) -> Problem:
+    names = [f"cost {i}" for i in range(1, len(rates) + 1)]
+    return Problem(
+        actions=("nothing", *(f"arm {a}" for a in range(1, arms + 1))),
+        outcomes=tuple(Outcome(name) for name in ["reward", *names]),
+        maximize="reward",
+        subject_to=tuple(Budget(name, total=rate * horizon) for name, rate in zip(names, rates, strict=True)),
+        horizon=horizon,
+    )
+
+
+@kernel
+def _coins(mean: Floats, u: Floats) -> Floats:
+    """1 with the probability of each mean, else 0, `(P,M),(M)->(P,M)`."""
+    y = np.zeros_like(mean)
+    for r in range(len(y)):
+        for p in range(y.shape[1]):
+            for m in range(y.shape[2]):
+                y[r, p, m] = 1.0 if u[r, m] < mean[r, p, m] else 0.0
+    return y
+
+
+@kernel
+def _blocks(z: Floats, arms: int) -> Floats:
+    """(1, z) in the block of each arm, zeros for doing nothing, `(q)->(A+1,A*(q+1))`."""
+    width = z.shape[1] + 1
+    x = np.zeros((len(z), arms + 1, arms * width))
+    for r in range(len(z)):
+        for a in range(arms):
+            x[r, a + 1, a * width] = 1.0
+            for i in range(width - 1):
+                x[r, a + 1, a * width + 1 + i] = z[r, i]
+    return x
+
+
+class _MixedWorld:
+    """Linear means of features that may change; rewards are coins, costs coins or uniform around their mean."""
+
+    idle_counts = True
+
+    def __init__(self, steps: int, theta: Floats, arms: int, contexts: int, seed: int, replicas: Ints) -> None:
+        self._luck, self._theta, self._arms, self._contexts = Luck(seed=seed, replicas=replicas), theta, arms, contexts
+        self._known, self._offered = np.zeros((1, arms + 1, 0)), np.ones((1, arms + 1), bool)
+        self._groups = np.zeros((len(replicas), 0), np.int64)
+        self.steps = steps
+
+    def context(self, step: int) -> Context:
+        z = self._luck.uniform(Stream.CONTEXT, np.array([step]), self._contexts)
+        return Context(_blocks(z, self._arms), self._known, self._groups, self._offered)
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        mean = self.expected(context, decision.plays)
+        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), mean.shape[2])
+        y = _coins(mean, u)
+        if self._contexts:
+            y[:, :, 1:] = 2.0 * mean[:, :, 1:] * u[:, None, 1:]
+        return decision, [Arrival(step, decision, y)]
+
+    def expected(self, context: Context, plays: Ints) -> Floats:
+        return means(context.features, self._theta, plays)
+
+
+@system("S5", source="evenhand's own instance: a mixture of arms is optimal, costs are coins")
+@dataclass(frozen=True, kw_only=True)
+class MixedArms:
+    """Four arms and doing nothing, without contexts; rewards and two costs are coins; both budgets bind.
+
+    The best lottery mixes three arms: no arm by itself, played until its budget is gone, comes near it.
+
+    Args:
+        horizon: T; budgets are 0.35 T and 0.30 T.
+
+    >>> MixedArms(horizon=1000).problem.budgets[1].total
+    300.0
+    """
+
+    horizon: int = 4000
+
+    @cached_property
+    def problem(self) -> Problem:
+        """Reward under two budgets."""
+        return _problem(len(ARMS), self.horizon, RATES)
+
+    @property
+    def features(self) -> int:
+        """One per arm."""
+        return len(ARMS)
+
+    def start(self, seed: int, replicas: Ints) -> _MixedWorld:
+        """The same luck for every policy."""
+        return _MixedWorld(self.horizon, ARMS.T.copy(), len(ARMS), 0, seed, replicas)
+
+
+@system("S5", source="evenhand's own instance: a mixture of arms is optimal, with contexts and bounded costs")
+@dataclass(frozen=True, kw_only=True)
+class MixedContexts:
+    """Three arms and doing nothing, two features of each case; rewards are coins, two costs uniform on [0, 2 mean].
+
+    Args:
+        horizon: T; budgets are 0.15 T and 0.12 T.
+
+    >>> MixedContexts().features
+    9
+    """
+
+    horizon: int = 4000
+
+    @cached_property
+    def problem(self) -> Problem:
+        """Reward under two budgets."""
+        return _problem(len(SLOPES), self.horizon, CONTEXT_RATES)
+
+    @property
+    def features(self) -> int:
+        """A constant and two slopes per arm."""
+        return int(SLOPES[:, 0].size)
+
+    def start(self, seed: int, replicas: Ints) -> _MixedWorld:
+        """The same cases and luck for every policy."""
+        theta = np.swapaxes(SLOPES, 0, 1).reshape(SLOPES.shape[1], -1)
+        return _MixedWorld(self.horizon, theta.copy(), len(SLOPES), SLOPES.shape[2] - 1, seed, replicas)

@@ -1,0 +1,170 @@
+"""Vovk's aggregating forecaster over a finite set of experts; `evenhand.models.experts` has the sets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.models.experts import ExpertSet
+from evenhand.models.ridge import check_sizes
+from evenhand.numerics.kernel import kernel
+from evenhand.system import system
+from evenhand.types import Floats, Ints
+
+
+@dataclass
+class AggregationState:
+    """Logarithms of weights, up to a constant per outcome and cell."""
+
+    weight: Floats  # (R, M, cells, J)
+    low: Floats  # (M,)
+    high: Floats  # (M,)
+
+
+@kernel
+def cell_of(cuts: Ints, x: Floats) -> int:
+    """The cell of the unit cube in which x lies; beyond its ends count the ends, `(n),(n)->()`."""
+    cell = 0
+    for i in range(len(cuts)):
+        cell = cell * cuts[i] + int(min(max(x[i] * cuts[i], 0.0), cuts[i] - 1.0))
+    return cell
+
+
+@kernel
+def _opinions(levels: Floats, slopes: Floats, low: float, high: float, x: Floats, out: Floats) -> None:
+    """What every expert says of one outcome, clipped to its range, `(J),(J,n),(),(),(n)->(J)`."""
+    for j in range(len(levels)):
+        out[j] = levels[j]
+        for i in range(slopes.shape[1]):
+            out[j] += slopes[j, i] * x[i]
+        out[j] = min(max(out[j], low), high)
+
+
+@kernel
+def _potential(weight: Floats, opinion: Floats, rate: float, y: float) -> float:
+    """log sum_j weight_j exp(-rate (y - opinion_j)^2), weights given by their logarithms."""
+    top = -np.inf
+    for j in range(len(weight)):
+        top = max(top, weight[j] - rate * (y - opinion[j]) ** 2)
+    total = 0.0
+    for j in range(len(weight)):
+        total += math.exp(weight[j] - rate * (y - opinion[j]) ** 2 - top)
+    return top + math.log(total)
+
+
+@kernel
+def _value(
+    weight: Floats, cuts: Ints, levels: Floats, slopes: Floats, low: Floats, high: Floats, x: Floats, w: Floats
+) -> Floats:
+    mean = np.zeros((len(x), w.shape[1], x.shape[1]))
+    opinion = np.empty(weight.shape[3])
+    for r in range(len(x)):
+        for a in range(x.shape[1]):
+            cell = cell_of(cuts, x[r, a])
+            for m in range(len(low)):
+                span = high[m] - low[m]
+                rate = 2.0 / (span * span)
+                _opinions(levels[m], slopes, low[m], high[m], x[r, a], opinion)
+                here = weight[r, m, cell]
+                gap = _potential(here, opinion, rate, high[m]) - _potential(here, opinion, rate, low[m])
+                y = 0.5 * (low[m] + high[m]) + 0.25 * span * gap
+                for k in range(w.shape[1]):
+                    mean[r, k, a] += w[r, k, m] * min(max(y, low[m]), high[m])
+    return mean
+
+
+@kernel
+def _update(
+    weight: Floats,
+    cuts: Ints,
+    levels: Floats,
+    slopes: Floats,
+    low: Floats,
+    high: Floats,
+    x: Floats,
+    y: Floats,
+    rounds: Floats,
+) -> None:
+    opinion = np.empty(weight.shape[3])
+    for r in range(len(x)):
+        if rounds[r] == 0.0:
+            continue
+        for p in range(x.shape[1]):
+            if np.isnan(y[r, p]).any():
+                continue
+            cell = cell_of(cuts, x[r, p])
+            for m in range(len(low)):
+                rate = 2.0 / (high[m] - low[m]) ** 2
+                _opinions(levels[m], slopes, low[m], high[m], x[r, p], opinion)
+                for j in range(len(opinion)):
+                    weight[r, m, cell, j] -= rate * (y[r, p, m] - opinion[j]) ** 2
+
+
+@system(
+    "S3",
+    source="aggregation (Vovk 1990, 1998) as an oracle: Foster & Rakhlin 2020, Theorem 3; Han et al. 2022, Table 1",
+)
+@dataclass(frozen=True, kw_only=True)
+class Aggregation:
+    """Exponential weights over experts that are fixed functions, one vector of weights per outcome.
+
+    Equation: w_j = exp(-rate sum (y - e_j(x))^2), rate = 2 / (high - low)^2; the prediction is Vovk's substitution
+    (low + high)/2 - (G(high) - G(low)) / (2 (high - low)), G(y) = -log(sum_j w_j exp(-rate (y - e_j(x))^2)) / rate, so
+    that for every sequence of outcomes in the range the square loss is at most that of the best of J experts plus
+    (high - low)^2 ln(J) / 2: a quarter of what the weighted mean at its exp-concave rate 1 / (2 (high - low)^2) pays.
+    Opinions are clipped to the range. In a `Cover`, a function's weight is a product over the cells, so one vector of
+    weights per cell is enough: J = levels^cells, at the cost of `levels` per prediction and `cells levels` of memory.
+
+    Args:
+        experts: `Cover` or `Experts`.
+        outcomes: M, each with weights of its own over the same experts.
+
+    Raises:
+        InvalidInput: no outcomes; from `start`, an outcome whose range is not finite.
+
+    >>> from evenhand.models.experts import Experts
+    >>> model = Aggregation(experts=Experts(np.array([[0.0], [1.0]])))
+    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> one = np.ones((1, 1, 1))
+    >>> before = model.value(state, one, one)[0].item()
+    >>> model.update(state, one, one, np.ones(1), one)
+    >>> round(before, 4), round(model.value(state, one, one)[0].item(), 4)
+    (0.5, 0.8313)
+    """
+
+    experts: ExpertSet
+    outcomes: int = 1
+
+    def __post_init__(self) -> None:
+        check_sizes("Aggregation", self.features, self.outcomes, 1.0)
+
+    @property
+    def features(self) -> int:
+        """As many as the experts read."""
+        return len(self.experts.cuts)
+
+    def start(self, replicas: int, low: Floats, high: Floats) -> AggregationState:
+        """Equal weights, `(M),(M)->state`."""
+        if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):
+            raise InvalidInput("Aggregation", "outcomes with finite ranges", (low, high))
+        count = self.experts.levels_in(low, high).shape[1]
+        return AggregationState(np.zeros((replicas, self.outcomes, int(self._cuts.prod()), count)), low, high)
+
+    def value(self, state: AggregationState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        """Mean worth, and no optimism, `(A,n),(K,M)->(K,A),(K,A)`."""
+        levels = self.experts.levels_in(state.low, state.high)
+        mean = _value(state.weight, self._cuts, levels, self.experts.slopes, state.low, state.high, x, w)
+        return mean, np.zeros(mean.shape)
+
+    def update(self, state: AggregationState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
+        """Reweigh the experts by plays whose outcomes are all observed, `(P,n),(P,M),(),(K,M)`."""
+        levels = self.experts.levels_in(state.low, state.high)
+        _update(state.weight, self._cuts, levels, self.experts.slopes, state.low, state.high, x, y, rounds)
+
+    @cached_property
+    def _cuts(self) -> Ints:
+        return np.array(self.experts.cuts, np.int64)

@@ -1,0 +1,146 @@
+"""From an online oracle to a statistical one: the average of the predictions of its iterates."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.models.base import Model
+from evenhand.models.links import priced
+from evenhand.models.oracles import Glmtron, Gradient
+from evenhand.system import system
+from evenhand.types import Bools, Floats, Ints
+
+
+@dataclass
+class OnlineToBatchState:
+    """The inner state, and earlier ones of it: their mean parameter, or some of them as they were."""
+
+    inner: Any
+    count: Ints  # (R,) iterates so far
+    mean: Floats  # (R, M, n) of the parameters of all iterates; (R, 0, 0) where there is no such thing
+    stride: Ints  # (R,) every how many iterates one is kept
+    kept: Ints  # (R,) how many are
+    past: list[Any]  # of inner states
+
+
+@system("S3", source="online-to-batch conversion: Han et al. 2022, Appendix B.1, equation (8)")
+@dataclass(frozen=True, kw_only=True)
+class OnlineToBatch:
+    """Predict the average of the predictions of all iterates of an inner oracle, as of before each observation.
+
+    Equation: f(x) = sum over i = 1..t of f_i(x) / t, f_i the oracle that has learned from i - 1 rounds; f_1 at first.
+    Its expected square error is at most the regret per round (Lemma B.1), whatever the last iterate does.
+    For `Glmtron` and `Gradient` with the identity link that is the prediction at the mean parameter, kept exactly. For
+    all others an evenly spaced sample of the iterates is kept: every `stride`-th, and when `snapshots` of them are
+    full, every other one is dropped and the stride doubles; from half of `snapshots` to all of them count. Predictions
+    are averaged per candidate, never parameters, and optimism likewise.
+
+    Args:
+        inner: an oracle whose state is arrays.
+        snapshots: the most that are kept, an even number of at least 2; a prediction costs as many of the inner one's.
+
+    Raises:
+        InvalidInput: an odd number of snapshots; from `start`, an inner model whose state cannot be copied.
+
+    >>> model = OnlineToBatch(inner=Gradient(features=1, step=1.0, power=0.0))
+    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> one = np.ones((1, 1, 1))
+    >>> for _ in range(4):  # iterates 0, 1, 1, 1
+    ...     model.update(state, one, one, np.ones(1), one)
+    >>> model.value(state, one, one)[0].item()
+    0.75
+    """
+
+    inner: Model
+    snapshots: int = 16
+
+    def __post_init__(self) -> None:
+        if self.snapshots < 2 or self.snapshots % 2:
+            raise InvalidInput("OnlineToBatch.snapshots", "an even number of at least 2", self.snapshots)
+
+    @property
+    def features(self) -> int:
+        """Those of the inner model."""
+        return self.inner.features
+
+    @property
+    def outcomes(self) -> int:
+        """Those of the inner model."""
+        return self.inner.outcomes
+
+    def start(self, replicas: int, low: Floats, high: Floats) -> OnlineToBatchState:
+        """The state before any data, `(M),(M)->state`."""
+        inner = self.inner.start(replicas, low, high)
+        if getattr(inner, "unsaveable", ""):
+            raise InvalidInput("OnlineToBatch.inner", "a model whose state is arrays", inner.unsaveable)
+        past = [] if self._linear else [self.inner.start(replicas, low, high) for _ in range(self.snapshots)]
+        mean = np.zeros(inner.theta.shape if self._linear else (replicas, 0, 0))
+        zero, one = np.zeros(replicas, np.int64), np.ones(replicas, np.int64)
+        return OnlineToBatchState(inner, zero.copy(), mean, one, zero, past)
+
+    def value(self, state: OnlineToBatchState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        """Mean worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`."""
+        first = self.inner.value(state.inner, x, w)
+        started = (state.count > 0)[:, None, None]
+        if self._linear:
+            mean, bonus = priced(0, state.mean, x, w)
+        else:
+            mean, bonus = np.zeros(first[0].shape), np.zeros(first[1].shape)
+            share = 1.0 / np.maximum(state.kept, 1)
+            for s in range(int(state.kept.max())):
+                weight = np.where(s < state.kept, share, 0.0)[:, None, None]
+                here = self.inner.value(state.past[s], x, w)
+                mean += weight * here[0]
+                bonus += weight * here[1]
+        return np.where(started, mean, first[0]), np.where(started, bonus, first[1])
+
+    def update(self, state: OnlineToBatchState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
+        """Keep the present iterate where it is about to learn, then let it, `(P,n),(P,M),(),(K,M)`."""
+        learns = ((rounds != 0.0)[:, None] & ~np.isnan(y).any(2)).any(1)
+        if self._linear:
+            share = np.where(learns, 1.0 / (state.count + 1.0), 0.0)[:, None, None]
+            state.mean += share * (state.inner.theta - state.mean)
+        else:
+            due = learns & (state.count % state.stride == 0)
+            full = due & (state.kept == self.snapshots)
+            if full.any():
+                for s in range(1, self.snapshots // 2):
+                    _copy(state.past[2 * s], state.past[s], full)
+                state.kept[full] //= 2
+                state.stride[full] *= 2
+                due &= state.count % state.stride == 0  # an even number of strides: always
+            for s in np.unique(state.kept[due]).tolist():
+                _copy(state.inner, state.past[s], due & (state.kept == s))
+            state.kept[due] += 1
+        state.count[learns] += 1
+        self.inner.update(state.inner, x, y, rounds, w)
+
+    @property
+    def _linear(self) -> bool:
+        return isinstance(self.inner, Glmtron | Gradient) and self.inner.link == "identity"
+
+
+def _copy(source: Any, target: Any, where: Bools) -> None:
+    """Copy the replicas `where` from one state of a model to another.
+
+    What does not lead with R in a state, such as ranges, never changes: copying parts of it does no harm.
+    """
+    for f in dataclasses.fields(source):
+        old, new = getattr(target, f.name), getattr(source, f.name)
+        if isinstance(new, list):
+            for a, b in zip(new, old, strict=True):
+                _copy(a, b, where)
+        elif dataclasses.is_dataclass(new):
+            _copy(new, old, where)
+        elif len(new) == len(where):
+            if old.shape != new.shape:  # a history that has grown since
+                grown = np.zeros(np.maximum(old.shape, new.shape), new.dtype)
+                grown[tuple(slice(0, n) for n in old.shape)] = old
+                setattr(target, f.name, grown)
+                old = grown
+            old[(where, *(slice(0, n) for n in new.shape[1:]))] = new[where]

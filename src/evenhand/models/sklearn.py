@@ -1,0 +1,231 @@
+"""Any scikit-learn regressor or classifier as a model. This is the one module that imports scikit-learn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from evenhand.errors import InvalidInput, MissingExtra
+from evenhand.models.ridge import check_sizes
+from evenhand.system import system
+from evenhand.types import Floats, Ints
+
+FAR = 10.0  # widths of the declared range: predictions further outside than that are refused, others clipped
+
+
+class _Fit(NamedTuple):
+    """Estimators of one replica (or constants, while a classifier has seen one class), and how much they have seen."""
+
+    seen: int
+    predictors: list[Any]
+
+
+@dataclass
+class SklearnState:
+    """The buffers, which determine the fits; of these only a copy is kept, outside of what is saved."""
+
+    x: Floats  # (R, room, n) what the present fit was made of, and what came since
+    y: Floats  # (R, room, M)
+    count: Ints  # (R,) observations
+    fitted: Ints  # (R,) observations at the last fit
+    low: Floats  # (M,)
+    high: Floats  # (M,)
+
+    def __post_init__(self) -> None:
+        self.fits: list[_Fit | None] = [None] * len(self.count)
+        self.unsaveable = ""
+
+
+@system("S3", source="any regression oracle, as Han et al. 2022 allow; buffer and schedule are evenhand's own")
+@dataclass(frozen=True, kw_only=True)
+class Sklearn:
+    """Predict with any scikit-learn regressor, or a classifier's P(y = 1), cloned for every replica.
+
+    "refit" fits a fresh clone to the latest `buffer` observations each time their number has grown by the factor
+    `growth`, and at the latest when the whole buffer is new. "partial_fit" passes every observation on once, as it
+    comes; its states cannot be saved. Predictions are clipped to the declared range; those more than 10 ranges outside
+    of it are refused. Before the first fit the prediction is 0, or the end of the declared range nearest to it. While a
+    refitted classifier has seen one value only, it predicts that. Where an estimator's `random_state` is None, it is 0
+    in all replicas, as models have no luck of their own: replicas differ by their data.
+
+    Args:
+        estimator: with `fit` (or `partial_fit`) and `predict`, or `predict_proba` for a classifier.
+        features: n.
+        outcomes: M.
+        mode: "refit" or "partial_fit".
+        growth: of the number of observations between two fits, at least 1 (which is: always).
+        buffer: observations that are kept to fit to, at least 1.
+        first: observations before the first fit, at most `buffer`.
+        per_outcome: one estimator per outcome, or one that predicts all of them.
+
+    Raises:
+        InvalidInput: sizes out of range or an estimator without the methods; later, from `value`, predictions that are
+            no numbers, of the wrong shape or far outside the range, with the estimator's name and its observations.
+        MissingExtra: scikit-learn is not installed.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> model = Sklearn(estimator=LinearRegression(), features=1, first=2)
+    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> for x in (0.0, 1.0):
+    ...     model.update(state, np.full((1, 1, 1), x), np.full((1, 1, 1), x / 2), np.ones(1), np.ones((1, 1, 1)))
+    >>> round(model.value(state, np.full((1, 1, 1), 0.5), np.ones((1, 1, 1)))[0].item(), 6)
+    0.25
+    """
+
+    estimator: Any
+    features: int
+    outcomes: int = 1
+    mode: Literal["refit", "partial_fit"] = "refit"
+    growth: float = 1.5
+    buffer: int = 2000
+    first: int = 10
+    per_outcome: bool = True
+
+    def __post_init__(self) -> None:
+        check_sizes("Sklearn", self.features, self.outcomes, 1.0)
+        if self.mode not in ("refit", "partial_fit"):
+            raise InvalidInput("Sklearn.mode", "'refit' or 'partial_fit'", self.mode)
+        if not (math.isfinite(self.growth) and self.growth >= 1):
+            raise InvalidInput("Sklearn.growth", "a factor of at least 1", self.growth)
+        if not 1 <= self.first <= self.buffer:
+            raise InvalidInput("Sklearn.first, buffer", "1 <= first <= buffer", (self.first, self.buffer))
+        if not isinstance(self.estimator, _base().BaseEstimator):
+            raise InvalidInput("Sklearn.estimator", "an instance of an estimator of scikit-learn", self.estimator)
+        fit = "partial_fit" if self.mode == "partial_fit" else "fit"
+        needed = (fit, "predict_proba" if self._classifies else "predict")
+        if not all(hasattr(self.estimator, name) for name in needed):
+            raise InvalidInput("Sklearn.estimator", f"one with {' and '.join(needed)}", self.estimator)
+        if self.mode == "partial_fit" and self._classifies and len(self._targets) < self.outcomes:
+            raise InvalidInput("Sklearn.per_outcome", "True for classifiers that learn by partial_fit", False)
+
+    def start(self, replicas: int, low: Floats, high: Floats) -> SklearnState:
+        """The state before any data, `(M),(M)->state`; classifiers need ranges within [0, 1]."""
+        if self._classifies and (low.min() < 0.0 or high.max() > 1.0):
+            raise InvalidInput(self._name, "outcomes with a range within [0, 1]", (low, high))
+        room = min(256, 2 * self.buffer) if self.mode == "refit" else 0
+        x, y = np.zeros((replicas, room, self.features)), np.zeros((replicas, room, self.outcomes))
+        state = SklearnState(x, y, np.zeros(replicas, np.int64), np.zeros(replicas, np.int64), low, high)
+        if self.mode == "partial_fit":
+            state.unsaveable = f"{self._name} learns by partial_fit and cannot be saved: use mode='refit'"
+        return state
+
+    def value(self, state: SklearnState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        """Mean worth, and no optimism, `(A,n),(K,M)->(K,A),(K,A)`; fits where a fit is due."""
+        mean = np.stack([self._predict(state, r, x[r]) for r in range(len(x))])
+        worth = (w[:, :, None] * mean[:, None]).sum(3)
+        return worth, np.zeros(worth.shape)
+
+    def update(self, state: SklearnState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
+        """Take in plays whose outcomes are all observed, `(P,n),(P,M),(),(K,M)`."""
+        seen = ~np.isnan(y).any(2) & (rounds != 0.0)[:, None]
+        if self._classifies and not np.isin(y[seen], (0.0, 1.0)).all():
+            raise InvalidInput(self._name, "outcomes of 0 or 1, as it is a classifier", y[seen])
+        for r in np.flatnonzero(seen.any(1)).tolist():
+            if self.mode == "partial_fit":
+                self._pass_on(state, r, x[r, seen[r]], y[r, seen[r]])
+            else:
+                for xs, ys in zip(x[r, seen[r]], y[r, seen[r]], strict=True):
+                    self._keep(state, r, xs, ys)
+
+    def _keep(self, state: SklearnState, r: int, x: Floats, y: Floats) -> None:
+        """Append an observation; where a fit is due, move what it is made of to the front."""
+        fitted = int(state.fitted[r])
+        end = min(fitted, self.buffer) + int(state.count[r]) - fitted
+        if end == state.x.shape[1]:
+            state.x = np.concatenate([state.x, np.zeros_like(state.x)], 1)[:, : 2 * self.buffer]
+            state.y = np.concatenate([state.y, np.zeros_like(state.y)], 1)[:, : 2 * self.buffer]
+        state.x[r, end], state.y[r, end] = x, y
+        state.count[r] += 1
+        count = int(state.count[r])
+        if count >= self.first and (count >= self.growth * fitted or count - fitted >= self.buffer):
+            kept = min(count, self.buffer)
+            for z in (state.x, state.y):
+                z[r, :kept] = z[r, end + 1 - kept : end + 1].copy()
+            state.fitted[r] = count
+
+    def _pass_on(self, state: SklearnState, r: int, x: Floats, y: Floats) -> None:
+        fit = state.fits[r] or _Fit(0, [self._fresh() for _ in self._targets])
+        for estimator, target in zip(fit.predictors, self._targets, strict=True):
+            if self._classifies:
+                estimator.partial_fit(x, y[:, target], classes=[0.0, 1.0])
+            else:
+                estimator.partial_fit(x, y[:, target])
+        state.count[r] += len(x)
+        state.fits[r] = _Fit(int(state.count[r]), fit.predictors)
+
+    def _predict(self, state: SklearnState, r: int, x: Floats) -> Floats:
+        """Outcomes of the candidates of one replica, `(A,n)->(A,M)`."""
+        fit = state.fits[r] if self.mode == "partial_fit" else self._fitted(state, r)
+        if fit is None:
+            return np.tile(np.clip(0.0, state.low, state.high), (len(x), 1))
+        parts = [p if isinstance(p, float) else self._ask(p, x) for p in fit.predictors]
+        shape = (len(x), 1 if self.per_outcome else self.outcomes)
+        place = f"{self._name} after {fit.seen} observations"
+        for i, part in enumerate(parts):
+            if isinstance(part, float):
+                parts[i] = np.full(shape, part)
+            elif part.shape == shape or (shape[1] == 1 and part.shape == shape[:1]):
+                parts[i] = part.reshape(shape)
+            else:
+                raise InvalidInput(place, f"predictions of shape {shape}", part.shape)
+        mean = np.concatenate(parts, 1)
+        far = FAR * (state.high - state.low)
+        if not (np.isfinite(mean) & (mean >= state.low - far) & (mean <= state.high + far)).all():
+            expected = f"finite predictions, at most {FAR:g} ranges outside of {state.low} to {state.high}"
+            raise InvalidInput(place, expected, mean)
+        return np.clip(mean, state.low, state.high)
+
+    def _fitted(self, state: SklearnState, r: int) -> _Fit | None:
+        """The fit that is due, made now if it was not yet; a pure function of the buffer."""
+        count = int(state.fitted[r])
+        fit = state.fits[r]
+        if count == 0 or (fit is not None and fit.seen == count):
+            return fit if count else None
+        used = min(count, self.buffer)
+        x, y, predictors = state.x[r, :used], state.y[r, :used], list[Any]()
+        for target in self._targets:
+            z = y[:, target]
+            alone = self._classifies and z.ndim == 1 and (z == z[0]).all()
+            predictors.append(float(z[0]) if alone else self._fresh().fit(x, z))
+        state.fits[r] = _Fit(count, predictors)
+        return state.fits[r]
+
+    def _ask(self, estimator: Any, x: Floats) -> Floats:
+        if not self._classifies:
+            return np.asarray(estimator.predict(x), float)
+        chances, classes = estimator.predict_proba(x), estimator.classes_
+        if not isinstance(chances, list):
+            chances, classes = [chances], [classes]
+        # The column of class 1; a multi-output classifier may not have seen it yet.
+        columns = [np.asarray(p, float)[:, np.asarray(c) == 1.0].sum(1) for p, c in zip(chances, classes, strict=True)]
+        return np.stack(columns, 1)
+
+    def _fresh(self) -> Any:
+        fresh = _base().clone(self.estimator)
+        names = [n for n, v in fresh.get_params().items() if n.split("__")[-1] == "random_state" and v is None]
+        return fresh.set_params(**dict.fromkeys(names, 0))
+
+    @property
+    def _targets(self) -> list[Any]:
+        """Columns of y, each the business of one estimator."""
+        return list(range(self.outcomes)) if self.per_outcome or self.outcomes == 1 else [slice(None)]
+
+    @property
+    def _name(self) -> str:
+        return f"Sklearn({type(self.estimator).__name__})"
+
+    @cached_property
+    def _classifies(self) -> bool:
+        return bool(_base().is_classifier(self.estimator))
+
+
+def _base() -> Any:
+    try:
+        import sklearn.base
+    except ImportError as error:  # pragma: no cover
+        raise MissingExtra("scikit-learn models", "sklearn") from error
+    return sklearn.base

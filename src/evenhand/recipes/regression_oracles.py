@@ -1,0 +1,112 @@
+"""Knapsacks with regression oracles: predict, price, and play by inverse gaps.
+
+Source: Han, Zeng, Wang, Xiang & Zhang, *Optimal contextual bandits with knapsacks under realizability via regression
+oracles*, 2022. The budgets are hard here: an arm whose worst case does not fit is never played. In the paper a run
+stops when a resource is nearly used up; so it does here where no arm is free.
+"""
+
+from __future__ import annotations
+
+import math
+
+from evenhand.choices import Gamma, InverseGap, TopK
+from evenhand.errors import InvalidInput
+from evenhand.goals import DualHedge
+from evenhand.goals.base import Goal
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear import reward
+from evenhand.models.base import Model
+from evenhand.policy import Policy
+from evenhand.problem import Problem
+from evenhand.rows import constraint_rows
+from evenhand.system import system
+
+
+@system("S1", source="Han et al. 2022, Algorithm 1; Theorem 1")
+def square_cbwk(
+    problem: Problem,
+    model: Model,
+    *,
+    gamma: Gamma | float,
+    scale: float | None = None,
+    step: float | None = None,
+) -> Policy:
+    """Inverse-gap weighting of predicted rewards minus priced costs, prices by exponentiated gradient; hard budgets.
+
+    Equation: l_a = r_hat_a + lam.(B/T - c_hat_a), p by inverse gaps on l, lam on {lam >= 0, ||lam||_1 <= Z} with
+    loss <B/T - c_t, lam> of the observed costs.
+    Deviation: the stopping rule is exact: arms are masked when their worst case does not fit in what is left.
+
+    Args:
+        problem: with budgets; costs may be learned or known.
+        model: any oracle; its bonuses are not read.
+        gamma: learning rate of the choice; `square_cbwk_gamma` gives the theory's.
+        scale: Z; T / B of the smallest budget by default, so that prices may outweigh any reward.
+        step: of the dual; sqrt(ln(d + 1) / T) by default.
+
+    Raises:
+        InvalidInput: no budget, or numbers that are not positive.
+
+    >>> from evenhand.environments import FixedContexts
+    >>> from evenhand.models import Glmtron
+    >>> problem = FixedContexts().problem
+    >>> square_cbwk(problem, Glmtron(features=52, outcomes=5), gamma=20.0).name
+    'square_cbwk'
+    """
+    choice = InverseGap(gamma if isinstance(gamma, Gamma) else Gamma(gamma))
+    return Policy(problem=problem, model=model, goals=hedged(problem, scale, step), choice=choice, name="square_cbwk")
+
+
+@system("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
+def lin_cbwk(
+    problem: Problem,
+    model: Model,
+    *,
+    scale: float | None = None,
+    step: float | None = None,
+) -> Policy:
+    """Play the best optimistic reward minus optimistic costs at dual prices by multiplicative weights; hard budgets.
+
+    Equation: a = argmax r_ucb(a) - Z theta.c_lcb(a), theta on the simplex with a slack, by exponentiated gradient.
+    Deviation: every priced cost is read at its own lower bound; the source reads the priced sum, which is the same for
+    widths that all outcomes share.
+
+    Args:
+        problem: with budgets; costs may be learned or known.
+        model: with widths, such as `Ridge`.
+        scale: Z; T / B of the smallest budget by default (the source is given it, or explores to estimate it).
+        step: of the dual; sqrt(ln(d + 1) / T) by default.
+
+    Raises:
+        InvalidInput: no budget, or numbers that are not positive.
+
+    >>> from evenhand.environments import FixedContexts
+    >>> from evenhand.models import Fixed, Ridge
+    >>> lin_cbwk(FixedContexts().problem, Ridge(features=52, outcomes=5, width=Fixed(7.2))).name
+    'lin_cbwk'
+    """
+    return Policy(problem=problem, model=model, goals=hedged(problem, scale, step), choice=TopK(1), name="lin_cbwk")
+
+
+def hedged(problem: Problem, scale: float | None, step: float | None) -> tuple[Goal, ...]:
+    """The goals of both: reward, prices on a simplex of the given scale, and hard budgets."""
+    if not problem.budgets:
+        raise InvalidInput("problem.subject_to", "at least one Budget", problem.subject_to)
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    scale = default_scale(problem) if scale is None else scale
+    step = math.sqrt(math.log(len(rows) + 1) / problem.horizon) if step is None else step
+    return reward(problem), DualHedge(rows=rows, bound=bound, scale=scale, step=step), hard_budget(problem)
+
+
+def default_scale(problem: Problem) -> float:
+    """Z = T / B of the smallest budget."""
+    return 1.0 / min(b.per_round(problem.horizon) for b in problem.budgets)
+
+
+def square_cbwk_gamma(
+    problem: Problem, arms: int, reward_regret: float, cost_regret: float, scale: float | None = None
+) -> float:
+    """gamma = sqrt(A T / (Reg_r + (Z + 1)^2 Reg_c + 4 ln 2T)) of Theorem 1, from bounds on the oracles' regrets."""
+    scale = default_scale(problem) if scale is None else scale
+    spread = reward_regret + (scale + 1) ** 2 * cost_regret + 4 * math.log(2 * problem.horizon)
+    return math.sqrt(arms * problem.horizon / spread)

@@ -1,0 +1,62 @@
+"""Re-solving: the policy that plans with what is left."""
+
+from __future__ import annotations
+
+from evenhand.choices import Staged, TopK
+from evenhand.choices.base import Choice
+from evenhand.errors import InvalidInput
+from evenhand.goals.base import Goal
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear import reward
+from evenhand.goals.resolving import Resolving
+from evenhand.models.base import Model
+from evenhand.policy import Policy
+from evenhand.problem import Problem
+from evenhand.rows import constraint_rows
+from evenhand.system import system
+
+
+@system("X1", source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)")
+def resolving(
+    problem: Problem,
+    model: Model,
+    *,
+    choice: Choice | None = None,
+    warmup: int = 50,
+    contexts: int = 1000,
+    every: int = 100,
+) -> Policy:
+    """Play the best action at prices that are optimal for the rest; budgets are hard.
+
+    Equation: a = argmax r_ucb(a) - lam.v(a), lam from the fluid problem of the remaining budgets and rounds on the
+    contexts so far (`goals.Resolving`); no action whose worst case does not fit is ever played.
+
+    Args:
+        problem: with budgets, parities or both; costs may be learned or known, a free action may or may not exist.
+        model: for the learned outcomes, any; a penalised one with some optimism does not lock in early.
+        choice: after the warm-up; the best action by default.
+        warmup: rounds played uniformly at first.
+        contexts: kept at most; a few are enough where all contexts are alike.
+        every: largest number of rounds between two solves.
+
+    Raises:
+        InvalidInput: no constraints.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.models import Logistic
+    >>> resolving(Court().problem, Logistic(features=5)).name
+    'resolving'
+    """
+    if not problem.subject_to:
+        raise InvalidInput("problem.subject_to", "at least one constraint to set prices for", problem.subject_to)
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    objective = reward(problem)
+    planner = Resolving(problem=problem, objective=objective, rows=rows, bound=bound, contexts=contexts, every=every)
+    goals: tuple[Goal, ...] = (objective, planner)
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(*goals, hard_budget(problem)) if problem.budgets else goals,
+        choice=Staged(warmup, TopK(1) if choice is None else choice),
+        name="resolving",
+    )
