@@ -100,10 +100,10 @@ def test_the_face_of_the_package_is_whole():
 
     import evenhand
 
-    tree = ast.parse(Path(evenhand.__file__).read_text())
-    block = next(n for n in tree.body if isinstance(n, ast.If))
-    typed = {a.name: n.module for n in block.body if isinstance(n, ast.ImportFrom) for a in n.names}
-    assert typed == {name: f"evenhand.{home}" for name, home in evenhand._HOME.items()}
+    tree = ast.parse(Path(evenhand.__file__).with_suffix(".pyi").read_text())
+    typed = {a.name: n.module for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    homes = {name: f"evenhand.{home}" for name, home in evenhand._HOME.items()}
+    assert typed == homes | {"__version__": "evenhand.version"}
     for name in evenhand.__all__:
         assert getattr(evenhand, name) is not None
     assert set(evenhand.__all__) <= set(dir(evenhand))

@@ -7,57 +7,38 @@ A user states a `Problem`, takes a recipe (or composes a `Policy` of a model, go
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evenhand.version import __version__
 
-if TYPE_CHECKING:
-    from evenhand.constraints import Budget as Budget, Parity as Parity
-    from evenhand.environments import Court as Court, Delayed as Delayed, Logged as Logged
-    from evenhand.errors import (
-        EvenhandError as EvenhandError,
-        InfeasibleProblem as InfeasibleProblem,
-        InvalidInput as InvalidInput,
-        MissingExtra as MissingExtra,
-        StateMismatch as StateMismatch,
-    )
-    from evenhand.logs import replay as replay
-    from evenhand.models import (
-        Beside as Beside,
-        Blank as Blank,
-        Fixed as Fixed,
-        Logarithmic as Logarithmic,
-        Logistic as Logistic,
-        Ridge as Ridge,
-        SelfNormalised as SelfNormalised,
-    )
-    from evenhand.objectives import Linear as Linear
-    from evenhand.optimum import opt as opt
-    from evenhand.policy import Policy as Policy
-    from evenhand.problem import Groups as Groups, Outcome as Outcome, Problem as Problem
-    from evenhand.recipes import (
-        mixed_oracle as mixed_oracle,
-        optimistic as optimistic,
-        pgd as pgd,
-        pgd_adaptive as pgd_adaptive,
-        uniform as uniform,
-    )
-    from evenhand.records import Context as Context, Decision as Decision
-    from evenhand.simulation import play as play, simulate as simulate
-    from evenhand.system import discover as discover
-    from evenhand.trace import Trace as Trace
-
+# What type checkers see of this is `__init__.pyi`; a test holds the two together.
 _HOMES = {
+    "choices": ("Gamma", "InverseGap", "Random", "Staged", "TopK"),
     "constraints": ("Budget", "Parity"),
-    "environments": ("Court", "Delayed", "Logged"),
-    "errors": ("EvenhandError", "InfeasibleProblem", "InvalidInput", "MissingExtra", "StateMismatch"),
+    "environments": ("Court", "Delayed", "FixedContexts", "Logged", "MixedArms", "MixedContexts"),
+    "errors": ("CannotSave", "EvenhandError", "InfeasibleProblem", "InvalidInput", "MissingExtra", "StateMismatch"),
     "logs": ("replay",),
-    "models": ("Beside", "Blank", "Fixed", "Logarithmic", "Logistic", "Ridge", "SelfNormalised"),
+    "models": (
+        "Aggregation",
+        "Beside",
+        "Blank",
+        "Cover",
+        "Experts",
+        "Fixed",
+        "Glmtron",
+        "Gradient",
+        "Logarithmic",
+        "Logistic",
+        "OnlineToBatch",
+        "Ridge",
+        "SelfNormalised",
+        "Sklearn",
+    ),
     "objectives": ("Linear",),
     "optimum": ("opt",),
     "policy": ("Policy",),
     "problem": ("Groups", "Outcome", "Problem"),
-    "recipes": ("mixed_oracle", "optimistic", "pgd", "pgd_adaptive", "uniform"),
+    "recipes": ("lin_cbwk", "mixed_oracle", "optimistic", "pgd", "pgd_adaptive", "resolving", "square_cbwk", "uniform"),
     "records": ("Context", "Decision"),
     "simulation": ("play", "simulate"),
     "system": ("discover",),

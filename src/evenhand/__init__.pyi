@@ -1,0 +1,54 @@
+from evenhand.choices import Gamma as Gamma, InverseGap as InverseGap, Random as Random, Staged as Staged, TopK as TopK
+from evenhand.constraints import Budget as Budget, Parity as Parity
+from evenhand.environments import (
+    Court as Court,
+    Delayed as Delayed,
+    FixedContexts as FixedContexts,
+    Logged as Logged,
+    MixedArms as MixedArms,
+    MixedContexts as MixedContexts,
+)
+from evenhand.errors import (
+    CannotSave as CannotSave,
+    EvenhandError as EvenhandError,
+    InfeasibleProblem as InfeasibleProblem,
+    InvalidInput as InvalidInput,
+    MissingExtra as MissingExtra,
+    StateMismatch as StateMismatch,
+)
+from evenhand.logs import replay as replay
+from evenhand.models import (
+    Aggregation as Aggregation,
+    Beside as Beside,
+    Blank as Blank,
+    Cover as Cover,
+    Experts as Experts,
+    Fixed as Fixed,
+    Glmtron as Glmtron,
+    Gradient as Gradient,
+    Logarithmic as Logarithmic,
+    Logistic as Logistic,
+    OnlineToBatch as OnlineToBatch,
+    Ridge as Ridge,
+    SelfNormalised as SelfNormalised,
+    Sklearn as Sklearn,
+)
+from evenhand.objectives import Linear as Linear
+from evenhand.optimum import opt as opt
+from evenhand.policy import Policy as Policy
+from evenhand.problem import Groups as Groups, Outcome as Outcome, Problem as Problem
+from evenhand.recipes import (
+    lin_cbwk as lin_cbwk,
+    mixed_oracle as mixed_oracle,
+    optimistic as optimistic,
+    pgd as pgd,
+    pgd_adaptive as pgd_adaptive,
+    resolving as resolving,
+    square_cbwk as square_cbwk,
+    uniform as uniform,
+)
+from evenhand.records import Context as Context, Decision as Decision
+from evenhand.simulation import play as play, simulate as simulate
+from evenhand.system import discover as discover
+from evenhand.trace import Trace as Trace
+from evenhand.version import __version__ as __version__
