@@ -22,12 +22,18 @@ def _bad_value(z: Floats) -> int:
 
 
 @kernel
-def _bad_group(groups: Ints, first: Ints, size: Ints) -> int:
+def _bad_group(groups: Ints, ends: Ints) -> int:
     for r in range(len(groups)):
         for g in range(groups.shape[1]):
-            if not first[g] <= groups[r, g] < first[g] + size[g]:
+            if not ends[g] <= groups[r, g] < ends[g + 1]:
                 return g
     return -1
+
+
+@kernel
+def _sound(features: Floats, known: Floats, groups: Ints, ends: Ints) -> bool:
+    """Whether a context passes all checks of values: one call where nothing is wrong."""
+    return _bad_value(features) < 0 and _bad_value(known) < 0 and _bad_group(groups, ends) < 0
 
 
 @kernel
@@ -58,20 +64,18 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
         raise InvalidInput("context.groups", f"shape {(replicas, len(problem.groups))}", c.groups.shape)
     if c.groups.dtype.kind not in "iu":
         raise InvalidInput("context.groups", "whole numbers", c.groups.dtype)
-    if c.offered.dtype != bool:
+    if c.offered.dtype != np.bool_:
         raise InvalidInput("context.offered", "true or false", c.offered.dtype)
+    if _sound(c.features, c.known, c.groups, problem.ends):
+        return
     for field, z in (("features", c.features), ("known", c.known)):
         bad = _bad_value(z)
         if bad >= 0:
             where = tuple(int(i) for i in np.unravel_index(bad, z.shape))
             raise InvalidInput(f"context.{field}{list(where)}", "a finite number", z[where])
-    if problem.groups:
-        sizes = np.array([len(g.names) for g in problem.groups])
-        bad = _bad_group(c.groups, np.cumsum(sizes) - sizes, sizes)
-        if bad >= 0:
-            name = problem.groups[bad].name
-            columns = [i for i, (grouping, _) in enumerate(problem.columns) if grouping == name]
-            raise InvalidInput(f"context.groups[:, {bad}]", f"columns {columns} of {name!r}", c.groups[:, bad])
+    bad = _bad_group(c.groups, problem.ends)
+    name, columns = problem.groups[bad].name, list(range(problem.ends[bad], problem.ends[bad + 1]))
+    raise InvalidInput(f"context.groups[:, {bad}]", f"columns {columns} of {name!r}", c.groups[:, bad])
 
 
 def decision(d: Decision, replicas: int, plays: int) -> None:

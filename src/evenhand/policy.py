@@ -17,7 +17,7 @@ from evenhand.explain import explain
 from evenhand.goals.base import Goal, Learns, Limits, Plans, Priced, StepsAhead
 from evenhand.models.base import Model
 from evenhand.numerics.kernel import kernel
-from evenhand.numerics.luck import Luck, Stream
+from evenhand.numerics.luck import Luck, Stream, uniform
 from evenhand.problem import Problem
 from evenhand.records import Context, Decision
 from evenhand.rows import Rows
@@ -168,7 +168,8 @@ class Policy:
             shares=shares,
             prices=w,
             quotes=tuple(quotes),
-            worth=(mean + bonus).sum(1),
+            mean=mean,
+            bonus=bonus,
             playable=playable,
         )
 
@@ -253,8 +254,7 @@ class Policy:
     def _draw(self, state: PolicyState) -> Floats:
         if self.choice.draws == 0:
             return np.zeros((len(state.t), 0))
-        luck = Luck(seed=state.seed, replicas=state.replicas)
-        return luck.uniform(Stream.CHOICE, state.t.astype(np.int64), self.choice.draws)
+        return uniform(state.seed, Stream.CHOICE, state.replicas, state.t.astype(np.int64), self.choice.draws)
 
     def _estimate(self, state: PolicyState, decision: Decision, rows: Rows, sign: Floats) -> Floats:
         """Every row of the plays, at the end of its interval that a price of this sign likes."""

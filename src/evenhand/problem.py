@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.constraints import Budget, Constraint, Parity
 from evenhand.errors import InfeasibleProblem, InvalidInput
 from evenhand.objectives import Linear
-from evenhand.types import Floats
+from evenhand.types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -227,6 +227,11 @@ class Problem:
     def columns(self) -> tuple[tuple[str, str], ...]:
         """All (grouping, group) pairs: the columns of `shares` and of group totals."""
         return tuple((g.name, name) for g in self.groups for name in g.names)
+
+    @cached_property
+    def ends(self) -> Ints:
+        """Grouping i has the columns from ends[i] up to ends[i + 1], `()->(G+1)`."""
+        return np.cumsum([0, *(len(g.names) for g in self.groups)])
 
     @cached_property
     def shares(self) -> Floats:

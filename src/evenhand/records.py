@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from evenhand.types import Bools, Floats, Ints
 
 
@@ -33,5 +35,11 @@ class Decision(NamedTuple):
     shares: Floats  # (R or 1, C) shares of the groups as they were believed
     prices: Floats  # (R, K, M) of learned outcomes
     quotes: tuple[Floats, ...]  # per priced goal (R, k, d): prices of its rows
-    worth: Floats  # (R, A) optimistic value of every candidate
+    mean: Floats  # (R, K, A) worth of every candidate, per reading of the goals
+    bonus: Floats  # (R, K, A) and the optimism added to it
     playable: Bools  # (R, A) offered and within every hard limit
+
+    @property
+    def worth(self) -> Floats:
+        """Optimistic value of every candidate, (R, A)."""
+        return np.asarray((self.mean + self.bonus).sum(1))

@@ -354,7 +354,8 @@ def _decision(context: Context, shares: Floats, plays: int, rounds: Floats) -> D
         shares=shares,
         prices=none,
         quotes=(none,),
-        worth=np.zeros((count, candidates)),
+        mean=np.zeros((count, 1, candidates)),
+        bonus=np.zeros((count, 1, candidates)),
         playable=np.ones((count, candidates), bool),
     )
 

@@ -34,7 +34,8 @@ def receipt(replicas=1, steered=1.0):
         shares=np.zeros((1, 0)),
         prices=none,
         quotes=(none,),
-        worth=np.zeros((replicas, 1)),
+        mean=np.zeros((replicas, 1, 1)),
+        bonus=np.zeros((replicas, 1, 1)),
         playable=np.ones((replicas, 1), bool),
     )
 

@@ -82,6 +82,11 @@ def _normal(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints, size: i
     return out
 
 
+def uniform(seed: int, stream: Stream, replicas: Ints, t: Ints, size: int) -> Floats:
+    """Draw `size` numbers in [0, 1) per replica for round `t`, `(1) or (R) -> (R, size)`."""
+    return _uniform(np.uint64(seed), _STREAMS[stream], replicas, t, size)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Luck:
     """The luck of some replicas under one seed.
@@ -99,15 +104,14 @@ class Luck:
     def __post_init__(self) -> None:
         if not (isinstance(self.seed, int | np.integer) and 0 <= self.seed < 2**64):
             raise InvalidInput("seed", "a whole number in [0, 2**64)", self.seed)
-        object.__setattr__(self, "_key", np.uint64(self.seed))
 
     def uniform(self, stream: Stream, t: Ints, size: int) -> Floats:
         """Draw `size` numbers in [0, 1) per replica for round `t`, `(1) or (R) -> (R, size)`."""
-        return _uniform(self._key, _STREAMS[stream], self.replicas, t, size)  # type: ignore[attr-defined]
+        return uniform(self.seed, stream, self.replicas, t, size)
 
     def normal(self, stream: Stream, t: Ints, size: int) -> Floats:
         """Draw `size` standard normal numbers per replica for round `t`, `(1) or (R) -> (R, size)`."""
-        return _normal(self._key, _STREAMS[stream], self.replicas, t, size)  # type: ignore[attr-defined]
+        return _normal(np.uint64(self.seed), _STREAMS[stream], self.replicas, t, size)
 
 
 _STREAMS = {stream: np.uint64(stream) for stream in Stream}
