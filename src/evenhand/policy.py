@@ -217,7 +217,7 @@ class Policy:
         return explain(self.problem, [g.rows for _, g in self._priced], decision, replica)
 
     def fingerprint(self) -> str:
-        """A hash of the whole configuration: equal for policies that act alike."""
+        """A hash of the whole configuration, its name included: policies that share one act alike."""
         return saving.fingerprint(self)
 
     def save(self, state: PolicyState, path: str | Path) -> None:

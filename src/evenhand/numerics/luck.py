@@ -28,7 +28,6 @@ class Stream(IntEnum):
 
     CONTEXT = 1
     OUTCOME = 2
-    WORLD = 3
     CHOICE = 4
     ORDER = 5
     SAMPLE = 6
