@@ -5,11 +5,11 @@ import math
 import numpy as np
 from sklearn.linear_model import LinearRegression, SGDRegressor
 
-from evenhand.choices import Gamma, InverseGap, Random, Staged, TopK
+from evenhand.choices import Cycle, Gamma, Gibbs, InverseGap, Random, Staged, TopK
 from evenhand.constraints import Budget, Parity
 from evenhand.environments import Court, Delayed, FixedContexts, Logged, MixedArms, MixedContexts
 from evenhand.environments.logged import blocks
-from evenhand.goals import Doubling, DualGradient, DualHedge, HardBudget, Linear, Resolving, Steady
+from evenhand.goals import Doubling, DualGradient, DualHedge, HardBudget, Linear, Primal, Resolving, Steady, TwoStage
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models import (
@@ -30,7 +30,19 @@ from evenhand.models import (
 )
 from evenhand.objectives import Linear as LinearObjective
 from evenhand.problem import Groups, Outcome, Problem
-from evenhand.recipes import lin_cbwk, mixed_oracle, optimistic, pgd, pgd_adaptive, resolving, square_cbwk, uniform
+from evenhand.recipes import (
+    lin_cbwk,
+    mixed_oracle,
+    optimistic,
+    pgd,
+    pgd_adaptive,
+    primal_lp,
+    resolving,
+    square_cbwk,
+    two_stage_square_cbwk,
+    uniform,
+)
+from evenhand.recipes.primal import Slack
 from evenhand.rows import constraint_rows, select
 from tests.worlds import Market
 
@@ -114,7 +126,29 @@ def _resolved(problem, **options):
     return Resolving(problem=problem, objective=reward(problem), rows=rows, bound=bound, **options)
 
 
+def _planned(problem, **options):
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    return Primal(problem=problem, objective=reward(problem), rows=rows, bound=bound, **options)
+
+
+def _two_stage(problem, first, last, **options):
+    return TwoStage(
+        hedge=_hedged(problem, 1.0, 0.1),
+        objective=reward(problem),
+        bound=constraint_rows(problem, problem.subject_to)[1],
+        smallest=0.4,
+        radius=0.1,
+        first=first,
+        last=last,
+    )
+
+
 GOALS = [
+    (_planned(EVERYTHING, contexts=8, every=1), EVERYTHING),
+    (_planned(LITTLE_SPENT, contexts=2, slack=0.5), LITTLE_SPENT),
+    (_planned(COURT.problem, temperature=0.01), COURT.problem),
+    (_two_stage(EVERYTHING, 3, 9), EVERYTHING),
+    (_two_stage(LITTLE_SPENT, 0, 1), LITTLE_SPENT),
     (_resolved(EVERYTHING, contexts=8, every=5), EVERYTHING),
     (_resolved(LITTLE_SPENT, contexts=2), LITTLE_SPENT),
     (_resolved(COURT.problem, drift=math.inf, temperatures=(0.02,)), COURT.problem),
@@ -149,6 +183,9 @@ RATES = [Gamma(2.0), Gamma(5.0, 0.5)]
 CHOICES = [
     *(InverseGap(rate) for rate in RATES),
     Staged(10, InverseGap(Gamma(20.0)), first=TopK(1)),
+    Cycle(),
+    Gibbs(0.05),
+    Staged(7, Gibbs(2.0), first=Cycle()),
     TopK(),
     TopK(2),
     TopK(9),  # more than are ever on offer
@@ -221,6 +258,22 @@ RECIPES = {
     "lin_cbwk": [
         (lin_cbwk(MIXED.problem, Ridge(features=9, outcomes=3, width=Fixed(0.2))), MIXED),
         (lin_cbwk(COURT.problem, _LEARNER), COURT),
+    ],
+    "two_stage_square_cbwk": [
+        (
+            two_stage_square_cbwk(MIXED.problem, Ridge(features=9, outcomes=3), gamma=9.0, explore=1, radius=0.01),
+            MIXED,
+        ),
+        (
+            two_stage_square_cbwk(EVERYTHING, _PAIR, gamma=Gamma(2.0, 0.5), explore=3, radius=0.1, step=0.2),
+            Delayed(_MARKET, delay=4),
+        ),
+    ],
+    "primal_lp": [
+        (primal_lp(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),
+        (primal_lp(COURT.problem, _LEARNER, warmup=0, every=7, hard=True), Delayed(COURT, delay=5)),
+        (primal_lp(MIXED.problem, Ridge(features=9, outcomes=3, width=Fixed(0.2)), slack=Slack(0.1, 0.0)), MIXED),
+        (primal_lp(EVERYTHING, _PAIR, contexts=3, warmup=0, temperature=0.1), Delayed(_MARKET, delay=4)),
     ],
     "resolving": [
         (resolving(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),

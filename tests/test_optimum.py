@@ -6,7 +6,8 @@ import pytest
 
 from evenhand.environments import Court
 from evenhand.errors import InfeasibleProblem, InvalidInput
-from evenhand.optimum import Sample, draw, dual_value, opt, solve
+from evenhand.numerics.program import Sample, dual_value, solve
+from evenhand.optimum import draw, opt
 from evenhand.rows import constraint_rows
 
 

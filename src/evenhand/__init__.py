@@ -13,7 +13,7 @@ from evenhand.version import __version__
 
 # What type checkers see of this is `__init__.pyi`; a test holds the two together.
 _HOMES = {
-    "choices": ("Gamma", "InverseGap", "Random", "Staged", "TopK"),
+    "choices": ("Cycle", "Gamma", "Gibbs", "InverseGap", "Random", "Staged", "TopK"),
     "constraints": ("Budget", "Parity"),
     "environments": ("Court", "Delayed", "FixedContexts", "Logged", "MixedArms", "MixedContexts"),
     "errors": ("CannotSave", "EvenhandError", "InfeasibleProblem", "InvalidInput", "MissingExtra", "StateMismatch"),
@@ -38,7 +38,18 @@ _HOMES = {
     "optimum": ("opt",),
     "policy": ("Policy",),
     "problem": ("Groups", "Outcome", "Problem"),
-    "recipes": ("lin_cbwk", "mixed_oracle", "optimistic", "pgd", "pgd_adaptive", "resolving", "square_cbwk", "uniform"),
+    "recipes": (
+        "lin_cbwk",
+        "mixed_oracle",
+        "optimistic",
+        "pgd",
+        "pgd_adaptive",
+        "primal_lp",
+        "resolving",
+        "square_cbwk",
+        "two_stage_square_cbwk",
+        "uniform",
+    ),
     "records": ("Context", "Decision"),
     "simulation": ("play", "simulate"),
     "system": ("discover",),

@@ -1,4 +1,12 @@
-from evenhand.choices import Gamma as Gamma, InverseGap as InverseGap, Random as Random, Staged as Staged, TopK as TopK
+from evenhand.choices import (
+    Cycle as Cycle,
+    Gamma as Gamma,
+    Gibbs as Gibbs,
+    InverseGap as InverseGap,
+    Random as Random,
+    Staged as Staged,
+    TopK as TopK,
+)
 from evenhand.constraints import Budget as Budget, Parity as Parity
 from evenhand.environments import (
     Court as Court,
@@ -43,8 +51,10 @@ from evenhand.recipes import (
     optimistic as optimistic,
     pgd as pgd,
     pgd_adaptive as pgd_adaptive,
+    primal_lp as primal_lp,
     resolving as resolving,
     square_cbwk as square_cbwk,
+    two_stage_square_cbwk as two_stage_square_cbwk,
     uniform as uniform,
 )
 from evenhand.records import Context as Context, Decision as Decision

@@ -46,9 +46,11 @@ class Directions:
                 price[:, self.lower[i]] = np.minimum(mu[:, i], 0.0) / self.multiple[self.lower[i]]
         return price
 
-    def select(self) -> Floats:
-        """Prices that read out one direction at a time, `()->(k,d)`."""
-        return np.eye(len(self.of))[self.first]
+
+def separate(bound: Floats) -> Directions:
+    """Every row a direction of its own, with an upper bound."""
+    each = np.arange(len(bound))
+    return Directions(first=each, of=each, multiple=np.ones(len(bound)), upper=each, lower=np.full(len(bound), -1))
 
 
 def merge(problem: Problem, rows: Rows, bound: Floats) -> Directions:

@@ -153,6 +153,18 @@ class Rows:
         """Prices of learned outcomes and offsets of candidates at prices q of the rows, `(k,d)->(k,M),(k,A)`."""
         return _pull(*self._parts, frame.groups, shares, frame.known, q)
 
+    def take(self, which: Ints) -> Rows:
+        """Some of the rows, in the given order."""
+        return Rows(
+            names=tuple(self.names[j] for j in which),
+            learned=self.learned[which],
+            known=self.known[which],
+            always=self.always[which],
+            inside=self.inside[which],
+            grouping=self.grouping[which],
+            column=self.column[which],
+        )
+
     @property
     def _parts(self) -> tuple[Floats, Floats, Floats, Floats, Ints, Ints]:
         return self.learned, self.known, self.always, self.inside, self.grouping, self.column

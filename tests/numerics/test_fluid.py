@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evenhand.numerics.fluid import dual, solve_fluid
-from evenhand.optimum import Sample, dual_value, solve
+from evenhand.numerics.fluid import dual, solve_fluid, spread
+from evenhand.numerics.program import Sample, dual_value, solve
 
 
 def instance(seed: int, samples: int = 300, actions: int = 3, rows: int = 2):
@@ -19,9 +19,10 @@ def prices(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None):
     mu = np.zeros((1, k)) if start is None else start[None].copy()
     plan, noise = np.zeros((1, k)), np.zeros((1, k))
     one = np.ones(1, bool)
-    solve_fluid(
-        g[None], u[None], np.array([len(g)]), one, mu, plan, noise, low[None], high[None], np.array(temperatures)
-    )
+    weight, kept = np.ones((1, len(g))), np.array([len(g)])
+    size = spread(weight, g[None], kept)
+    falling = size[:, None] * np.array(temperatures)
+    solve_fluid(weight, g[None], u[None], kept, one, 0 * kept, size, mu, plan, noise, low[None], high[None], falling)
     return mu[0], plan[0]
 
 
@@ -71,11 +72,11 @@ def test_the_gradient_and_hessian_are_those_of_the_smooth_part():
     mu, k, h = np.array([0.4, 0.7]), 2, 1e-6
     gradient, hessian, scratch, other = np.empty(k), np.empty((k, k)), np.empty(k), np.empty((k, k))
     low = np.full(k, -1.0)
-    dual(g, u, mu, low, high, 0.1, gradient, hessian)
+    dual(np.full(len(g), 1 / len(g)), g, u, mu, low, high, 0.1, gradient, hessian)
     for i in range(k):
         step = np.eye(k)[i] * h
-        up = dual(g, u, mu + step, low, high, 0.1, scratch, other)
+        up = dual(np.full(len(g), 1 / len(g)), g, u, mu + step, low, high, 0.1, scratch, other)
         above = scratch.copy()
-        down = dual(g, u, mu - step, low, high, 0.1, scratch, other)
+        down = dual(np.full(len(g), 1 / len(g)), g, u, mu - step, low, high, 0.1, scratch, other)
         assert (up - down) / (2 * h) == pytest.approx(gradient[i] + high[i], abs=1e-6)
         np.testing.assert_allclose((above - scratch)[i:] / (2 * h), hessian[i:, i], atol=1e-5)

@@ -4,7 +4,9 @@ from evenhand.goals.base import Ask, Estimate, Learns, Limits, Plans, Priced, St
 from evenhand.goals.dual import Doubling, DualGradient, DualHedge, Steady, Step
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.linear import Linear
+from evenhand.goals.primal import Primal
 from evenhand.goals.resolving import Resolving
+from evenhand.goals.two_stage import TwoStage
 
 __all__ = [
     "Ask",
@@ -18,8 +20,10 @@ __all__ = [
     "Linear",
     "Plans",
     "Priced",
+    "Primal",
     "Resolving",
     "Steady",
     "Step",
     "StepsAhead",
+    "TwoStage",
 ]

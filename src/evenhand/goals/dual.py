@@ -107,7 +107,7 @@ class DualState:
     regime: Floats  # (R,)
 
 
-def _quote(price: Floats, bound: Floats, by_row: bool) -> tuple[Floats, Floats]:
+def quote(price: Floats, bound: Floats, by_row: bool) -> tuple[Floats, Floats]:
     """-lam as one reading or one per row, and lam.bound, `(d),(d)->(k,d),()`."""
     o = (price * bound).sum(1)  # no matrix product: it would round by the batch's size
     return (-price[:, :, None] * np.eye(len(bound)) if by_row else -price[:, None, :]), o
@@ -197,7 +197,7 @@ class DualGradient:
 
     def price(self, state: DualState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`, with k = d readings only where optimism differs by row."""
-        return _quote(state.price, self.bound, self._by_row)
+        return quote(state.price, self.bound, self._by_row)
 
     def acted(self, state: DualState, decision: Decision, estimate: Estimate) -> None:
         """Step on the optimistic estimate, if that is the way."""
@@ -301,7 +301,7 @@ class DualHedge:
     def price(self, state: HedgeState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`."""
         by_row = self.optimism == "row" and self.rows.reads_learned
-        return _quote(self.scale * state.weight[:, :-1], self.bound, by_row)
+        return quote(self.scale * state.weight[:, :-1], self.bound, by_row)
 
     def learned(self, state: HedgeState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Step on the observed rows, `(),(d)`."""

@@ -1,6 +1,7 @@
 """The fluid problem on sampled contexts, by a damped Newton method on its smoothed dual.
 
-For samples s with rewards g_sa and consumption u_ska of k directions, each to be kept on average within [lo_k, hi_k]:
+For samples s of weight w_s with rewards g_sa and consumption u_ska of k directions, each to be kept on average within
+[lo_k, hi_k]:
 
     minimise over mu   sum_k (hi_k mu_k^+ - lo_k mu_k^-)  +  mean_s temp log sum_a exp((g_sa - mu.u_sa) / temp)
 
@@ -26,6 +27,7 @@ _CAP = 50.0  # largest price, in units of the price at which decisions turn
 
 @kernel
 def dual(
+    share: Floats,
     g: Floats,
     u: Floats,
     mu: Floats,
@@ -35,7 +37,7 @@ def dual(
     gradient: Floats,
     hessian: Floats,
 ) -> float:
-    """The smoothed dual at mu; fills gradient and lower Hessian of its smooth part, `(S,A),(S,k,A),(k)->()`."""
+    """The smoothed dual at mu; fills gradient and lower Hessian of its smooth part, `(S),(S,A),(S,k,A),(k)->()`."""
     samples, actions = g.shape
     k = len(mu)
     value = 0.0
@@ -61,17 +63,17 @@ def dual(
         for a in range(actions):
             weight[a] = math.exp((weight[a] - top) / temperature)
             total += weight[a]
-        value += (top + temperature * math.log(total)) / samples
+        value += share[s] * (top + temperature * math.log(total))
         for i in range(k):
             mean[i] = 0.0
             for a in range(actions):
                 mean[i] += weight[a] * u[s, i, a] / total
-            gradient[i] -= mean[i] / samples
+            gradient[i] -= share[s] * mean[i]
         for a in range(actions):
             p = weight[a] / total
             if p > 1e-9:
                 for i in range(k):
-                    scaled = p * (u[s, i, a] - mean[i]) / (temperature * samples)
+                    scaled = share[s] * p * (u[s, i, a] - mean[i]) / temperature
                     if scaled != 0.0:
                         for j in range(i + 1):
                             hessian[i, j] += scaled * (u[s, j, a] - mean[j])
@@ -97,13 +99,21 @@ def _orthant(mu: Floats, gradient: Floats, low: Floats, high: Floats, cap: Float
 
 @kernel
 def _descend(
-    g: Floats, u: Floats, mu: Floats, low: Floats, high: Floats, cap: Floats, temperature: float, tolerance: float
+    share: Floats,
+    g: Floats,
+    u: Floats,
+    mu: Floats,
+    low: Floats,
+    high: Floats,
+    cap: Floats,
+    temperature: float,
+    tolerance: float,
 ) -> int:
     """Newton steps at one temperature, mu in place; returns how often the dual was evaluated."""
     k = len(mu)
     gradient, hessian, trial = np.empty(k), np.empty((k, k)), np.empty(k)
     free, slope, step = np.empty(k, np.int64), np.empty(k), np.empty(k)
-    value = dual(g, u, mu, low, high, temperature, gradient, hessian)
+    value = dual(share, g, u, mu, low, high, temperature, gradient, hessian)
     evaluations = 1
     for _ in range(_STEPS):
         count = _orthant(mu, gradient, low, high, cap, free, slope)
@@ -134,7 +144,7 @@ def _descend(
                     trial[c] = min(max(moved, 0.0), cap[c])
                 else:
                     trial[c] = max(min(moved, 0.0), -cap[c])
-            reached = dual(g, u, trial, low, high, temperature, gradient, hessian)
+            reached = dual(share, g, u, trial, low, high, temperature, gradient, hessian)
             evaluations += 1
             if reached <= value - 1e-4 * size * decrement:
                 break
@@ -150,8 +160,10 @@ def _descend(
 
 
 @kernel
-def _consumption(g: Floats, u: Floats, mu: Floats, temperature: float, plan: Floats, noise: Floats) -> None:
-    """Mean and mean square of what the smoothed policy consumes per round, `(S,A),(S,k,A),(k)->(k),(k)`."""
+def _consumption(
+    share: Floats, g: Floats, u: Floats, mu: Floats, temperature: float, plan: Floats, noise: Floats
+) -> None:
+    """Mean and mean square of what the smoothed policy consumes per round, `(S),(S,A),(S,k,A),(k)->(k),(k)`."""
     samples, actions = g.shape
     weight = np.empty(actions)
     plan[:] = 0.0
@@ -169,18 +181,37 @@ def _consumption(g: Floats, u: Floats, mu: Floats, temperature: float, plan: Flo
             weight[a] = math.exp((weight[a] - top) / temperature)
             total += weight[a]
         for a in range(actions):
-            p = weight[a] / total / samples
+            p = share[s] * weight[a] / total
             for i in range(len(mu)):
                 plan[i] += p * u[s, i, a]
                 noise[i] += p * u[s, i, a] * u[s, i, a]
 
 
 @kernel
+def spread(weight: Floats, g: Floats, kept: Ints) -> Floats:
+    """Mean difference between the best and the worst reward of a sample, `(S),(S,A),()->()`."""
+    out = np.zeros(len(kept))
+    for r in range(len(kept)):
+        total = weight[r, : kept[r]].sum()
+        for s in range(kept[r]):
+            top, bottom = -np.inf, np.inf
+            for a in range(g.shape[2]):
+                if g[r, s, a] > -np.inf:
+                    top, bottom = max(top, g[r, s, a]), min(bottom, g[r, s, a])
+            if top > bottom:
+                out[r] += weight[r, s] / total * (top - bottom)
+    return out
+
+
+@kernel
 def solve_fluid(
+    weight: Floats,
     g: Floats,
     u: Floats,
     kept: Ints,
     due: Bools,
+    first: Ints,
+    spread: Floats,
     mu: Floats,
     plan: Floats,
     noise: Floats,
@@ -188,38 +219,31 @@ def solve_fluid(
     high: Floats,
     temperatures: Floats,
 ) -> int:
-    """Solve for every replica that is due, from where its prices are; `(S,A),(S,k,A),(),(),(k),(k),(k),(k)`.
+    """Solve for every replica that is due, from where its prices are, at falling temperatures, from its `first` on.
 
-    Temperatures are in units of the samples' mean spread of rewards. `plan` and `noise` become mean and mean square of
-    the consumption that the prices lead to. Prices are capped where they would outweigh rewards fifty times over: an
-    infeasible problem has no others.
+    `(S),(S,A),(S,k,A),(),(),(),(),(k),(k),(k),(k),(k),(l)`. `plan` and `noise` become mean and mean square of the
+    consumption that the prices lead to. Prices are capped where they would outweigh the spread of rewards fifty times
+    over: an infeasible problem has no others.
     """
     evaluations = 0
     k = mu.shape[1]
     cap = np.empty(k)
     for r in range(len(mu)):
-        if not due[r] or kept[r] == 0:
+        if not due[r] or kept[r] == 0 or spread[r] <= 0.0:
             continue
-        rewards, uses = g[r, : kept[r]], u[r, : kept[r]]
-        spread, size = 0.0, np.zeros(k)
+        share, rewards, uses = weight[r, : kept[r]].copy(), g[r, : kept[r]], u[r, : kept[r]]
+        share /= share.sum()
+        size = np.zeros(k)
         for s in range(kept[r]):
-            top, bottom = -np.inf, np.inf
-            for a in range(rewards.shape[1]):
-                if rewards[s, a] > -np.inf:
-                    top, bottom = max(top, rewards[s, a]), min(bottom, rewards[s, a])
-            if top > bottom:
-                spread += (top - bottom) / kept[r]
             for i in range(k):
                 most = 0.0
                 for a in range(rewards.shape[1]):
                     most = max(most, abs(uses[s, i, a]))
-                size[i] += most / kept[r]
-        if spread <= 0.0:
-            continue
+                size[i] += share[s] * most
         for i in range(k):
-            cap[i] = _CAP * spread / size[i] if size[i] > 0.0 else 0.0
+            cap[i] = _CAP * spread[r] / size[i] if size[i] > 0.0 else 0.0
             mu[r, i] = min(max(mu[r, i], -cap[i]), cap[i])
-        for temperature in temperatures:
-            evaluations += _descend(rewards, uses, mu[r], low[r], high[r], cap, temperature * spread, 1e-7 * spread)
-        _consumption(rewards, uses, mu[r], temperatures[-1] * spread, plan[r], noise[r])
+        for temperature in temperatures[r, first[r] :]:
+            evaluations += _descend(share, rewards, uses, mu[r], low[r], high[r], cap, temperature, 1e-9 * spread[r])
+        _consumption(share, rewards, uses, mu[r], temperatures[r, -1], plan[r], noise[r])
     return evaluations

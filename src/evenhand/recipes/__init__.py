@@ -1,9 +1,22 @@
 """Recipes: named algorithms as compositions of a model, goals and a choice; one module per source."""
 
 from evenhand.recipes.blind import uniform
+from evenhand.recipes.primal import primal_lp
 from evenhand.recipes.regression_oracles import lin_cbwk, square_cbwk
 from evenhand.recipes.replanning import resolving
 from evenhand.recipes.small_budgets import mixed_oracle, pgd, pgd_adaptive
+from evenhand.recipes.two_stage import two_stage_square_cbwk
 from evenhand.recipes.unconstrained import optimistic
 
-__all__ = ["lin_cbwk", "mixed_oracle", "optimistic", "pgd", "pgd_adaptive", "resolving", "square_cbwk", "uniform"]
+__all__ = [
+    "lin_cbwk",
+    "mixed_oracle",
+    "optimistic",
+    "pgd",
+    "pgd_adaptive",
+    "primal_lp",
+    "resolving",
+    "square_cbwk",
+    "two_stage_square_cbwk",
+    "uniform",
+]

@@ -90,12 +90,17 @@ def lin_cbwk(
 
 def hedged(problem: Problem, scale: float | None, step: float | None) -> tuple[Goal, ...]:
     """The goals of both: reward, prices on a simplex of the given scale, and hard budgets."""
-    if not problem.budgets:
-        raise InvalidInput("problem.subject_to", "at least one Budget", problem.subject_to)
+    need_budgets(problem)
     rows, bound = constraint_rows(problem, problem.subject_to)
     scale = default_scale(problem) if scale is None else scale
     step = math.sqrt(math.log(len(rows) + 1) / problem.horizon) if step is None else step
     return reward(problem), DualHedge(rows=rows, bound=bound, scale=scale, step=step), hard_budget(problem)
+
+
+def need_budgets(problem: Problem) -> None:
+    """Refuse a problem without any."""
+    if not problem.budgets:
+        raise InvalidInput("problem.subject_to", "at least one Budget", problem.subject_to)
 
 
 def default_scale(problem: Problem) -> float:

@@ -1,0 +1,121 @@
+"""Constraints kept by the best policy for the contexts so far: solved for anew, without looking at what was used."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.directions import Directions, merge, separate
+from evenhand.errors import InvalidInput
+from evenhand.goals import history
+from evenhand.goals.base import Ask
+from evenhand.goals.dual import quote
+from evenhand.goals.history import HistoryState
+from evenhand.goals.linear import Linear
+from evenhand.numerics.fluid import solve_fluid, spread
+from evenhand.problem import Problem
+from evenhand.records import Context, Decision
+from evenhand.rows import Rows
+from evenhand.types import Floats, Ints
+
+_LADDER = (16.0, 4.0, 1.0)  # temperatures of the first solve, in units of the last
+
+
+@dataclass
+class PrimalState:
+    """Prices, and the contexts that came."""
+
+    mu: Floats  # (R, k) signed prices of the directions
+    due: Floats  # (R,) decided rounds at which to solve next
+    solved: Ints  # (R,) how often that was done
+    history: HistoryState
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Primal:
+    """Keep the average of rows below a bound, by the policy that is best for the contexts that came so far.
+
+    Equation: max over policies pi of mean_s [sum_a pi_sa r_ucb(s, a) + temperature H(pi_s)] subject to
+    mean_s sum_a pi_sa v_lcb(s, a) <= bound + slack / sqrt(t), s running over the contexts so far. Its solution is
+    pi_sa ~ exp((r_ucb - lam.v_lcb)(s, a) / temperature) with the dual prices lam: with `choices.Gibbs` of the same
+    temperature that lottery is what is played, in contexts that came before and in new ones. As the temperature falls
+    it tends to a solution of the linear program, which it misses by at most temperature ln A.
+    Source: Chzhen et al. 2023, Box D (after Li & Stoltz 2022). There the program is solved in every round (`every=1`)
+    and only finite context sets are covered; here others are sampled, and the last outcome enters a round later.
+
+    Args:
+        problem: for shares and horizon.
+        objective: the goal that says what outcomes are worth.
+        rows, bound: the constraints; any margin is already taken off.
+        slack: xi, of a slack xi / sqrt(t) that is added to every bound.
+        temperature: in units of the objective, above 0.
+        contexts: how many different ones are kept at most.
+        growth: relative growth of t after which to solve again.
+        every: largest number of rounds between two solves.
+
+    Raises:
+        InvalidInput: bounds of the wrong number, or numbers that are out of range.
+    """
+
+    problem: Problem
+    objective: Linear
+    rows: Rows
+    bound: Floats
+    slack: float = 0.0
+    temperature: float = 0.002
+    contexts: int = 1000
+    growth: float = 0.05
+    every: int = 100
+
+    def __post_init__(self) -> None:
+        if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
+            raise InvalidInput("Primal.bound", f"{len(self.rows)} finite numbers", self.bound)
+        if not (math.isfinite(self.slack) and self.slack >= 0):
+            raise InvalidInput("Primal.slack", "a finite number of at least 0", self.slack)
+        if not (math.isfinite(self.temperature) and self.temperature > 0):
+            raise InvalidInput("Primal.temperature", "a finite number above 0", self.temperature)
+        if self.contexts < 2 or self.every < 1:
+            raise InvalidInput("Primal.contexts, every", "at least 2 and 1", (self.contexts, self.every))
+        if not (math.isfinite(self.growth) and self.growth >= 0):
+            raise InvalidInput("Primal.growth", "a finite number of at least 0", self.growth)
+
+    def start(self, replicas: int) -> PrimalState:
+        """No contexts, no prices."""
+        mu = np.zeros((replicas, len(self._directions.first)))
+        return PrimalState(mu, np.ones(replicas), np.zeros(replicas, np.int64), history.start(replicas))
+
+    def price(self, state: PrimalState) -> tuple[Floats, Floats]:
+        """Minus the prices of the rows, each row a reading of its own if it is learned, `->(k,d),()`."""
+        return quote(self._directions.prices(state.mu), self.bound, self.rows.reads_learned)
+
+    def look(self, state: PrimalState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
+        """Keep the context, and solve where that is due, `(),()`."""
+        history.keep(state.history, context, decision.rounds, self.contexts)
+        due = (decision.rounds > 0) & (t < self.problem.horizon) & (t >= state.due)
+        if not due.any():
+            return
+        s = history.sample(state.history, ask, decision.shares, self._directed, self._worth, optimistic=True)
+        low, high = self._directions.bounds(self.bound + self.slack / np.sqrt(np.maximum(t, 1.0))[:, None])
+        falling = np.tile(self.temperature * np.array(_LADDER), (len(due), 1))
+        first = np.where(state.solved > 0, len(_LADDER) - 1, 0)
+        plan, noise = np.zeros_like(state.mu), np.zeros_like(state.mu)
+        solve_fluid(*s, due, first, spread(s.weight, s.gain, s.kept), state.mu, plan, noise, low, high, falling)
+        state.due = np.where(due, t + np.clip(np.floor(self.growth * t), 1, self.every), state.due)
+        state.solved[due] += 1
+
+    @cached_property
+    def _directions(self) -> Directions:
+        """Rows that are multiples of each other are one direction, unless each has an optimism of its own."""
+        rows, bound = self.rows, self.bound
+        return separate(bound) if rows.reads_learned else merge(self.problem, rows, bound)
+
+    @cached_property
+    def _directed(self) -> Rows:
+        return self.rows.take(self._directions.first)
+
+    @cached_property
+    def _worth(self) -> tuple[Rows, Floats]:
+        return self.objective.rows, np.array(self.objective.weights, float)

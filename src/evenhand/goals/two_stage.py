@@ -1,0 +1,119 @@
+"""Prices whose scale is estimated after a first stage of exploration."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.errors import InfeasibleProblem, InvalidInput
+from evenhand.goals import history
+from evenhand.goals.base import Ask
+from evenhand.goals.dual import DualHedge, HedgeState
+from evenhand.goals.history import HistoryState
+from evenhand.goals.linear import Linear
+from evenhand.numerics.program import Sample, solve
+from evenhand.records import Context, Decision
+from evenhand.rows import Rows
+from evenhand.types import Floats
+
+
+@dataclass
+class TwoStageState:
+    """Weights, their scale, and the contexts of the first stage that count."""
+
+    hedge: HedgeState
+    scale: Floats  # (R,) Z, 0 until it is known
+    history: HistoryState
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TwoStage:
+    """Exponentiated gradient on a simplex whose scale Z is estimated from what a first stage taught.
+
+    Equation: Z = (OPT_hat + M) / b with b the smallest budget per round, OPT_hat = max mean_s sum_a p_sa r_hat(s, a)
+    s.t. mean_s sum_a p_sa v_hat(s, a) <= bound + 2 M, over the contexts s of the rounds in (first, last]; solved once,
+    by HiGHS, with what the model predicts then. Until then prices are 0.
+    Source: Han et al. 2022, Algorithm 2.
+
+    Args:
+        hedge: of scale 1, with the bounds of the second stage.
+        objective: the goal that says what outcomes are worth.
+        bound: per round over the whole horizon, `(d)`.
+        smallest: budget per round, above 0.
+        radius: M, by which estimates may be off, at least 0.
+        first, last: the rounds after which contexts are collected, and after which Z is estimated.
+
+    Raises:
+        InvalidInput: a scale other than 1, bounds of the wrong number, or numbers out of their range.
+    """
+
+    hedge: DualHedge
+    objective: Linear
+    bound: Floats
+    smallest: float
+    radius: float
+    first: int
+    last: int
+
+    def __post_init__(self) -> None:
+        if self.hedge.scale != 1.0:
+            raise InvalidInput("TwoStage.hedge", "a DualHedge of scale 1", self.hedge.scale)
+        if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
+            raise InvalidInput("TwoStage.bound", f"{len(self.rows)} finite numbers", self.bound)
+        if not (math.isfinite(self.smallest) and self.smallest > 0):
+            raise InvalidInput("TwoStage.smallest", "a finite number above 0", self.smallest)
+        if not (math.isfinite(self.radius) and self.radius >= 0):
+            raise InvalidInput("TwoStage.radius", "a finite number of at least 0", self.radius)
+        if not 0 <= self.first < self.last:
+            raise InvalidInput("TwoStage.first, last", "0 <= first < last", (self.first, self.last))
+
+    @property
+    def rows(self) -> Rows:
+        """The constrained rows."""
+        return self.hedge.rows
+
+    def start(self, replicas: int) -> TwoStageState:
+        """Uniform weights of scale 0."""
+        return TwoStageState(self.hedge.start(replicas), np.zeros(replicas), history.start(replicas))
+
+    def price(self, state: TwoStageState) -> tuple[Floats, Floats]:
+        """Z times the hedge's prices, `->(k,d),()`."""
+        q, o = self.hedge.price(state.hedge)
+        return q * state.scale[:, None, None], o * state.scale
+
+    def learned(self, state: TwoStageState, decision: Decision, rounds: Floats, v: Floats) -> None:
+        """Move the weights, in the rounds that these prices steered, `(),(d)`."""
+        self.hedge.learned(state.hedge, decision, rounds, v)
+
+    def look(self, state: TwoStageState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
+        """Collect contexts, and estimate Z when that is due, `(),()`."""
+        collecting = decision.rounds * (t > self.first) * (t <= self.last)
+        if not collecting.any():
+            return
+        history.keep(state.history, context, collecting, self.last - self.first)
+        due = (collecting > 0) & (t == self.last)
+        if not due.any():
+            return
+        s = history.sample(state.history, ask, decision.shares, self.rows, self._worth, optimistic=False)
+        for r in np.flatnonzero(due):
+            used = s.kept[r]
+            share = used * s.weight[r, :used] / s.weight[r, :used].sum()
+            state.scale[r] = self.scale(s.gain[r, :used], np.swapaxes(s.use[r, :used], 1, 2), share)
+
+    def scale(self, gain: Floats, use: Floats, share: Floats) -> float:
+        """Z from rewards and rows of contexts with shares that add up to their number, `(S,A),(S,A,d),(S)->()`."""
+        offered = gain > -np.inf
+        gain = np.where(offered, gain, 0.0)
+        try:
+            scaled = Sample(gain * share[:, None], use * share[:, None, None], offered.astype(float))
+            best, _ = solve(scaled, self.bound + 2 * self.radius)
+        except InfeasibleProblem:  # estimates that bad bound nothing: the best without constraints does
+            best = float((np.where(offered, gain, -np.inf).max(1) * share).mean())
+        return max(best + self.radius, 1e-9) / self.smallest
+
+    @cached_property
+    def _worth(self) -> tuple[Rows, Floats]:
+        return self.objective.rows, np.array(self.objective.weights, float)

@@ -1,0 +1,132 @@
+"""The primal policy of the small-budgets paper: plan on the contexts so far, keep to the plan.
+
+Source: Chzhen, Giraud, Li & Stoltz 2023, Appendix F, Box D; for finite context sets Li & Stoltz 2022.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from evenhand.choices import Gibbs, Staged
+from evenhand.errors import InvalidInput
+from evenhand.goals.base import Goal
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear import reward
+from evenhand.goals.primal import Primal
+from evenhand.models.base import Model
+from evenhand.policy import Policy
+from evenhand.problem import Problem
+from evenhand.recipes.small_budgets import default_margin
+from evenhand.rows import constraint_rows
+from evenhand.system import system
+
+
+class Slack(NamedTuple):
+    """A signed slack b_t = scale / sqrt(t) - margin of the bounds in round t."""
+
+    scale: float
+    margin: float
+
+
+@system("K3", source="Chzhen et al. 2023, Box D; Proposition 1, Theorems 3 and 4")
+def primal_lp(
+    problem: Problem,
+    model: Model,
+    *,
+    slack: Slack | None = None,
+    temperature: float = 0.002,
+    warmup: int = 50,
+    contexts: int = 1000,
+    growth: float = 0.05,
+    every: int = 100,
+    hard: bool = False,
+) -> Policy:
+    """Play the policy that is best for the contexts so far, at optimistic rewards and costs; soft, as in the paper.
+
+    Equation: pi_t = argmax mean_s sum_a pi_sa r_ucb(s, a) s.t. mean_s sum_a pi_sa c_lcb(s, a) <= B + b_t, drawn from.
+    Deviations: the program has an entropy of small weight, so that it has one solution, which applies to new contexts
+    as well (`goals.Primal`); the margin is taken off budgets only, as elsewhere; it is solved on a schedule unless
+    `every=1`. Where it has no solution, prices are as high as they go.
+
+    Args:
+        problem: with at least one budget or parity.
+        model: for the learned outcomes, with optimism of its own.
+        slack: `soft`, `with_null_action` or `general`; a margin of half 1/sqrt(T), as for `pgd`, by default.
+        temperature: in units of the objective; the lottery is within temperature ln A of the best one.
+        warmup: rounds played uniformly at first.
+        contexts: different ones that are kept at most; as many as there are, or T, for an exact program.
+        growth, every: solve again when t has grown by that share, or by that many rounds.
+        hard: never exceed a budget.
+
+    Raises:
+        InvalidInput: no constraints, or a margin that leaves nothing of a budget.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.models import Logistic
+    >>> primal_lp(Court().problem, Logistic(features=5)).name
+    'primal_lp'
+    """
+    if not problem.subject_to:
+        raise InvalidInput("problem.subject_to", "at least one constraint to plan for", problem.subject_to)
+    slack = Slack(0.0, default_margin(problem)) if slack is None else slack
+    rows, bound = constraint_rows(problem, problem.subject_to, slack.margin)
+    objective = reward(problem)
+    plan = Primal(
+        problem=problem,
+        objective=objective,
+        rows=rows,
+        bound=bound,
+        slack=slack.scale,
+        temperature=temperature,
+        contexts=contexts,
+        growth=growth,
+        every=every,
+    )
+    goals: tuple[Goal, ...] = (objective, plan)
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(*goals, hard_budget(problem)) if hard else goals,
+        choice=Staged(warmup, Gibbs(temperature)),
+        name="primal_lp, hard" if hard else "primal_lp",
+    )
+
+
+def soft(contexts: int, delta: float = 0.05) -> Slack:
+    """b_t = xi_(t-1) for a set of so many contexts, at risk delta: budgets are kept up to O(sqrt T), Proposition 1.
+
+    >>> round(soft(4).scale, 2)
+    4.19
+    """
+    return Slack(_xi(contexts, delta), 0.0)
+
+
+def with_null_action(problem: Problem, contexts: int, width_sum: float, delta: float = 0.05) -> Slack:
+    """b_t = -(2 alpha + beta + Xi) / T, with which budgets hold at risk delta if doing nothing is free, Theorem 3.
+
+    `width_sum` bounds beta, the sum of the played widths. For a finite set of contexts; at T = 10,000 and four contexts
+    the margin is about 0.15 per round, which is more than small budgets have.
+    """
+    return Slack(0.0, _margin(problem, contexts, width_sum, delta, 1))
+
+
+def general(problem: Problem, contexts: int, width_sum: float, delta: float = 0.05) -> Slack:
+    """b_t = xi_(t-1) - (2 alpha + beta + 2 Xi) / T, which needs no free action, Theorem 4."""
+    return Slack(_xi(contexts, delta), _margin(problem, contexts, width_sum, delta, 2))
+
+
+def _xi(contexts: int, delta: float) -> float:
+    """xi_t sqrt(t), at the quarter of the risk that the theorems give it."""
+    if contexts < 1 or not 0 < delta < 1:
+        raise InvalidInput("contexts, delta", "at least 1, and a number in (0, 1)", (contexts, delta))
+    return math.sqrt(contexts * math.log(4 / delta))
+
+
+def _margin(problem: Problem, contexts: int, width_sum: float, delta: float, times: int) -> float:
+    """(2 alpha + beta + times Xi) / T, with alpha = sqrt(2 T ln(4 (d + 1) / delta)) and Xi = sum of xi_(t-1)."""
+    rounds = problem.horizon
+    rows = len(constraint_rows(problem, problem.subject_to)[0])
+    alpha = math.sqrt(2 * rounds * math.log(4 * (rows + 1) / delta))
+    total = _xi(contexts, delta) * (1.0 + sum(1 / math.sqrt(t) for t in range(1, rounds)))
+    return (2 * alpha + width_sum + times * total) / rounds

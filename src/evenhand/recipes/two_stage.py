@@ -1,0 +1,109 @@
+"""Knapsacks in two stages: explore to learn how large prices need to be, then price.
+
+Source: Han, Zeng, Wang, Xiang & Zhang 2022, Section 4.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evenhand.choices import Cycle, Gamma, InverseGap, Staged
+from evenhand.constraints import Budget
+from evenhand.errors import InvalidInput
+from evenhand.goals import DualHedge, TwoStage
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear import reward
+from evenhand.models.base import Model
+from evenhand.policy import Policy
+from evenhand.problem import Problem
+from evenhand.recipes.regression_oracles import need_budgets
+from evenhand.rows import constraint_rows
+from evenhand.system import system
+
+
+@system("S2", source="Han et al. 2022, Algorithm 2; Theorem 4.1")
+def two_stage_square_cbwk(
+    problem: Problem,
+    model: Model,
+    *,
+    gamma: Gamma | float,
+    explore: int,
+    radius: float | None = None,
+    step: float | None = None,
+) -> Policy:
+    """SquareCBwK that first explores to learn how large prices need to be; hard budgets.
+
+    Equation: every arm is played `explore` times in turn, and as many contexts are collected after that; then
+    Z = T/B (OPT_hat + M) by a linear program (`goals.TwoStage`), and `square_cbwk` for the rest, with the budgets
+    B - (A + 1) T0 whatever was spent. Prices of scale T OPT / B rather than T / B suit budgets that are not scarce.
+    Deviations: gamma is fixed before Z is known; arms go on taking turns while contexts are collected; what the model
+    learned in the first stage it keeps.
+
+    Args:
+        problem, model, step: as for `square_cbwk`.
+        gamma: learning rate of the choice; `square_cbwk_gamma` gives the theory's for a guess of Z.
+        explore: T0; `linear_exploration` or `smooth_exploration` give the theory's.
+        radius: M, by which OPT and costs per round may be misjudged; the theory's for linear classes by default, which
+            few budgets can bear: a multiple of the noise over sqrt(T0) is what one would use.
+
+    Raises:
+        InvalidInput: no budget, numbers that are not positive, or a budget of at most max((A + 2) T0, T M).
+
+    >>> from evenhand.environments import FixedContexts
+    >>> from evenhand.models import Glmtron
+    >>> problem = FixedContexts(horizon=8000).problem
+    >>> two_stage_square_cbwk(problem, Glmtron(features=52, outcomes=5), gamma=20.0, explore=40, radius=0.1).name
+    'two_stage_square_cbwk'
+    """
+    need_budgets(problem)
+    if explore < 1:
+        raise InvalidInput("explore", "a whole number of at least 1", explore)
+    arms, horizon = len(problem.actions), problem.horizon
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    radius = linear_radius(problem, model.features, explore) if radius is None else radius
+    smallest, length = min(b.per_round(horizon) for b in problem.budgets), (arms + 1) * explore
+    if smallest * horizon <= max((arms + 2) * explore, horizon * radius):
+        needs = f"a budget above (A + 2) T0 = {(arms + 2) * explore} and T M = {horizon * radius:.0f}"
+        raise InvalidInput("explore, radius", needs, f"a budget of {smallest * horizon:g}: take smaller ones")
+    spendable = np.array([isinstance(c, Budget) for c in problem.subject_to for _ in constraint_rows(problem, (c,))[1]])
+    later = np.where(spendable, (bound * horizon - length) / (horizon - length), bound)
+    step = math.sqrt(math.log(len(rows) + 1) / (horizon - length)) if step is None else step
+    objective = reward(problem)
+    prices = TwoStage(
+        hedge=DualHedge(rows=rows, bound=later, scale=1.0, step=step),
+        objective=objective,
+        bound=bound,
+        smallest=smallest,
+        radius=radius,
+        first=arms * explore,
+        last=length,
+    )
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(objective, prices, hard_budget(problem)),
+        choice=Staged(length, InverseGap(gamma if isinstance(gamma, Gamma) else Gamma(gamma)), first=Cycle()),
+        name="two_stage_square_cbwk",
+    )
+
+
+def linear_exploration(problem: Problem, features: int) -> int:
+    """T0 = (n d)^(1/3) sqrt(T / A) for linear classes of n features and d budgets."""
+    t0: float = (features * len(problem.budgets)) ** (1 / 3) * math.sqrt(problem.horizon / len(problem.actions))
+    return max(1, round(t0))
+
+
+def smooth_exploration(problem: Problem, p: float) -> int:
+    """T0 = d^((2+p)/(6+2p)) A^(-1/(2+p)) T^((1+p)/(2+p)) for classes of metric entropy e^-p."""
+    d, arms = len(problem.budgets), len(problem.actions)
+    t0: float = d ** ((2 + p) / (6 + 2 * p)) * arms ** (-1 / (2 + p)) * problem.horizon ** ((1 + p) / (2 + p))
+    return max(1, round(t0))
+
+
+def linear_radius(problem: Problem, features: int, explore: int) -> float:
+    """M(T0) = sqrt(A (E_r + d E_c) + 4 ln(T d) / T0) with E_r = n ln T / T0 and E_c = d E_r, for linear classes."""
+    d, horizon = len(problem.budgets), problem.horizon
+    error = features * math.log(horizon) / explore
+    return math.sqrt(len(problem.actions) * (error + d * d * error) + 4 * math.log(horizon * d) / explore)

@@ -1,0 +1,170 @@
+"""The primal program against brute force over all vertices, on finite sets of contexts."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from evenhand.choices import Gibbs
+from evenhand.constraints import Budget
+from evenhand.errors import InvalidInput
+from evenhand.goals.linear import reward
+from evenhand.goals.primal import Primal
+from evenhand.models import Logistic, Ridge
+from evenhand.problem import Outcome, Problem
+from evenhand.recipes import primal_lp
+from evenhand.recipes.primal import Slack, general, soft, with_null_action
+from evenhand.records import Context
+from evenhand.rows import constraint_rows
+from tests.parts import COURT
+
+ACTIONS, SETS, T = 3, 3, 400
+PROBLEM = Problem(
+    actions=("a", "b", "c"),
+    outcomes=(Outcome("gain"), Outcome("time", low=-1.0), Outcome("miles", low=-1.0)),
+    maximize="gain",
+    subject_to=(Budget("time", rate=0.30), Budget("miles", rate=0.25)),
+    horizon=T,
+)
+
+
+def brute_force(gain, use, share, bound):
+    """Best value over all basic solutions of max share.gain.pi s.t. share.use.pi <= bound, pi on simplices."""
+    s, a, d = use.shape
+    n = s * a
+    objective = np.concatenate([(share[:, None] * gain).ravel(), np.zeros(d)])
+    rows = np.zeros((s + d, n + d))
+    for i in range(s):
+        rows[i, i * a : (i + 1) * a] = 1.0
+    rows[s:, :n] = (share[:, None, None] * use).reshape(n, d).T
+    rows[s:, n:] = np.eye(d)
+    right = np.concatenate([np.ones(s), bound])
+    best = -np.inf
+    for basis in combinations(range(n + d), s + d):
+        matrix = rows[:, basis]
+        if abs(np.linalg.det(matrix)) > 1e-12:
+            z = np.linalg.solve(matrix, right)
+            if (z >= -1e-9).all():
+                best = max(best, float(objective[list(basis)] @ z))
+    return best
+
+
+def truth(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.uniform(0, 1, (SETS, ACTIONS, 3))
+    y[:, 0, 1:] *= 0.2
+    return y, rng.choice(SETS, T, p=[0.5, 0.3, 0.2])
+
+
+def context(i):
+    x = np.zeros((1, ACTIONS, 2))
+    x[0, :, 0], x[0, :, 1] = i, np.arange(ACTIONS)
+    return Context(x, PROBLEM.declared[None], np.zeros((1, 0), np.int64), np.ones((1, ACTIONS), bool))
+
+
+def planned(y, came, temperature=0.002, doubt=0.0, **options):
+    """Look at all contexts with a model that knows the truth, and return what would then be played in each."""
+    rows, bound = constraint_rows(PROBLEM, PROBLEM.subject_to)
+    goal = Primal(
+        problem=PROBLEM,
+        objective=reward(PROBLEM),
+        rows=rows,
+        bound=bound,
+        temperature=temperature,
+        every=1,
+        **options,
+    )
+
+    def ask(x, w):
+        known = y[x[..., 0].astype(int), x[..., 1].astype(int)]
+        return w @ np.swapaxes(known, 1, 2), doubt * np.abs(w).sum(2)[:, :, None] * np.ones(x.shape[1])
+
+    policy = primal_lp(PROBLEM, Ridge(features=2, outcomes=3), warmup=0)
+    decision = policy.decide(policy.start(), context(0))
+    state = goal.start(1)
+    for t, i in enumerate(came):
+        goal.look(state, context(i), decision, np.array([t + 1.0]), ask)
+    lam = -goal.price(state)[0].sum(1)[0]
+    worth = y[:, :, 0] - y[:, :, 1:] @ lam
+    one = np.ones((SETS, ACTIONS), bool)
+    luck = np.zeros((SETS, 1))
+    lottery = Gibbs(temperature).pick(None, worth[:, None], 0 * worth[:, None], one, np.zeros(SETS), luck).probabilities
+    return lottery, state, bound, lam
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_on_a_finite_set_the_lottery_is_the_best_vertex_or_a_mixture_of_vertices(seed):
+    y, came = truth(seed)
+    came = came[:-20]  # the last round of the horizon plans nothing
+    lottery, state, bound, _ = planned(y, came)
+    share = np.bincount(came, minlength=SETS) / len(came)
+    assert state.history.kept[0] == SETS
+    np.testing.assert_allclose(np.sort(state.history.weight[0, :SETS]), np.sort(share * len(came)))
+    best = brute_force(y[:, :, 0], y[:, :, 1:], share, bound)
+    value = float((share[:, None] * lottery * y[:, :, 0]).sum())
+    used = (share[:, None, None] * lottery[:, :, None] * y[:, :, 1:]).sum((0, 1))
+    assert (used <= bound + 1e-4).all()  # Newton stops at a decrement of 1e-9
+    assert best - 0.002 * np.log(ACTIONS) - 1e-4 <= value <= best + 1e-3
+
+
+def test_the_slack_widens_every_bound():
+    y, came = truth(1)
+    tight, _, bound, _ = planned(y, came[:-20])
+    wide, _, _, _ = planned(y, came[:-20], slack=1.0)
+    share = np.bincount(came[:-20], minlength=SETS) / (T - 20)
+    used = (share[:, None, None] * wide[:, :, None] * y[:, :, 1:]).sum((0, 1))
+    assert (used <= bound + 1.0 / np.sqrt(T - 20) + 1e-4).all()
+    assert (wide - tight).any()
+
+
+def test_costs_are_read_at_their_lower_ends():
+    """A doubt of 0.1 about everything is a slack of 0.1 of every budget: the same prices."""
+    y, came = truth(2)
+    _, _, _, doubtful = planned(y, came[:-20], doubt=0.1)
+    _, _, _, slack = planned(y, came[:-20], slack=0.1 * np.sqrt(T - 20))
+    np.testing.assert_allclose(doubtful, slack, atol=1e-3)
+
+
+def test_where_nothing_is_feasible_prices_are_high_but_finite():
+    y, came = truth(3)
+    y[:, :, 1] = 0.9
+    lottery, state, _, _ = planned(y, came[:50])
+    assert np.isfinite(state.mu).all()
+    np.testing.assert_allclose(lottery.sum(1), 1.0)
+
+
+def test_slack_schedules_are_those_of_the_theorems():
+    delta, contexts, widths = 0.05, 4, 30.0
+    problem = COURT.problem
+    rounds, d = problem.horizon, 10
+    xi = [np.sqrt(contexts * np.log(4 / delta) / max(t, 1)) for t in range(rounds)]
+    alpha = np.sqrt(2 * rounds * np.log(4 * (d + 1) / delta))
+    assert soft(contexts, delta).scale == pytest.approx(xi[1])
+    assert soft(contexts, delta).margin == 0.0
+    null = with_null_action(problem, contexts, widths, delta)
+    assert null == pytest.approx(Slack(0.0, (2 * alpha + widths + sum(xi)) / rounds))
+    assert general(problem, contexts, widths, delta) == pytest.approx(
+        Slack(xi[1], (2 * alpha + widths + 2 * sum(xi)) / rounds)
+    )
+
+
+def test_a_margin_that_leaves_nothing_is_refused_before_the_first_round():
+    with pytest.raises(InvalidInput, match="margin"):
+        primal_lp(COURT.problem, Logistic(features=5), slack=with_null_action(COURT.problem, 4, 30.0))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("contexts", 1), ("every", 0), ("growth", -1.0), ("slack", -0.1), ("temperature", 0.0), ("bound", np.ones(3))],
+)
+def test_numbers_that_make_no_sense_are_refused(field, value):
+    policy = primal_lp(COURT.problem, Logistic(features=5))
+    with pytest.raises(InvalidInput, match=field):
+        replace(policy.goals[1], **{field: value})
+
+
+@pytest.mark.parametrize(("contexts", "delta"), [(0, 0.05), (4, 0.0), (4, 1.0)])
+def test_a_slack_for_no_contexts_or_without_risk_is_refused(contexts, delta):
+    with pytest.raises(InvalidInput, match="contexts, delta"):
+        soft(contexts, delta)

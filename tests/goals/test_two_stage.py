@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from evenhand.constraints import Budget
+from evenhand.environments import FixedContexts, MixedContexts
+from evenhand.errors import InvalidInput
+from evenhand.models import Glmtron, Ridge
+from evenhand.recipes import two_stage_square_cbwk
+from evenhand.recipes.two_stage import linear_exploration, linear_radius, smooth_exploration
+from evenhand.simulation import play, simulate
+
+EXPLORE, RADIUS = 30, 0.02
+
+
+def two_stage(environment, **options):
+    model = Ridge(features=environment.features, outcomes=3, ridge=1.0)
+    options = {"gamma": 20.0, "explore": EXPLORE, "radius": RADIUS} | options
+    return two_stage_square_cbwk(environment.problem, model, **options)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_the_scale_is_that_of_its_definition(replicas):
+    """Z = T/B (OPT_hat + M), OPT_hat by a linear program of our own on the contexts of the collecting rounds."""
+    env = MixedContexts(horizon=4000)
+    policy, arms = two_stage(env), 4
+    state = policy.start(seed=5, replicas=replicas)
+    first, last = arms * EXPLORE, (arms + 1) * EXPLORE
+    contexts, model = [], None
+    for r in play(policy, state, env.start(5, state.replicas), range(last)):
+        assert r.step >= last - 1 or (state.goals[1].scale == 0).all()
+        np.testing.assert_array_equal(r.decision.plays[:, 0], r.step % arms)
+        if r.step >= first:
+            contexts.append(r.context.features.copy())
+        if r.step == last - 2:  # what the model knows when the last decision is made
+            model = np.concatenate([policy.model.value(state.model, np.eye(9)[None].repeat(replicas, 0), w)[0]
+                                    for w in np.tile(np.eye(3)[:, None, None], (1, replicas, 1, 1))], 1)  # fmt: skip
+    for r in range(replicas):
+        y = np.array([x[r] @ model[r].T for x in contexts])  # (S, A, M)
+        s = len(y)
+        found = linprog(
+            -y[:, :, 0].ravel() / s,
+            A_ub=y[:, :, 1:].reshape(-1, 2).T / s,
+            b_ub=np.array([0.15, 0.12]) + 2 * RADIUS,
+            A_eq=np.kron(np.eye(s), np.ones(arms)),
+            b_eq=np.ones(s),
+        )
+        assert state.goals[1].scale[r] == pytest.approx((-found.fun + RADIUS) / 0.12, rel=1e-6)
+
+
+def test_the_second_stage_has_what_the_paper_leaves_it():
+    env = MixedContexts(horizon=4000)
+    hedge = two_stage(env).goals[1].hedge
+    length = 5 * EXPLORE
+    np.testing.assert_allclose(hedge.bound, (np.array([600.0, 480.0]) - length) / (4000 - length))
+    assert hedge.step == pytest.approx(np.sqrt(np.log(3) / (4000 - length)))
+
+
+def test_nothing_is_overspent_and_prices_start_after_the_first_stage():
+    env = MixedContexts(horizon=2000)
+    trace = simulate(two_stage(env), env, replicas=5, seed=1, progress=False)
+    for b in env.problem.budgets:
+        assert isinstance(b, Budget)
+        assert (trace.total(b.outcome) <= b.total).all()
+    assert trace.objective()[-1].min() > 0.0
+
+
+def test_budgets_too_small_for_the_phases_are_refused_with_the_reason():
+    env = MixedContexts(horizon=2000)
+    with pytest.raises(InvalidInput, match=r"\(A \+ 2\) T0 = 300"):
+        two_stage(env, explore=50)
+    with pytest.raises(InvalidInput, match="T M = 400"):
+        two_stage(env, radius=0.2)
+    with pytest.raises(InvalidInput, match="T M"):  # the theory's radius, which this budget cannot bear
+        two_stage(env, radius=None)
+    with pytest.raises(InvalidInput, match="explore"):
+        two_stage(env, explore=0)
+
+
+def test_the_phases_of_the_theory():
+    problem = FixedContexts(arms=3, dimension=52, horizon=2000).problem
+    assert linear_exploration(problem, 52) == round((52 * 4) ** (1 / 3) * np.sqrt(2000 / 3))
+    assert smooth_exploration(problem, 1.0) == round(4 ** (3 / 8) * 3 ** (-1 / 3) * 2000 ** (2 / 3))
+    e = 52 * np.log(2000) / 40
+    assert linear_radius(problem, 52, 40) == pytest.approx(np.sqrt(3 * (e + 16 * e) + 4 * np.log(8000) / 40))
+
+
+@pytest.mark.slow
+def test_it_takes_the_scale_of_what_is_to_be_had():
+    """T OPT / B is 2 here, T / B is 4: with M = 0.1 the estimate lies between."""
+    env = FixedContexts(arms=3, dimension=10, horizon=4000)
+    model = Glmtron(features=10, outcomes=5, ridge=1.0)
+    policy = two_stage_square_cbwk(env.problem, model, gamma=40.0, explore=40, radius=0.1)
+    state = policy.start(seed=0, replicas=10)
+    for _ in play(policy, state, env.start(0, state.replicas), range(160)):
+        pass
+    z = state.goals[1].scale
+    # with slack 0.2 the program is worth (1/4 + 0.2) / (1/2) = 0.9, plus M: 4 (0.9 + 0.1) = 4, up to noise in the means
+    assert np.abs(z.mean() - 4.0) <= 4 * 4 * 0.2 / np.sqrt(40 * 10) * 2
