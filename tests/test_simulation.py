@@ -10,16 +10,16 @@ import pytest
 
 from evenhand.choices import TopK
 from evenhand.constraints import Budget, Parity
-from evenhand.environments import Court, Delayed
+from evenhand.environments import Court, Delayed, FixedContexts
 from evenhand.environments.base import Arrival
 from evenhand.errors import InvalidInput
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
-from evenhand.models import Blank
+from evenhand.models import Blank, Glmtron
 from evenhand.papers.court import model
 from evenhand.policy import Policy
 from evenhand.problem import Groups, Outcome, Problem
-from evenhand.recipes import pgd, uniform
+from evenhand.recipes import pgd, square_cbwk, uniform
 from evenhand.records import Context
 from evenhand.simulation import simulate
 from evenhand.trace import Trace
@@ -243,3 +243,15 @@ def test_ctrl_c_leaves_what_was_done_readable(jobs, tmp_path):
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to every process of the group
     out, _ = process.communicate(timeout=120)
     assert out.split() == ["False", "True", "4", "True"]
+
+
+@pytest.mark.parametrize("delay", [0, 5])
+def test_a_run_that_ends_when_nobody_can_play_any_more_is_the_whole_run(delay):
+    """With every play recorded each step is taken; without, the rest is filled in."""
+    world = Delayed(FixedContexts(arms=3, dimension=6, horizon=600), delay=delay)
+    policy = square_cbwk(world.problem, Glmtron(features=6, outcomes=5), gamma=20.0)
+    short_run, whole = (simulate(policy, world, replicas=3, record=r, progress=False) for r in ("grid", "all"))
+    same(short_run, whole)
+    assert (short_run.elapsed[-1] == 600).all()
+    assert (short_run.stopped < 400).all()
+    assert short_run.finished

@@ -145,6 +145,9 @@ class Limit:
         if self.fault == "mixes replicas":
             playable &= playable.all(0)
 
+    def over(self, state):
+        return HARD.over(state) | (self.fault == "over too soon")
+
     def acted(self, state, decision, estimate):
         HARD.acted(state, decision, estimate)
 
@@ -164,6 +167,7 @@ GOAL_FAULTS = {
     "learns from rounds of 0": "entries with rounds = 0 leave no trace in a goal",
 }
 LIMIT_FAULTS = {
+    "over too soon": "where a limit is over, nothing is playable",
     "switches on": "a limit only ever switches candidates off",
     "limit moves the state": "`price` and `limit` leave the state as it is",
     "mixes replicas": "in a batch has the readings that it has alone",

@@ -55,24 +55,26 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
     Raises:
         InvalidInput: naming the field.
     """
-    if c.features.ndim != 3 or c.features.shape[0] != replicas or c.features.shape[2] != features:
-        raise InvalidInput("context.features", f"shape ({replicas}, A, {features})", c.features.shape)
-    candidates = c.features.shape[1]
-    _shape("context.known", c.known.shape, (replicas, candidates, len(problem.known)))
-    _shape("context.offered", c.offered.shape, (replicas, candidates))
+    x, z, may = c.features.shape, c.known.shape, c.offered.shape
+    if len(x) != 3 or x[0] != replicas or x[2] != features:
+        raise InvalidInput("context.features", f"shape ({replicas}, A, {features})", x)
+    if z[1:] != (x[1], len(problem.known)) or z[0] not in (1, replicas):
+        raise _misshapen("context.known", z, (replicas, x[1], len(problem.known)))
+    if may[1:] != (x[1],) or may[0] not in (1, replicas):
+        raise _misshapen("context.offered", may, (replicas, x[1]))
     if c.groups.shape != (replicas, len(problem.groups)):
         raise InvalidInput("context.groups", f"shape {(replicas, len(problem.groups))}", c.groups.shape)
     if c.groups.dtype.kind not in "iu":
         raise InvalidInput("context.groups", "whole numbers", c.groups.dtype)
-    if c.offered.dtype != np.bool_:
+    if c.offered.dtype.kind != "b":
         raise InvalidInput("context.offered", "true or false", c.offered.dtype)
     if _sound(c.features, c.known, c.groups, problem.ends):
         return
-    for field, z in (("features", c.features), ("known", c.known)):
-        bad = _bad_value(z)
+    for field, values in (("features", c.features), ("known", c.known)):
+        bad = _bad_value(values)
         if bad >= 0:
-            where = tuple(int(i) for i in np.unravel_index(bad, z.shape))
-            raise InvalidInput(f"context.{field}{list(where)}", "a finite number", z[where])
+            where = tuple(int(i) for i in np.unravel_index(bad, values.shape))
+            raise InvalidInput(f"context.{field}{list(where)}", "a finite number", values[where])
     bad = _bad_group(c.groups, problem.ends)
     name, columns = problem.groups[bad].name, list(range(problem.ends[bad], problem.ends[bad + 1]))
     raise InvalidInput(f"context.groups[:, {bad}]", f"columns {columns} of {name!r}", c.groups[:, bad])
@@ -107,6 +109,5 @@ def outcomes(y: Floats, observed: Bools | None, d: Decision, problem: Problem) -
         raise InvalidInput(f"outcome {problem.learned[m]!r} of replica {r}", expected_range, y[r, :, m])
 
 
-def _shape(field: str, got: tuple[int, ...], expected: tuple[int, ...]) -> None:
-    if got[1:] != expected[1:] or got[0] not in (1, expected[0]):
-        raise InvalidInput(field, f"shape {expected} or {(1, *expected[1:])}", got)
+def _misshapen(field: str, got: tuple[int, ...], expected: tuple[int, ...]) -> InvalidInput:
+    return InvalidInput(field, f"shape {expected} or {(1, *expected[1:])}", got)

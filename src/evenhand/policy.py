@@ -20,7 +20,7 @@ from evenhand.numerics.kernel import kernel
 from evenhand.numerics.luck import Luck, Stream, uniform
 from evenhand.problem import Problem
 from evenhand.records import Context, Decision
-from evenhand.rows import Rows
+from evenhand.rows import Rows, stack
 from evenhand.types import Bools, Floats, Ints
 
 
@@ -38,15 +38,28 @@ class PolicyState:
 
 
 @kernel
-def _take(features: Floats, known: Floats, plays: Ints) -> tuple[Floats, Floats]:
+def _take(features: Floats, known: Floats, plays: Ints) -> tuple[Floats, Floats, Floats]:
+    """Features and known outcomes of the plays, and whether anything is played."""
     x = np.zeros((len(plays), plays.shape[1], features.shape[2]))
     z = np.zeros((len(plays), plays.shape[1], known.shape[2]))
+    rounds = np.zeros(len(plays))
     for r in range(len(plays)):
+        rounds[r] = 1.0 if plays[r, 0] >= 0 else 0.0
         for p in range(plays.shape[1]):
             if plays[r, p] >= 0:
                 x[r, p] = features[r, plays[r, p]]
                 z[r, p] = known[r if len(known) > 1 else 0, plays[r, p]]
-    return x, z
+    return x, z, rounds
+
+
+@kernel
+def _enter(q: Floats, o: Floats, k: int, d: int, part: Floats, constant: Floats) -> None:
+    """Put the prices of one goal at readings from k and rows from d on, `(K,D),(K),(),(),(k,d),()`, in place."""
+    for r in range(len(part)):
+        o[r, k] = constant[r]
+        for i in range(part.shape[1]):
+            for j in range(part.shape[2]):
+                q[r, k + i, d + j] = part[r, i, j]
 
 
 @kernel
@@ -144,30 +157,23 @@ class Policy:
         playable = _start(context.offered, state.t, float(self.problem.horizon), len(state.t))
         for i, limits in self._limits:
             limits.limit(state.goals[i], context, shares, self.choice.plays, playable)
-        quotes, prices, offsets = [], [], []
-        for i, goal in self._priced:
-            q, o = goal.price(state.goals[i])
-            w, offset = goal.rows.pull(context, shares, q)
-            offset[:, 0] += o[:, None]
-            quotes.append(q)
-            prices.append(w)
-            offsets.append(offset)
-        w = prices[0] if len(prices) == 1 else np.concatenate(prices, 1)
+        quotes = [goal.price(state.goals[i]) for i, goal in self._priced]
+        w, offset = self._readings(context, shares, quotes)
         mean, bonus = self.model.value(state.model, context.features, w)
-        mean += offsets[0] if len(offsets) == 1 else np.concatenate(offsets, 1)
+        mean += offset
         pick = self.choice.pick(state.choice, mean, bonus, playable, state.t, self._draw(state))
-        features, known = _take(context.features, context.known, pick.plays)
+        features, known, rounds = _take(context.features, context.known, pick.plays)
         return Decision(
             plays=pick.plays,
             probabilities=pick.probabilities,
-            rounds=(pick.plays[:, 0] >= 0).astype(float),
+            rounds=rounds,
             steered=pick.steered,
             features=features,
             known=known,
             groups=context.groups,
             shares=shares,
             prices=w,
-            quotes=tuple(quotes),
+            quotes=tuple([q for q, _ in quotes]),
             mean=mean,
             bonus=bonus,
             playable=playable,
@@ -212,6 +218,13 @@ class Policy:
             goal.learned(state.goals[i], decision, decision.rounds, v)
         self.model.update(state.model, decision.features, y, decision.rounds, decision.prices)
 
+    def over(self, state: PolicyState) -> Bools:
+        """Replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
+        over = state.t >= self.problem.horizon
+        for i, limits in self._limits:
+            over |= limits.over(state.goals[i])
+        return over
+
     def explain(self, decision: Decision, replica: int = 0) -> str:
         """Say in numbers why a decision was made: prices, values, and what was masked."""
         return explain(self.problem, [g.rows for _, g in self._priced], decision, replica)
@@ -244,6 +257,16 @@ class Policy:
         """
         return saving.load_decision(self.fingerprint(), Path(path))
 
+    def _readings(self, context: Context, shares: Floats, quotes: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+        """What all goals' prices say of learned outcomes and of candidates, one reading below the other."""
+        q = np.zeros((len(quotes[0][0]), sum([q.shape[1] for q, _ in quotes]), len(self._quoted)))
+        o = np.zeros(q.shape[:2])
+        k = d = 0
+        for part, constant in quotes:
+            _enter(q, o, k, d, part, constant)
+            k, d = k + part.shape[1], d + part.shape[2]
+        return self._quoted.read(context, shares, q, o)
+
     def _believed(self, state: PolicyState, groups: Ints) -> Floats:
         if self._known_shares is not None:
             return self._known_shares
@@ -254,7 +277,7 @@ class Policy:
     def _draw(self, state: PolicyState) -> Floats:
         if self.choice.draws == 0:
             return np.zeros((len(state.t), 0))
-        return uniform(state.seed, Stream.CHOICE, state.replicas, state.t.astype(np.int64), self.choice.draws)
+        return uniform(state.seed, Stream.CHOICE, state.replicas, state.t, self.choice.draws)
 
     def _estimate(self, state: PolicyState, decision: Decision, rows: Rows, sign: Floats) -> Floats:
         """Every row of the plays, at the end of its interval that a price of this sign likes."""
@@ -278,6 +301,11 @@ class Policy:
     @cached_property
     def _priced(self) -> list[tuple[int, Priced]]:
         return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Priced)]
+
+    @cached_property
+    def _quoted(self) -> Rows:
+        """The rows of all priced goals."""
+        return stack([goal.rows for _, goal in self._priced])
 
     @cached_property
     def _limits(self) -> list[tuple[int, Limits]]:

@@ -45,6 +45,37 @@ def _factor(always: float, inside: float, grouping: int, column: int, groups: In
 
 
 @kernel
+def _post_plain(learned: Floats, known: Floats, y: Floats, z: Floats) -> Floats:
+    v = np.zeros((len(y), len(learned)))
+    for r in range(len(y)):
+        for j in range(len(learned)):
+            for m in range(y.shape[1]):
+                v[r, j] += learned[j, m] * y[r, m]
+            for m in range(z.shape[1]):
+                v[r, j] += known[j, m] * z[r, m]
+    return v
+
+
+@kernel
+def _pull_plain(learned: Floats, known: Floats, z: Floats, q: Floats, o: Floats) -> tuple[Floats, Floats]:
+    prices = np.zeros((len(q), q.shape[1], learned.shape[1]))
+    offset = np.zeros((len(q), q.shape[1], z.shape[1]))
+    for r in range(len(q)):
+        candidates = z[r if len(z) > 1 else 0]
+        for k in range(q.shape[1]):
+            offset[r, k] = o[r, k]
+            for j in range(len(learned)):
+                if q[r, k, j] != 0.0:
+                    for m in range(learned.shape[1]):
+                        prices[r, k, m] += q[r, k, j] * learned[j, m]
+                    for m in range(known.shape[1]):
+                        if known[j, m] != 0.0:
+                            for a in range(len(candidates)):
+                                offset[r, k, a] += q[r, k, j] * known[j, m] * candidates[a, m]
+    return prices, offset
+
+
+@kernel
 def _post(
     learned: Floats,
     known: Floats,
@@ -83,6 +114,7 @@ def _pull(
     shares: Floats,
     z: Floats,
     q: Floats,
+    o: Floats,
 ) -> tuple[Floats, Floats]:
     prices = np.zeros((len(q), q.shape[1], learned.shape[1]))
     offset = np.zeros((len(q), q.shape[1], z.shape[1]))
@@ -100,6 +132,7 @@ def _pull(
                     for m in range(len(price)):
                         price[m] += f * known[j, m]
             for a in range(len(candidates)):
+                offset[r, k, a] = o[r, k]
                 for m in range(len(price)):
                     offset[r, k, a] += price[m] * candidates[a, m]
     return prices, offset
@@ -145,13 +178,26 @@ class Rows:
         """Whether any row involves an outcome that is learned."""
         return bool(self.learned.any())
 
+    @cached_property
+    def plain_only(self) -> bool:
+        """Whether all rows concern everybody, as they are."""
+        return bool((self.grouping < 0).all() and (self.always == 1.0).all())
+
     def post(self, frame: Frame, shares: Floats, y: Floats, z: Floats) -> Floats:
         """Rows of the outcomes, summed over plays, `(M),(L)->(d)`."""
+        if self.plain_only:
+            return _post_plain(self.learned, self.known, y, z)
         return _post(*self._parts, frame.groups, shares, y, z)
 
     def pull(self, frame: Frame, shares: Floats, q: Floats) -> tuple[Floats, Floats]:
         """Prices of learned outcomes and offsets of candidates at prices q of the rows, `(k,d)->(k,M),(k,A)`."""
-        return _pull(*self._parts, frame.groups, shares, frame.known, q)
+        return self.read(frame, shares, q, np.zeros(q.shape[:2]))
+
+    def read(self, frame: Frame, shares: Floats, q: Floats, o: Floats) -> tuple[Floats, Floats]:
+        """The same with a constant added to the offsets of each reading, `(k,d),(k)->(k,M),(k,A)`."""
+        if self.plain_only:  # half the arguments, half the cost of a call
+            return _pull_plain(self.learned, self.known, frame.known, q, o)
+        return _pull(*self._parts, frame.groups, shares, frame.known, q, o)
 
     def take(self, which: Ints) -> Rows:
         """Some of the rows, in the given order."""

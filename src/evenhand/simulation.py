@@ -114,7 +114,8 @@ def _run(
     for r in play(policy, state, world, range(world.steps)):
         tally.add(r.step, r.decision, r.taken, r.arrivals, world.expected(r.context, r.taken.plays), state.t)
         if r.step % _EVERY == _EVERY - 1:
-            if (state.t >= policy.problem.horizon).all():
+            if record == "grid" and policy.over(state).all():
+                tally.idle(state.t)
                 break
             if not watch(_EVERY):
                 finished = False

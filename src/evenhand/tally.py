@@ -98,7 +98,8 @@ class Tally:
         rounds, horizon = taken.rounds, float(self._problem.horizon)
         books = self._elapsed, self._asked, self._in_group, self._last, self._stuck
         _count(decision.plays, rounds, taken.groups, t, horizon, self._idle_counts, *books)
-        _sum(taken.plays, rounds, taken.groups, taken.known, k, self._totals, self._by_group)
+        if self._problem.known:
+            _sum(taken.plays, rounds, taken.groups, taken.known, k, self._totals, self._by_group)
         for a in arrivals:
             d = a.decision
             _sum(d.plays, d.rounds, d.groups, a.y, 0, self._totals, self._by_group)
@@ -113,6 +114,16 @@ class Tally:
         self._steps = step + 1
         if self._steps == self._times[self._reached]:
             self._keep()
+
+    def idle(self, t: Floats) -> None:
+        """Nobody will play any more: let the remaining steps pass, as far as they are rounds."""
+        waiting = t < self._problem.horizon
+        self._stuck |= waiting
+        if self._idle_counts and waiting.any():
+            for time in self._times[self._times > self._steps]:
+                self._elapsed += waiting * float(time - self._steps)
+                self._steps = int(time)
+                self._keep()
 
     def _keep(self) -> None:
         i = self._reached

@@ -123,6 +123,7 @@ def _goal_run(goal: Goal, problem: Problem, ids: Ints, plays: int, rounds: int, 
             playable = offered.copy()
             goal.limit(state, context, shares, plays, playable)
             _require(not (playable & ~offered).any(), "a limit only ever switches candidates off")
+            _require(not playable[goal.over(state)].any(), "where a limit is over, nothing is playable")
             reading.append(playable.astype(float))
         _unchanged(before, state, "`price` and `limit` leave the state as it is")
         readings.append(np.concatenate(reading, 1))

@@ -11,12 +11,12 @@ from evenhand.choices.base import Pick
 from evenhand.choices.random import draw
 from evenhand.errors import InvalidInput
 from evenhand.numerics.kernel import kernel
-from evenhand.types import Bools, Floats
+from evenhand.types import Bools, Floats, Ints
 
 
 @kernel
-def _weights(mean: Floats, bonus: Floats, playable: Bools, temperature: float) -> Floats:
-    """exp((worth - best worth) / temperature) over what is playable, `(K,A),(K,A),(A),()->(A)`."""
+def _draw(mean: Floats, bonus: Floats, playable: Bools, temperature: float, u: Floats) -> tuple[Ints, Floats, Floats]:
+    """Draw in proportion to exp((worth - best worth) / temperature), `(K,A),(K,A),(A),(),(1)->(1),(A),()`."""
     p = np.zeros(playable.shape)
     for r in range(len(playable)):
         best = -np.inf
@@ -28,7 +28,8 @@ def _weights(mean: Floats, bonus: Floats, playable: Bools, temperature: float) -
         for a in range(playable.shape[1]):
             if playable[r, a]:
                 p[r, a] = math.exp((p[r, a] - best) / temperature)
-    return p
+    plays, p = draw(p, playable, u[:, 0])
+    return plays, p, np.ones(len(playable))
 
 
 @dataclass(frozen=True)
@@ -70,5 +71,4 @@ class Gibbs:
 
     def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
         """Draw, `(K,A),(K,A),(A),(),(1)->(1),(A),()`."""
-        plays, probabilities = draw(_weights(mean, bonus, playable, self.temperature), playable, u[:, 0])
-        return Pick(plays, probabilities, np.ones(len(playable)))
+        return Pick(*_draw(mean, bonus, playable, self.temperature, u))

@@ -11,7 +11,7 @@ from evenhand.choices.base import Pick
 from evenhand.choices.random import draw
 from evenhand.errors import InvalidInput
 from evenhand.numerics.kernel import kernel
-from evenhand.types import Bools, Floats
+from evenhand.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,14 @@ class Gamma:
 
 
 @kernel
-def _weights(mean: Floats, playable: Bools, gamma: Floats) -> Floats:
-    """Inverse-gap probabilities over what is playable, `(K,A),(A),()->(A)`."""
+def _draw(
+    mean: Floats, playable: Bools, scale: float, power: float, t: Floats, u: Floats
+) -> tuple[Ints, Floats, Floats]:
+    """Inverse-gap probabilities over what is playable, and a draw, `(K,A),(A),(),(1)->(1),(A),()`."""
     p = np.zeros(playable.shape)
     worth = np.empty(playable.shape[1])
     for r in range(len(playable)):
+        gamma = scale if power == 0.0 else scale * (t[r] + 1.0) ** power
         best, count = -1, 0
         for a in range(len(worth)):
             worth[a] = 0.0
@@ -59,11 +62,12 @@ def _weights(mean: Floats, playable: Bools, gamma: Floats) -> Floats:
         rest = 0.0
         for a in range(len(worth)):
             if playable[r, a] and a != best:
-                p[r, a] = 1.0 / (count + gamma[r] * (worth[best] - worth[a]))
+                p[r, a] = 1.0 / (count + gamma * (worth[best] - worth[a]))
                 rest += p[r, a]
         if best >= 0:
             p[r, best] = 1.0 - rest
-    return p
+    plays, _ = draw(p, playable, u[:, 0])
+    return plays, p, np.ones(len(playable))
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,4 @@ class InverseGap:
 
     def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
         """Draw, `(K,A),(K,A),(A),(),(1)->(1),(A),()`."""
-        weights = _weights(mean, playable, self.gamma.at(t))
-        plays, _ = draw(weights, playable, u[:, 0])
-        return Pick(plays, weights, np.ones(len(playable)))
+        return Pick(*_draw(mean, playable, self.gamma.scale, self.gamma.power, t, u))

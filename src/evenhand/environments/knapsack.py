@@ -37,6 +37,18 @@ def means(x: Floats, theta: Floats, plays: Ints) -> Floats:
     return mean
 
 
+@kernel
+def _noisy(mean: Floats, x: Floats, scale: float, noise: Floats) -> Floats:
+    """Means plus noise, within range, `(P,M),(P,n),(),(M)->(P,M)`; a play without features is the null arm's."""
+    y = np.empty_like(mean)
+    for r in range(len(y)):
+        for p in range(y.shape[1]):
+            size = scale if x[r, p].any() else 0.0
+            for m in range(y.shape[2]):
+                y[r, p, m] = min(max(mean[r, p, m] + size * noise[r, m], -RANGE), RANGE)
+    return y
+
+
 class _LinearWorld:
     """Linear means of given features; outcomes are the means plus noise."""
 
@@ -52,20 +64,19 @@ class _LinearWorld:
             offered=np.ones((1, arms), bool),
         )
         self.steps = steps
+        self._plays = np.zeros((count, 0), np.int64)  # whose means were asked for last, and are asked for again
+        self._mean = np.zeros((count, 0, len(theta)))
 
     def context(self, step: int) -> Context:
         return self._context
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        mean = means(context.features, self._theta, decision.plays)
         noise = self._luck.normal(Stream.OUTCOME, np.array([step]), len(self._theta))
-        noise = noise[:, None] * (decision.features != 0.0).any(
-            2, keepdims=True
-        )  # an arm without features is the null arm
-        return decision, [Arrival(step, decision, np.clip(mean + self._noise * noise, -RANGE, RANGE))]
+        self._plays, self._mean = decision.plays, means(context.features, self._theta, decision.plays)
+        return decision, [Arrival(step, decision, _noisy(self._mean, decision.features, self._noise, noise))]
 
     def expected(self, context: Context, plays: Ints) -> Floats:
-        return means(context.features, self._theta, plays)
+        return self._mean if plays is self._plays else means(context.features, self._theta, plays)
 
 
 @system("S5", source="Han et al. 2022, Appendix C.1, with the settings of the authors' code")

@@ -87,5 +87,8 @@ class Limits(Protocol):
     def limit(self, state: Any, frame: Frame, shares: Floats, plays: int, playable: Bools) -> None:
         """Switch off, in `playable`, candidates that may not be among the next plays, `(A)`."""
 
+    def over(self, state: Any) -> Bools:
+        """Where nothing will ever be playable again, whatever comes, `->()`."""
+
 
 Goal = Priced | Limits

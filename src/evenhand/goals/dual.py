@@ -107,10 +107,16 @@ class DualState:
     regime: Floats  # (R,)
 
 
-def quote(price: Floats, bound: Floats, by_row: bool) -> tuple[Floats, Floats]:
-    """-lam as one reading or one per row, and lam.bound, `(d),(d)->(k,d),()`."""
-    o = (price * bound).sum(1)  # no matrix product: it would round by the batch's size
-    return (-price[:, :, None] * np.eye(len(bound)) if by_row else -price[:, None, :]), o
+@kernel
+def quote(price: Floats, scale: float, bound: Floats, by_row: bool) -> tuple[Floats, Floats]:
+    """-lam as one reading or one per row, and lam.bound, lam being scale times the first d prices, `->(k,d),()`."""
+    d = len(bound)
+    q, o = np.zeros((len(price), d if by_row else 1, d)), np.zeros(len(price))
+    for r in range(len(price)):
+        for j in range(d):
+            q[r, j if by_row else 0, j] = -scale * price[r, j]
+            o[r] += scale * price[r, j] * bound[j]
+    return q, o
 
 
 def _steered(decision: Decision, rounds: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -197,7 +203,7 @@ class DualGradient:
 
     def price(self, state: DualState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`, with k = d readings only where optimism differs by row."""
-        return quote(state.price, self.bound, self._by_row)
+        return quote(state.price, 1.0, self.bound, self._by_row)
 
     def acted(self, state: DualState, decision: Decision, estimate: Estimate) -> None:
         """Step on the optimistic estimate, if that is the way."""
@@ -208,7 +214,8 @@ class DualGradient:
 
     def learned(self, state: DualState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Step on the observed rows, if that is the way, and see whether the regime is over, `(),(d)`."""
-        self.enter(state, *_steered(decision, rounds, v))
+        if self.on == "observed" or len(self._limits) > 1:
+            self.enter(state, *_steered(decision, rounds, v))
 
     def enter(self, state: DualState, rounds: Floats, v: Floats) -> None:
         """Enter (rounds, v) into the books, `(),(d)`."""
@@ -238,9 +245,11 @@ class HedgeState:
 
 
 @kernel
-def _hedge(weight: Floats, step: float, bound: Floats, rounds: Floats, v: Floats) -> None:
+def _hedge(weight: Floats, step: float, bound: Floats, rounds: Floats, steered: Floats, v: Floats) -> None:
     exponent = np.zeros(weight.shape[1])  # the slack's stays 0
     for r in range(len(weight)):
+        if steered[r] == 0.0:
+            continue
         for j in range(len(bound)):
             exponent[j] = 0.0 if np.isnan(v[r, j]) else step * (v[r, j] - rounds[r] * bound[j])
         if not exponent.any():
@@ -301,12 +310,12 @@ class DualHedge:
     def price(self, state: HedgeState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`."""
         by_row = self.optimism == "row" and self.rows.reads_learned
-        return quote(self.scale * state.weight[:, :-1], self.bound, by_row)
+        return quote(state.weight, self.scale, self.bound, by_row)
 
     def learned(self, state: HedgeState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Step on the observed rows, `(),(d)`."""
-        self.enter(state, *_steered(decision, rounds, v))
+        _hedge(state.weight, self.step, self.bound, rounds, decision.steered, v)
 
     def enter(self, state: HedgeState, rounds: Floats, v: Floats) -> None:
         """Enter (rounds, v) into the books, `(),(d)`; entries in pieces multiply up."""
-        _hedge(state.weight, self.step, self.bound, rounds, v)
+        _hedge(state.weight, self.step, self.bound, rounds, np.ones(len(rounds)), v)

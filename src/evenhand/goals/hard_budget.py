@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -13,40 +14,60 @@ from evenhand.problem import Problem
 from evenhand.records import Decision
 from evenhand.rows import Frame, Rows, constraint_rows
 from evenhand.system import system
-from evenhand.types import Bools, Floats
+from evenhand.types import Bools, Floats, Ints
 
 
 @dataclass
 class HardState:
-    """What is left, and a constant that reads out one row at a time."""
+    """What is left."""
 
     left: Floats  # (R, d); what is held back for outcomes under way is already taken off
     held: Floats  # (R, d) held back: no more than that is ever given back, whatever is reported twice
-    unit: Floats  # (R, d, d)
 
 
 @kernel
-def _worst(prices: Floats, offset: Floats, low: Floats, high: Floats) -> Floats:
-    """The most that each candidate can consume, `(d,M),(d,A),(M),(M)->(A,d)`."""
-    worst = np.empty((len(offset), offset.shape[2], offset.shape[1]))
-    for r in range(len(offset)):
-        for j in range(offset.shape[1]):
-            most = 0.0
-            for m in range(len(low)):
-                if prices[r, j, m] != 0.0:
-                    most += max(prices[r, j, m] * low[m], prices[r, j, m] * high[m])
-            for a in range(offset.shape[2]):
-                worst[r, a, j] = offset[r, j, a] + most
-    return worst
+def _worst(known: Floats, most: Floats, z: Floats, j: int) -> float:
+    """The most that a candidate of known outcomes z can consume of row j, `(d,L),(d),(L)->()`."""
+    total = float(most[j])
+    for i in range(len(z)):
+        total += known[j, i] * z[i]
+    return total
 
 
 @kernel
-def _mask(worst: Floats, left: Floats, plays: int, slack: Floats, playable: Bools) -> None:
-    for r in range(len(worst)):
-        for a in range(worst.shape[1]):
-            for j in range(worst.shape[2]):
-                if plays * worst[r, a, j] > left[r, j] + slack[j]:
+def _mask(known: Floats, most: Floats, z: Floats, left: Floats, plays: int, slack: Floats, playable: Bools) -> None:
+    for r in range(len(left)):
+        for a in range(z.shape[1]):
+            for j in range(len(most)):
+                if plays * _worst(known, most, z[r if len(z) > 1 else 0, a], j) > left[r, j] + slack[j]:
                     playable[r, a] = False
+
+
+@kernel
+def _hold(known: Floats, most: Floats, z: Floats, plays: Ints, rounds: Floats, left: Floats, held: Floats) -> None:
+    for r in range(len(left)):
+        for p in range(plays.shape[1]):
+            if rounds[r] > 0.0 and plays[r, p] >= 0:
+                for j in range(len(most)):
+                    worst = _worst(known, most, z[r, p], j)
+                    left[r, j] -= worst
+                    held[r, j] += worst
+
+
+@kernel
+def _settle(
+    known: Floats, most: Floats, z: Floats, plays: Ints, rounds: Floats, v: Floats, left: Floats, held: Floats
+) -> None:
+    for r in range(len(left)):
+        for j in range(len(most)):
+            worst = 0.0
+            for p in range(plays.shape[1]):
+                if rounds[r] > 0.0 and plays[r, p] >= 0:
+                    worst += _worst(known, most, z[r, p], j)
+            if not np.isnan(v[r, j]):
+                back = min(worst, held[r, j])
+                held[r, j] -= back
+                left[r, j] += back - v[r, j]
 
 
 @system("X3", source="evenhand's own; the stopping rule of paper 5, Algorithm 1, made exact")
@@ -59,12 +80,13 @@ class HardBudget:
     made and settled when its outcome arrives; an outcome that never arrives, or is not observed, stays held back.
 
     Args:
-        rows: consumption, d rows.
+        rows: consumption, d rows that concern everybody.
         total: over the horizon, `(d)`.
         low, high: ranges of the learned outcomes, `(M)`.
 
     Raises:
-        InvalidInput: totals of the wrong shape or not positive, or consumption without a declared finite range.
+        InvalidInput: rows of single groups, totals of the wrong shape or not positive, or consumption without a
+            declared finite range.
 
     >>> rows = Rows.plain(["ride"], np.zeros((1, 1)), np.ones((1, 1)))
     >>> goal = HardBudget(rows=rows, total=np.array([5.0]), low=np.zeros(1), high=np.ones(1))
@@ -79,6 +101,8 @@ class HardBudget:
     high: Floats
 
     def __post_init__(self) -> None:
+        if not self.rows.plain_only:
+            raise InvalidInput("HardBudget.rows", "rows that concern everybody", self.rows.names)
         if self.total.shape != (len(self.rows),) or not (np.isfinite(self.total).all() and (self.total > 0).all()):
             raise InvalidInput("HardBudget.total", f"{len(self.rows)} finite numbers above 0", self.total)
         for name, row in zip(self.rows.names, self.rows.learned, strict=True):
@@ -90,34 +114,39 @@ class HardBudget:
     def start(self, replicas: int) -> HardState:
         """Everything is left."""
         left = np.tile(self.total, (replicas, 1))
-        return HardState(left, np.zeros_like(left), np.tile(np.eye(len(self.rows)), (replicas, 1, 1)))
+        return HardState(left, np.zeros_like(left))
 
     def limit(self, state: HardState, frame: Frame, shares: Floats, plays: int, playable: Bools) -> None:
         """Switch off candidates whose worst case might not fit, in place, `(A)`."""
-        _mask(self._consumption(state, frame, shares), state.left, plays, 1e-9 * self.total, playable)
+        _mask(self.rows.known, self._most, frame.known, state.left, plays, self._rounding, playable)
+
+    def over(self, state: HardState) -> Bools:
+        """Where no candidate can fit any more: a row that every play may use up to a fixed amount, `->()`."""
+        always = ~self.rows.known.any(1)
+        gone = (self._most > state.left + self._rounding) & (state.held <= self._rounding)
+        return np.asarray((gone & always).any(1))
 
     def acted(self, state: HardState, decision: Decision, estimate: Estimate) -> None:
-        """Hold back the worst case of the plays."""
-        worst = self._held(state, decision)
-        state.left -= worst
-        if self.rows.reads_learned:
-            state.held += worst
+        """Hold back the worst case of the plays; of known consumption that is all there is to do."""
+        held = state.held if self.rows.reads_learned else np.zeros_like(state.held)
+        _hold(self.rows.known, self._most, decision.known, decision.plays, decision.rounds, state.left, held)
 
     def learned(self, state: HardState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Settle: give back what was held and take what was used, `(),(d)`; known consumption needs no settling."""
         if self.rows.reads_learned:
-            back = np.where(np.isnan(v), 0.0, np.minimum(self._held(state, decision), state.held))
-            state.held -= back
-            state.left += back - np.where(np.isnan(v), 0.0, v)
+            plays, counted = decision.plays, decision.rounds
+            _settle(self.rows.known, self._most, decision.known, plays, counted, v, state.left, state.held)
 
-    def _consumption(self, state: HardState, frame: Frame, shares: Floats) -> Floats:
-        prices, offset = self.rows.pull(frame, shares, state.unit)
-        return _worst(prices, offset, self.low, self.high)
+    @cached_property
+    def _most(self) -> Floats:
+        """The most that learned outcomes can add to each row, `->(d)`."""
+        w = self.rows.learned
+        ends = np.where(w > 0, w * np.where(w > 0, self.high, 0.0), w * np.where(w < 0, self.low, 0.0))
+        return np.asarray(ends.sum(1))
 
-    def _held(self, state: HardState, decision: Decision) -> Floats:
-        taken = (decision.plays >= 0) * decision.rounds[:, None]
-        worst = self._consumption(state, decision, decision.shares)
-        return np.asarray((worst * taken[:, :, None]).sum(1))
+    @cached_property
+    def _rounding(self) -> Floats:
+        return 1e-9 * self.total
 
 
 def hard_budget(problem: Problem) -> HardBudget:

@@ -89,7 +89,7 @@ class Primal:
 
     def price(self, state: PrimalState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows, each row a reading of its own if it is learned, `->(k,d),()`."""
-        return quote(self._directions.prices(state.mu), self.bound, self.rows.reads_learned)
+        return quote(self._directions.prices(state.mu), 1.0, self.bound, self.rows.reads_learned)
 
     def look(self, state: PrimalState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """Keep the context, and solve where that is due, `(),()`."""

@@ -12,6 +12,7 @@ from evenhand.directions import Directions, merge
 from evenhand.errors import InvalidInput
 from evenhand.goals import history
 from evenhand.goals.base import Ask
+from evenhand.goals.dual import quote
 from evenhand.goals.history import HistoryState
 from evenhand.goals.linear import Linear
 from evenhand.numerics.fluid import solve_fluid, spread
@@ -104,8 +105,7 @@ class Resolving:
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
-        lam = self._directions.prices(state.mu)
-        return -lam[:, None, :], (lam * self.bound).sum(1)
+        return quote(self._directions.prices(state.mu), 1.0, self.bound, False)
 
     def learned(self, state: ResolvingState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Enter (rounds, v) into the books, `(),(d)`; what was not observed counts as planned."""

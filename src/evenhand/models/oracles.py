@@ -16,7 +16,7 @@ from evenhand.errors import InvalidInput
 from evenhand.models.links import Link, code, predict, priced
 from evenhand.models.ridge import check_sizes
 from evenhand.numerics.kernel import kernel
-from evenhand.numerics.precision import absorb, fresh
+from evenhand.numerics.precision import absorb, fresh, norm2
 from evenhand.system import system
 from evenhand.types import Floats
 
@@ -31,9 +31,7 @@ def project(theta: Floats, radius: float, whole: bool) -> None:
         theta[:] = np.abs(theta) * (radius / norm if norm > radius else 1.0)
         return
     for m in range(len(theta)):
-        square = 0.0
-        for i in range(theta.shape[1]):
-            square += theta[m, i] * theta[m, i]
+        square = norm2(theta[m])
         if square > radius * radius:
             theta[m] *= radius / math.sqrt(square)
 

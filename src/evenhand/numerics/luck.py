@@ -56,7 +56,7 @@ def philox(
 
 
 @kernel
-def _uniform(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints, size: int) -> Floats:
+def _uniform(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
     out = np.empty((len(replicas), size))
     for r in range(len(replicas)):
         replica, now = np.uint64(replicas[r]), np.uint64(t[r if len(t) > 1 else 0])
@@ -81,7 +81,7 @@ def _normal(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints, size: i
     return out
 
 
-def uniform(seed: int, stream: Stream, replicas: Ints, t: Ints, size: int) -> Floats:
+def uniform(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
     """Draw `size` numbers in [0, 1) per replica for round `t`, `(1) or (R) -> (R, size)`."""
     return _uniform(np.uint64(seed), _STREAMS[stream], replicas, t, size)
 

@@ -22,6 +22,21 @@ def dot(x: Floats, theta: Floats) -> float:
 
 
 @kernel
+def norm2(x: Floats) -> float:
+    """x . x, `(n)->()`, in four sums: in one, each addition would wait for the last."""
+    a = b = c = d = 0.0
+    whole = len(x) - len(x) % 4
+    for i in range(0, whole, 4):
+        a += x[i] * x[i]
+        b += x[i + 1] * x[i + 1]
+        c += x[i + 2] * x[i + 2]
+        d += x[i + 3] * x[i + 3]
+    for i in range(whole, len(x)):
+        a += x[i] * x[i]
+    return (a + b) + (c + d)
+
+
+@kernel
 def quadratic(x: Floats, inverse: Floats) -> float:
     """x^T V^-1 x, `(n),(n,n)->()`; rounding never makes it negative."""
     total = 0.0
@@ -50,7 +65,8 @@ def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
     square = dot(x, gain)
     sound = square > 0.0
     for i in range(n):
-        sound = sound and gain[i] * gain[i] < inverse[i, i] * (1.0 + square)
+        if gain[i] != 0.0:
+            sound = sound and gain[i] * gain[i] < inverse[i, i] * (1.0 + square)
     if not sound:
         gain[:] = 0.0
         return 0.0

@@ -8,6 +8,7 @@ stops when a resource is nearly used up; so it does here where no arm is free.
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from evenhand.choices import Gamma, InverseGap, TopK
 from evenhand.errors import InvalidInput
@@ -54,7 +55,8 @@ def square_cbwk(
     'square_cbwk'
     """
     choice = InverseGap(gamma if isinstance(gamma, Gamma) else Gamma(gamma))
-    return Policy(problem=problem, model=model, goals=hedged(problem, scale, step), choice=choice, name="square_cbwk")
+    goals = hedged(problem, scale, step, "net")  # no bonus is read
+    return Policy(problem=problem, model=model, goals=goals, choice=choice, name="square_cbwk")
 
 
 @system("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
@@ -85,16 +87,20 @@ def lin_cbwk(
     >>> lin_cbwk(FixedContexts().problem, Ridge(features=52, outcomes=5, width=Fixed(7.2))).name
     'lin_cbwk'
     """
-    return Policy(problem=problem, model=model, goals=hedged(problem, scale, step), choice=TopK(1), name="lin_cbwk")
+    goals = hedged(problem, scale, step, "row")
+    return Policy(problem=problem, model=model, goals=goals, choice=TopK(1), name="lin_cbwk")
 
 
-def hedged(problem: Problem, scale: float | None, step: float | None) -> tuple[Goal, ...]:
+def hedged(
+    problem: Problem, scale: float | None, step: float | None, optimism: Literal["row", "net"]
+) -> tuple[Goal, ...]:
     """The goals of both: reward, prices on a simplex of the given scale, and hard budgets."""
     need_budgets(problem)
     rows, bound = constraint_rows(problem, problem.subject_to)
     scale = default_scale(problem) if scale is None else scale
     step = math.sqrt(math.log(len(rows) + 1) / problem.horizon) if step is None else step
-    return reward(problem), DualHedge(rows=rows, bound=bound, scale=scale, step=step), hard_budget(problem)
+    dual = DualHedge(rows=rows, bound=bound, scale=scale, step=step, optimism=optimism)
+    return reward(problem), dual, hard_budget(problem)
 
 
 def need_budgets(problem: Problem) -> None:

@@ -72,7 +72,7 @@ def two_stage_square_cbwk(
     step = math.sqrt(math.log(len(rows) + 1) / (horizon - length)) if step is None else step
     objective = reward(problem)
     prices = TwoStage(
-        hedge=DualHedge(rows=rows, bound=later, scale=1.0, step=step),
+        hedge=DualHedge(rows=rows, bound=later, scale=1.0, step=step, optimism="net"),
         objective=objective,
         bound=bound,
         smallest=smallest,
