@@ -1,4 +1,4 @@
-"""`make bench`: what a round costs, beside a plain NumPy loop of the same mathematics, in one process and one run."""
+"""`make bench`: what a round costs, beside plain NumPy loops of the same mathematics, in one process and one run."""
 
 from __future__ import annotations
 
@@ -6,15 +6,70 @@ import resource
 import time
 from collections.abc import Callable
 
-from evenhand.environments import Court
-from evenhand.papers.court import model
+from evenhand.environments import Court, FixedContexts
+from evenhand.environments.base import Environment
+from evenhand.papers.court import model, penalised
+from evenhand.papers.square_cbwk_systems import newton
 from evenhand.policy import Policy
-from evenhand.recipes import pgd, pgd_adaptive
+from evenhand.recipes import pgd, pgd_adaptive, resolving
 from evenhand.simulation import play, simulate
 from evenhand.summary import table
-from tests.plain_court import numbers, run
+from tests import plain_court, plain_square
 
 ROUNDS = 10_000
+
+
+def main() -> None:
+    court = Court(horizon=ROUNDS)
+    print(f"court, {ROUNDS} rounds, refits included; microseconds per replica and round\n")
+    print(court_table(court))
+    early, late = halves(pgd(court.problem, model(), gamma=0.02), court)
+    print(f"\ncost of rounds 5,001-10,000 over that of rounds 1-5,000 (100 replicas): {late / early:.2f}")
+    print("\nsquare_cbwk with Newton oracles, m = 52, K = 3, T = 2000; microseconds per replica and round played\n")
+    print(square_table(FixedContexts()))
+    print(f"\npeak resident memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+def court_table(court: Court) -> str:
+    """PGD beside its plain loop, and re-solving, which has none."""
+    soft = pgd(court.problem, model(), gamma=0.02)
+    hard = pgd(court.problem, model(), gamma=0.02, hard=True)
+    adaptive = pgd_adaptive(court.problem, model())
+    planner = resolving(court.problem, penalised())
+    for policy in (hard, adaptive, planner):
+        simulate(policy, court, replicas=2, progress=False)  # compiles
+    luck = plain_court.numbers(0, 0, ROUNDS)
+    plain = 1e6 * fastest(lambda: plain_court.run(luck, ROUNDS), 2) / ROUNDS
+    rows = [["plain NumPy loop of pgd, one run", f"{plain:.1f}", "1.0"]]
+    for policy in (soft, hard, adaptive):
+        for replicas in (1, 20, 100):
+            each = cost(policy, court, replicas)
+            rows.append([f"{policy.name}, {replicas} replicas", f"{each:.2f}", f"{plain / each:.1f}"])
+    rows.append(["resolving, 100 replicas", f"{cost(planner, court, 100):.2f}", ""])
+    return table(["", "microseconds", "times faster"], rows)
+
+
+def square_table(world: FixedContexts) -> str:
+    """Both stop when a budget is used up, after the same rounds, and only these are counted."""
+    policy = newton(world, "row", "square_cbwk")
+    size = world.dimension, world.arms, world.horizon
+    rows, plain = [], 0.0
+    for replicas in (10, 100):
+        played = simulate(policy, world, replicas=replicas, progress=False).asked.sum()  # compiles as well
+        if not rows:
+            lucks = [plain_square.numbers(0, i, world.horizon) for i in range(replicas)]
+            plain = 1e6 * fastest(lambda lucks=lucks: [plain_square.run(luck, *size) for luck in lucks]) / played
+            rows.append([f"plain NumPy loop, {replicas} runs", f"{plain:.1f}", "1.0"])
+        each = 1e6 * fastest(lambda n=replicas: simulate(policy, world, replicas=n, progress=False)) / played
+        rows.append([f"{policy.name}, {replicas} replicas", f"{each:.2f}", f"{plain / each:.1f}"])
+    return table(["", "microseconds", "times faster"], rows)
+
+
+def cost(policy: Policy, environment: Environment, replicas: int) -> float:
+    """Microseconds per replica and round."""
+    times = 3 if replicas < 50 else 2
+    seconds = fastest(lambda: simulate(policy, environment, replicas=replicas, progress=False), times)
+    return 1e6 * seconds / policy.problem.horizon / replicas
 
 
 def fastest(work: Callable[[], object], times: int = 3) -> float:
@@ -27,35 +82,8 @@ def fastest(work: Callable[[], object], times: int = 3) -> float:
     return best
 
 
-def main() -> None:
-    court = Court(horizon=ROUNDS)
-    soft = pgd(court.problem, model(), gamma=0.02)
-    hard = pgd(court.problem, model(), gamma=0.02, hard=True)
-    adaptive = pgd_adaptive(court.problem, model())
-    simulate(hard, court, replicas=2, progress=False)  # compiles
-    simulate(adaptive, court, replicas=2, progress=False)
-    luck = numbers(0, 0, ROUNDS)
-    plain = 1e6 * fastest(lambda: run(luck, ROUNDS), 2) / ROUNDS
-
-    def cost(policy: Policy, replicas: int) -> float:
-        seconds = fastest(lambda: simulate(policy, court, replicas=replicas, progress=False), 3 if replicas < 50 else 2)
-        return 1e6 * seconds / ROUNDS / replicas
-
-    rows = [["plain NumPy loop, one run", f"{plain:.1f}", "1.0"]]
-    for policy in (soft, hard, adaptive):
-        for replicas in (1, 20, 100):
-            each = cost(policy, replicas)
-            rows.append([f"{policy.name}, {replicas} replicas", f"{each:.2f}", f"{plain / each:.1f}"])
-    print(f"court, {ROUNDS} rounds, refits included; microseconds per replica and round\n")
-    print(table(["", "microseconds", "times faster"], rows))
-    early, late = halves(soft)
-    print(f"\ncost of rounds 5,001-10,000 over that of rounds 1-5,000 (100 replicas): {late / early:.2f}")
-    print(f"peak resident memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
-
-
-def halves(policy: Policy) -> tuple[float, float]:
+def halves(policy: Policy, court: Court) -> tuple[float, float]:
     """Seconds of the first and the second half of a run: flat but for scheduled refits."""
-    court = Court(horizon=ROUNDS)
     state = policy.start(replicas=100)
     rounds = play(policy, state, court.start(0, state.replicas), range(ROUNDS))
     marks = [time.perf_counter()]

@@ -19,7 +19,10 @@ def test_help_loads_nothing_heavy():
     assert not modules & {"numpy", "numba", "scipy", "pandas", "matplotlib", "tqdm"}
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["reproduce"], ["reproduce", "court"], ["replay"], ["systems"]])
+@pytest.mark.parametrize(
+    "command",
+    [[], ["demo"], ["reproduce"], ["reproduce", "court"], ["reproduce", "square-cbwk"], ["replay"], ["systems"]],
+)
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as stop:
         main([*command, "--help"])
@@ -80,6 +83,29 @@ def test_reproduce_court_writes_where_it_is_told(tmp_path, capsys):
     assert code == 0
     assert "tau = 0.025, 100 people, 2 replicas, seed 4" in capsys.readouterr().out
     assert (tmp_path / "results.json").exists()
+
+
+def test_reproduce_square_cbwk_refuses_an_unknown_sweep(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["reproduce", "square-cbwk", "--sweep", "n"])
+    assert stop.value.code == 2
+    assert "error: argument --sweep: invalid choice: 'n'" in capsys.readouterr().err
+
+
+def test_reproduce_square_cbwk_writes_where_it_is_told(tmp_path, capsys, monkeypatch):
+    import evenhand.papers.square_cbwk as module
+    from evenhand.papers.square_cbwk_systems import Point
+
+    monkeypatch.setattr(module, "POINTS", (Point(5, 3, 80),))
+    assert main(["reproduce", "square-cbwk", "--replicas", "2", "--seed", "4", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("m = 5, K = 3, T = 80: 2 replicas, seed 4\n")
+    assert out.endswith(f"written: {tmp_path / 'results.json'}\n")
+    sweep = module.SWEEPS["m"]._replace(panels={"short": (Point(5, 3, 80),)})
+    monkeypatch.setattr(module, "SWEEPS", {"m": sweep})
+    assert main(["reproduce", "square-cbwk", "--replicas", "2", "--sweep", "m", "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.endswith("and plots\n")
+    assert (tmp_path / "square-cbwk-m.png").exists()
 
 
 def test_the_demo_prints_a_table_and_draws(tmp_path, capsys, monkeypatch):

@@ -19,6 +19,7 @@ EPILOG = """\
 start here:
   evenhand demo                                       share 500 rides and 2,000 vouchers among 10,000 people
   evenhand reproduce court --replicas 20              our numbers beside the published ones
+  evenhand reproduce square-cbwk                      the same for knapsacks with regression oracles
   evenhand replay LOG.csv --problem PROBLEM.toml      run a policy on your own randomised log
   evenhand systems                                    everything that is implemented, with its source
 """
@@ -50,6 +51,23 @@ def build() -> argparse.ArgumentParser:
     court.add_argument("--tau", type=float, action="append", metavar="X",
                        help="fairness tolerance; may be repeated (default: 1e-7 and 0.025)")  # fmt: skip
     court.add_argument("--jobs", type=_count, default=1, metavar="N", help="processes (default: 1)")
+
+    square = papers.add_parser("square-cbwk", help="knapsacks with regression oracles (2022)", description=(
+        "Figure 1 of 'Optimal contextual bandits with knapsacks under realizability via regression oracles': regret at "
+        "the points whose numbers are known, saying which are met; with --sweep, along a whole axis of the figure."
+    ))  # fmt: skip
+    _common(square, replicas=10)
+    square.add_argument("--sweep", choices=("m", "K", "T"), action="append",
+                        help="run all of an axis: dimension m, arms K or rounds T; may be repeated")  # fmt: skip
+
+    small = papers.add_parser("small-budgets", help="how small may budgets be? every policy, T B from sqrt(T) to T / 2",
+                              description=(
+        "Court assistance with ever smaller budgets: what share of the possible gain each policy reaches, what it "
+        "overspends, and down to which budget it works. Policies that a budget is too small for are shown as refused."
+    ))  # fmt: skip
+    _common(small, replicas=20)
+    small.add_argument("--rounds", type=_count, default=10_000, metavar="T", help="people to come (default: 10000)")
+    small.add_argument("--jobs", type=_count, default=1, metavar="N", help="processes (default: 1)")
 
     replay = commands.add_parser("replay", help="run a policy on a log whose actions were randomised", description=(
         "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
@@ -116,14 +134,7 @@ def _run(o: argparse.Namespace) -> int:
         results = demo(replicas=o.replicas, seed=o.seed, jobs=o.jobs, out=o.out)
         return 130 if results.interrupted else 0
     if o.command == "reproduce":
-        from evenhand.papers.court import TAUS, reproduce
-
-        results = reproduce(
-            replicas=o.replicas, rounds=o.rounds, taus=tuple(o.tau or TAUS), jobs=o.jobs, seed=o.seed, out=o.out
-        )
-        if o.out is not None:
-            print(f"written: {o.out / 'results.json'} and plots")
-        return 130 if results.interrupted else 0
+        return _reproduce(o)
     from evenhand.logs import replay
 
     found = replay(
@@ -133,6 +144,28 @@ def _run(o: argparse.Namespace) -> int:
     if o.out is not None:
         print(f"\nwritten: {o.out / 'results.json'}{' and a picture' if found.runs else ''}")
     return 130 if found.interrupted else 0
+
+
+def _reproduce(o: argparse.Namespace) -> int:
+    if o.paper == "court":
+        from evenhand.papers import court
+
+        taus = tuple(o.tau or court.TAUS)
+        results = court.reproduce(replicas=o.replicas, rounds=o.rounds, taus=taus, jobs=o.jobs, seed=o.seed, out=o.out)
+        drawn = True
+    elif o.paper == "small-budgets":
+        from evenhand.papers import small_budgets
+
+        results = small_budgets.reproduce(replicas=o.replicas, rounds=o.rounds, jobs=o.jobs, seed=o.seed, out=o.out)
+        drawn = True
+    else:
+        from evenhand.papers import square_cbwk
+
+        results = square_cbwk.reproduce(replicas=o.replicas, sweeps=tuple(o.sweep or ()), seed=o.seed, out=o.out)
+        drawn = bool(o.sweep)
+    if o.out is not None:
+        print(f"written: {o.out / 'results.json'}{' and plots' if drawn else ''}")
+    return 130 if results.interrupted else 0
 
 
 def _systems(*, as_json: bool) -> int:

@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.environments import Court
-from evenhand.models import Logarithmic, Logistic
 from evenhand.optimum import opt
-from evenhand.papers.court import MEASURES, METRICS, fairness, model, prepare
+from evenhand.papers.court import MEASURES, METRICS, fairness, model, penalised
 from evenhand.policy import Policy
 from evenhand.problem import Problem
 from evenhand.recipes import pgd, pgd_adaptive, resolving, uniform
-from evenhand.results import Results, Row
+from evenhand.results import Results, Row, prepare
 from evenhand.simulation import simulate
 from evenhand.summary import number, standard_error, table
 from evenhand.trace import Trace
@@ -24,13 +23,12 @@ TOLERANCE = 0.01
 
 def policies(problem: Problem) -> list[Policy]:
     """Blind sharing, the published policies, one of them kept from overspending, and our own."""
-    penalised = Logistic(features=5, ridge=1.0, width=Logarithmic(0.025))
     return [
         uniform(problem, features=5),
         pgd(problem, model(), gamma=0.02),
         pgd_adaptive(problem, model()),
         pgd_adaptive(problem, model(), hard=True),
-        resolving(problem, penalised),
+        resolving(problem, penalised()),
     ]
 
 

@@ -1,10 +1,10 @@
-"""Pictures of traces. This is the one module that imports matplotlib."""
+"""Pictures of traces and of sweeps. This is the one module that imports matplotlib."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,15 @@ class Panel(NamedTuple):
     value: Callable[[Trace], Floats]  # -> (G, R)
     lines: Mapping[str, float]
     zoom: bool = False  # start the vertical axis where the curves settle
+
+
+class Curve(NamedTuple):
+    """One system along a sweep: where it was run, and one value per replica there."""
+
+    name: str
+    at: Sequence[float]
+    values: Floats  # (G, R)
+    look: str = ""  # colour and dashes as matplotlib writes them, such as "C0--"; the next colour by default
 
 
 def panels_of(trace: Trace) -> list[Panel]:
@@ -79,6 +88,33 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Trace]) -> None:
     axes.set_title(panel.title + limit, fontsize=10)
     axes.set_xlabel("round")
     axes.grid(alpha=0.25)
+
+
+def over_sweep(
+    panels: Mapping[str, Sequence[Curve]], parameter: str, quantity: str, middle: Literal["mean", "median"] = "mean"
+) -> list[Axes]:
+    """Each panel's curves over a parameter: means or medians, in bands of two standard errors around the mean."""
+    figure = Figure(figsize=(5.2 * len(panels), 4.2), layout="constrained")
+    grid = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (title, curves) in zip(grid, panels.items(), strict=True):
+        for curve in curves:
+            _draw_curve(axes, curve, middle)
+        axes.set_title(title, fontsize=10)
+        axes.set_xlabel(parameter)
+        axes.set_ylabel(quantity)
+        axes.grid(alpha=0.25)
+    handles, labels = grid[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    return list(grid)
+
+
+def _draw_curve(axes: Axes, curve: Curve, middle: Literal["mean", "median"]) -> None:
+    mean = curve.values.mean(1)
+    shown = mean if middle == "mean" else np.median(curve.values, 1)
+    (line,) = axes.plot(curve.at, shown, curve.look, label=curve.name, marker=".", lw=1.4)
+    if curve.values.shape[1] > 1:
+        band = 2 * curve.values.std(1, ddof=1) / np.sqrt(curve.values.shape[1])
+        axes.fill_between(curve.at, mean - band, mean + band, color=line.get_color(), alpha=0.15, lw=0)
 
 
 def save(axes: Sequence[Axes], path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from collections.abc import Mapping
@@ -106,6 +107,17 @@ def folder(path: Path) -> Path:
     except OSError as error:
         raise InvalidInput("out", "a folder, or the name of one that can be made", error.strerror or error) from error
     return path
+
+
+def prepare(out: Path) -> None:
+    """See that results can be written and drawn, before the work.
+
+    Raises:
+        InvalidInput: the folder cannot be made.
+        MissingExtra: matplotlib is not installed.
+    """
+    folder(out)
+    importlib.import_module("evenhand.plots")
 
 
 def _plain(value: object) -> object:

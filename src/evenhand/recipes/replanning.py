@@ -22,7 +22,7 @@ def resolving(
     model: Model,
     *,
     choice: Choice | None = None,
-    warmup: int = 50,
+    warmup: int = 20,
     contexts: int = 1000,
     every: int = 100,
 ) -> Policy:
@@ -36,7 +36,7 @@ def resolving(
         model: for the learned outcomes, any; a penalised one with some optimism does not lock in early.
         choice: after the warm-up; the best action by default.
         warmup: rounds played uniformly at first.
-        contexts: kept at most; a few are enough where all contexts are alike.
+        contexts: different ones that are kept at most.
         every: largest number of rounds between two solves.
 
     Raises:

@@ -1,0 +1,24 @@
+import numpy as np
+import pytest
+from matplotlib.colors import same_color
+
+from evenhand.plots import Curve, over_sweep, save
+
+VALUES = np.array([[1.0, 2.0, 6.0], [2.0, 2.0, 2.0]])  # two points, three replicas
+
+
+@pytest.mark.parametrize(("middle", "shown"), [("mean", [3.0, 2.0]), ("median", [2.0, 2.0])])
+def test_a_sweep_shows_the_middle_in_a_band_around_the_mean(middle, shown, tmp_path):
+    curves = [Curve("ours", [10, 20], VALUES, "C3--"), Curve("one run", [10], VALUES[:1, :1])]
+    left, right = over_sweep({"a": curves, "b": curves[:1]}, "dimension", "regret", middle)
+    (line, other) = left.get_lines()
+    np.testing.assert_allclose(line.get_ydata(), shown)
+    assert same_color(line.get_color(), "C3")
+    assert (line.get_linestyle(), line.get_label()) == ("--", "ours")
+    np.testing.assert_allclose(other.get_ydata(), [1.0])
+    (band,) = left.collections  # none around a single run
+    half = 2 * np.sqrt(7.0 / 3)  # the variance of 1, 2, 6 is 7
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == pytest.approx((3 - half, 3 + half))
+    assert (left.get_xlabel(), left.get_ylabel(), right.get_title()) == ("dimension", "regret", "b")
+    assert save([left, right], tmp_path / "sweep.png").read_bytes()[:4] == b"\x89PNG"
