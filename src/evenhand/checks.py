@@ -10,6 +10,8 @@ from evenhand.problem import Problem
 from evenhand.records import Context, Decision
 from evenhand.types import Bools, Floats, Ints
 
+FAR = 1000.0  # times the largest declared size of an outcome: predictions beyond it come from a model that diverges
+
 
 @kernel
 def _bad_value(z: Floats) -> int:
@@ -34,6 +36,21 @@ def _bad_group(groups: Ints, ends: Ints) -> int:
 def _sound(features: Floats, known: Floats, groups: Ints, ends: Ints) -> bool:
     """Whether a context passes all checks of values: one call where nothing is wrong."""
     return _bad_value(features) < 0 and _bad_value(known) < 0 and _bad_group(groups, ends) < 0
+
+
+@kernel
+def _bad_worth(mean: Floats, bonus: Floats, w: Floats, reach: Floats) -> tuple[int, int]:
+    """Replica and candidate of the first worth that no outcome near its range has, (-1, -1) where all are sound."""
+    for r in range(len(mean)):
+        for k in range(mean.shape[1]):
+            most = 0.0
+            for m in range(len(reach)):
+                if w[r, k, m] != 0.0:
+                    most += abs(w[r, k, m]) * reach[m]
+            for a in range(mean.shape[2]):
+                if not (abs(mean[r, k, a]) <= FAR * most and np.isfinite(mean[r, k, a] + bonus[r, k, a])):
+                    return r, a
+    return -1, -1
 
 
 @kernel
@@ -78,6 +95,23 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
     bad = _bad_group(c.groups, problem.ends)
     name, columns = problem.groups[bad].name, list(range(problem.ends[bad], problem.ends[bad + 1]))
     raise InvalidInput(f"context.groups[:, {bad}]", f"columns {columns} of {name!r}", c.groups[:, bad])
+
+
+def worth(name: str, mean: Floats, bonus: Floats, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:
+    """Refuse what a model says of candidates, if it cannot be meant; `reach` is the largest size of each outcome.
+
+    Raises:
+        InvalidInput: naming the model and the round.
+    """
+    shape = (*w.shape[:2], candidates)
+    if mean.shape != shape or bonus.shape != shape:
+        now = f"{name} in round {int(t.max()) + 1}"
+        raise InvalidInput(now, f"mean and bonus of shape {shape}", (mean.shape, bonus.shape))
+    r, a = _bad_worth(mean, bonus, w, reach)
+    if r >= 0:
+        found = f"mean {mean[r, :, a]}, bonus {bonus[r, :, a]} at prices {w[r].tolist()}"
+        expected = f"finite predictions, of outcomes within {FAR:g} times their declared range"
+        raise InvalidInput(f"{name} in round {int(t[r]) + 1} of replica {r}, candidate {a}", expected, found)
 
 
 def decision(d: Decision, replicas: int, plays: int) -> None:

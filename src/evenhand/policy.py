@@ -150,7 +150,8 @@ class Policy:
         A replica in which nothing is playable, or whose horizon is over, plays -1 and its round does not count.
 
         Raises:
-            InvalidInput: a context of the wrong shape, with features that are not finite, or with unknown groups.
+            InvalidInput: a context of the wrong shape, with features that are not finite, or with unknown groups; or a
+                model whose predictions have the wrong shape, are not finite or far outside of what was declared.
         """
         checks.context(context, len(state.t), self.model.features, self.problem)
         shares = self._believed(state, context.groups)
@@ -160,6 +161,7 @@ class Policy:
         quotes = [goal.price(state.goals[i]) for i, goal in self._priced]
         w, offset = self._readings(context, shares, quotes)
         mean, bonus = self.model.value(state.model, context.features, w)
+        checks.worth(type(self.model).__name__, mean, bonus, w, self._reach, offset.shape[2], state.t)
         mean += offset
         pick = self.choice.pick(state.choice, mean, bonus, playable, state.t, self._draw(state))
         features, known, rounds = _take(context.features, context.known, pick.plays)
@@ -301,6 +303,11 @@ class Policy:
     @cached_property
     def _priced(self) -> list[tuple[int, Priced]]:
         return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Priced)]
+
+    @cached_property
+    def _reach(self) -> Floats:
+        """The largest size of every learned outcome, by its declared range."""
+        return np.maximum(np.abs(self.problem.low), np.abs(self.problem.high))
 
     @cached_property
     def _quoted(self) -> Rows:

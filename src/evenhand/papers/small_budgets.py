@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -127,7 +128,7 @@ def reproduce(
 
 def total(exponent: float, rounds: int) -> float:
     """The budget T B = T^exponent, or T / 2 where that is less."""
-    return min(float(rounds) ** exponent, 0.5 * rounds)
+    return min(math.pow(rounds, exponent), 0.5 * rounds)
 
 
 def _measure(

@@ -1,0 +1,102 @@
+"""A model that diverges or does not keep its contract is named with the round; one that is wrong never overspends."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from evenhand.environments import FixedContexts, MixedArms, MixedContexts
+from evenhand.errors import InvalidInput
+from evenhand.models import Blank, Fixed, Glmtron, Gradient, Ridge
+from evenhand.recipes import lin_cbwk, primal_lp, resolving, square_cbwk, two_stage_square_cbwk
+from evenhand.simulation import simulate
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Right for a while, then not."""
+
+    fault: str
+    features: int = 9
+    outcomes: int = 3
+
+    def start(self, replicas, low, high):
+        return Blank(features=9, outcomes=3).start(replicas, low, high)
+
+    def value(self, state, x, w):
+        shape = (len(x), w.shape[1], x.shape[1])
+        mean, bonus = np.zeros(shape), np.zeros(shape)
+        if x[0, 1, 1] > 0.9:
+            if self.fault == "nan":
+                mean[0, 0, 2] = np.nan
+            if self.fault == "nan bonus":
+                bonus[0, 0, 2] = np.nan
+            if self.fault == "infinite":
+                mean[0, 0, 2] = -np.inf
+            if self.fault == "far":
+                mean[0, 0, 2] = 1001.0
+            if self.fault == "shape":
+                return mean[:, :, :2], bonus[:, :, :2]
+        return mean, bonus
+
+    def update(self, state, x, y, rounds, w):
+        pass
+
+
+@pytest.mark.parametrize("fault", ["nan", "nan bonus", "infinite", "far", "shape"])
+def test_an_oracle_that_fails_is_named_with_the_round(fault):
+    world = MixedContexts(horizon=200)
+    assert simulate(square_cbwk(world.problem, Oracle(""), gamma=5.0), world, replicas=2, progress=False).finished
+    where = r"Oracle in round \d+:" if fault == "shape" else r"Oracle in round \d+ of replica 0, candidate 2:"
+    with pytest.raises(InvalidInput, match=where):
+        simulate(square_cbwk(world.problem, Oracle(fault), gamma=5.0), world, replicas=2, progress=False)
+
+
+def test_an_oracle_whose_steps_are_too_long_is_stopped_before_it_is_nan():
+    world = MixedContexts(horizon=400)
+    model = Gradient(features=9, outcomes=3, step=50.0, power=0.0)
+    with pytest.raises(InvalidInput, match=r"Gradient in round \d+"):
+        simulate(square_cbwk(world.problem, model, gamma=5.0), world, replicas=2, progress=False)
+
+
+WRONG = [
+    Blank(features=9, outcomes=3),  # knows nothing, ever
+    Glmtron(features=9, outcomes=3, link="logistic", step=9.0, radius=0.1),  # the wrong link, too small a ball
+    Ridge(features=9, outcomes=3, ridge=1e4, width=Fixed(0.0)),  # says 0 for hundreds of rounds
+    Ridge(features=9, outcomes=3, ridge=1e-6, width=Fixed(100.0)),  # sure that everything is free
+]
+
+
+@pytest.mark.parametrize("model", WRONG, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("replicas", [1, 4])
+def test_with_a_misspecified_model_nothing_overspends(model, replicas):
+    world = MixedContexts(horizon=400)
+    p = world.problem
+    for policy in (
+        square_cbwk(p, model, gamma=5.0),
+        two_stage_square_cbwk(p, model, gamma=5.0, explore=5, radius=0.01),
+        lin_cbwk(p, model),
+        primal_lp(p, model, hard=True, warmup=0, temperature=0.05),
+        resolving(p, model, warmup=0),
+    ):
+        trace = simulate(policy, world, replicas=replicas, seed=2, progress=False)
+        for b in p.budgets:
+            assert (trace.total(b.outcome) <= b.total).all()
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 7])
+def test_tiny_horizons_and_budgets_are_survived(horizon):
+    for world in (MixedArms(horizon=horizon), MixedContexts(horizon=horizon)):
+        model = Ridge(features=world.features, outcomes=3, width=Fixed(0.3))
+        for policy in (square_cbwk(world.problem, model, gamma=2.0), resolving(world.problem, model, warmup=0)):
+            trace = simulate(policy, world, replicas=2, progress=False)
+            for b in world.problem.budgets:
+                assert (trace.total(b.outcome) <= b.total).all()
+
+
+def test_one_arm_and_one_replica():
+    world = FixedContexts(arms=1, dimension=5, horizon=80)
+    model = Glmtron(features=5, outcomes=5)
+    for policy in (square_cbwk(world.problem, model, gamma=2.0), resolving(world.problem, model, warmup=0)):
+        trace = simulate(policy, world, replicas=1, progress=False)
+        assert trace.total("cost 1")[0] <= 20
