@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evenhand.constraints import Budget, Parity
-from evenhand.errors import EvenhandError, InfeasibleProblem
+from evenhand.errors import EvenhandError, InfeasibleProblem, InvalidInput
 from evenhand.objectives import Linear
 from evenhand.problem import Groups, Outcome, Problem, feasible
 from tests.parts import COURT, EVERYTHING, LITTLE
@@ -109,3 +109,19 @@ def test_budgets_per_round_are_rates_or_totals_over_the_horizon():
 def test_problems_that_say_the_same_are_equal():
     assert Problem(**spending(Budget("rides", rate=1.0))) == Problem(**spending(Budget("rides", rate=1.0)))
     assert Problem(**spending(Budget("rides", rate=1.0))) != Problem(**spending(Budget("rides", total=100)))
+
+
+@pytest.mark.parametrize(
+    "options", [{"free": "nothing"}, {"free": ("nothing",), "low": 0.5}, {"free": ("nothing",), "known": {"go": 1}}]
+)
+def test_free_actions_need_names_and_a_learned_range_with_zero(options):
+    with pytest.raises(InvalidInput, match="free"):
+        Outcome("cost", **options)
+
+
+def test_free_actions_must_exist_and_make_small_budgets_feasible():
+    cost = Outcome("cost", low=-1.0, high=2.0, free=("rest",))
+    problem = Problem(actions=("go", "rest"), outcomes=(Outcome("gain"), cost), maximize="gain", horizon=10)
+    np.testing.assert_array_equal(problem.free, [[False, False], [False, True]])
+    with pytest.raises(InvalidInput, match=r"Outcome\('cost'\).free"):
+        Problem(actions=("go", "stay"), outcomes=(Outcome("gain"), cost), maximize="gain", horizon=10)

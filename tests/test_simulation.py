@@ -15,11 +15,11 @@ from evenhand.environments.base import Arrival
 from evenhand.errors import InvalidInput
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
-from evenhand.models import Blank, Glmtron
+from evenhand.models import Blank, Fixed, Glmtron, Ridge
 from evenhand.papers.court import model
 from evenhand.policy import Policy
 from evenhand.problem import Groups, Outcome, Problem
-from evenhand.recipes import pgd, square_cbwk, uniform
+from evenhand.recipes import lin_cbwk, pgd, square_cbwk, uniform
 from evenhand.records import Context
 from evenhand.simulation import simulate
 from evenhand.trace import Trace
@@ -39,7 +39,17 @@ def short(horizon: int = 300) -> tuple[Court, Policy]:
 
 
 def same(a: Trace, b: Trace) -> None:
-    for field in ("times", "elapsed", "totals", "group_totals", "group_rounds", "expected", "stopped", "replicas"):
+    for field in (
+        "times",
+        "elapsed",
+        "totals",
+        "group_totals",
+        "group_rounds",
+        "expected",
+        "stopped",
+        "narrowed",
+        "replicas",
+    ):
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field), err_msg=field)
 
 
@@ -255,3 +265,34 @@ def test_a_run_that_ends_when_nobody_can_play_any_more_is_the_whole_run(delay):
     assert (short_run.elapsed[-1] == 600).all()
     assert (short_run.stopped < 400).all()
     assert short_run.finished
+
+
+def test_with_a_free_action_a_run_goes_on_and_says_since_when():
+    """What costs nothing is never masked; the trace says after which round the rest did not fit any more."""
+    world = FixedContexts(arms=3, dimension=6, horizon=400, null_arm=True)
+    policy = lin_cbwk(world.problem, Ridge(features=6, outcomes=5, width=Fixed(0.1)), scale=1e-9)
+    trace = simulate(policy, world, replicas=3, record="all", progress=False)
+    assert np.isnan(trace.stopped).all()
+    assert trace.plays is not None
+    for r in range(3):
+        end = int(trace.narrowed[r])
+        assert 100 < end < 300
+        assert (trace.plays.actions[end:, r, 0] == 0).all()
+        assert (trace.plays.actions[:end, r, 0] != 0).any()
+    for b in world.problem.budgets:
+        assert (trace.total(b.outcome) <= b.total).all()
+    assert "3 ended with actions masked" in str(trace.summary())
+
+
+def test_a_free_action_that_costs_something_is_refused():
+    world = FixedContexts(arms=1, dimension=5, horizon=20, null_arm=True)
+    policy = lin_cbwk(world.problem, Ridge(features=5, outcomes=5))
+    state = policy.start()
+    context = world.start(0, state.replicas).context(0)
+    decision = policy.decide(state, context)._replace(plays=np.zeros((1, 1), np.int64))
+    policy.commit(state, context, decision)
+    y = np.zeros((1, 1, 5))
+    policy.learn(state, decision, y)
+    y[0, 0, 2] = 0.1
+    with pytest.raises(InvalidInput, match=r"'cost 2' of replica 0.*0 under \('nothing',\)"):
+        policy.learn(state, decision, y)

@@ -54,14 +54,16 @@ def _bad_worth(mean: Floats, bonus: Floats, w: Floats, reach: Floats) -> tuple[i
 
 
 @kernel
-def _bad_outcome(y: Floats, plays: Ints, rounds: Floats, low: Floats, high: Floats) -> tuple[int, int]:
+def _bad_outcome(y: Floats, plays: Ints, rounds: Floats, low: Floats, high: Floats, free: Bools) -> tuple[int, int]:
     """Replica and outcome of the first one that is not a finite number within its range, (-1, -1) where all are."""
     for r in range(len(y)):
         if rounds[r] != 0.0:
             for p in range(y.shape[1]):
                 for m in range(y.shape[2]):
+                    if plays[r, p] < 0:
+                        continue
                     inside = low[m] <= y[r, p, m] <= high[m] and np.isfinite(y[r, p, m])
-                    if plays[r, p] >= 0 and not inside:
+                    if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
                         return r, m
     return -1, -1
 
@@ -79,6 +81,8 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
         raise _misshapen("context.known", z, (replicas, x[1], len(problem.known)))
     if may[1:] != (x[1],) or may[0] not in (1, replicas):
         raise _misshapen("context.offered", may, (replicas, x[1]))
+    if x[1] != len(problem.actions) and problem.free.any():
+        raise InvalidInput("context.features", f"{len(problem.actions)} candidates, as some actions are free", x)
     if c.groups.shape != (replicas, len(problem.groups)):
         raise InvalidInput("context.groups", f"shape {(replicas, len(problem.groups))}", c.groups.shape)
     if c.groups.dtype.kind not in "iu":
@@ -137,9 +141,13 @@ def outcomes(y: Floats, observed: Bools | None, d: Decision, problem: Problem) -
         if observed.shape != expected:
             raise InvalidInput("observed", f"shape {expected}", observed.shape)
         y = np.where(observed, y, np.clip(0.0, problem.low, problem.high))
-    r, m = _bad_outcome(y, d.plays, d.rounds, problem.low, problem.high)
+    r, m = _bad_outcome(y, d.plays, d.rounds, problem.low, problem.high, problem.free)
     if r >= 0:
         expected_range = f"a finite number in [{problem.low[m]:g}, {problem.high[m]:g}] (as declared)"
+        if problem.free[:, m].any():
+            expected_range += (
+                f", 0 under {problem.outcomes[[o.name for o in problem.outcomes].index(problem.learned[m])].free}"
+            )
         raise InvalidInput(f"outcome {problem.learned[m]!r} of replica {r}", expected_range, y[r, :, m])
 
 

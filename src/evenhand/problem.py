@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.constraints import Budget, Constraint, Parity
 from evenhand.errors import InfeasibleProblem, InvalidInput
 from evenhand.objectives import Linear
-from evenhand.types import Floats, Ints
+from evenhand.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,11 @@ class Outcome:
         name: how constraints and the objective refer to it.
         low, high: its range, in its own units; a learned outcome outside it is an error.
         known: its value under each action, 0 where an action is not named; then nothing is learned.
+        free: actions under which a learned outcome is always 0, such as doing nothing: no budget on it ever masks them.
 
     Raises:
-        InvalidInput: an empty range, or values that are not finite.
+        InvalidInput: an empty range, values that are not finite, or free actions where 0 is outside of the range or
+            values are known anyway.
 
     >>> Outcome("voucher", known={"voucher": 1}).is_known
     True
@@ -35,10 +37,14 @@ class Outcome:
     low: float = 0.0
     high: float = 1.0
     known: Mapping[str, float] | None = None
+    free: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
             raise InvalidInput(f"Outcome({self.name!r})", "low < high", f"low={self.low}, high={self.high}")
+        if isinstance(self.free, str) or (self.free and (self.is_known or not self.low <= 0 <= self.high)):
+            expected = "names of actions, of a learned outcome whose range has 0"
+            raise InvalidInput(f"Outcome({self.name!r}).free", expected, repr(self.free))
         for action, value in (self.known or {}).items():
             if not math.isfinite(value):
                 raise InvalidInput(f"Outcome({self.name!r}).known[{action!r}]", "a finite number", value)
@@ -170,9 +176,10 @@ class Problem:
             if len(set(used)) < len(used):
                 raise InvalidInput(field, "names that differ from each other", list(used))
         for o in self.outcomes:
-            for action in o.known or {}:
-                if action not in self.actions:
-                    raise InvalidInput(f"Outcome({o.name!r}).known", f"one of the actions {self.actions}", action)
+            for field, mentioned in (("known", tuple(o.known or {})), ("free", o.free)):
+                for action in mentioned:
+                    if action not in self.actions:
+                        raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {self.actions}", action)
         for name in self.objective.weights:
             if name not in names:
                 raise InvalidInput("maximize", f"one of the outcomes {names}", name)
@@ -218,6 +225,12 @@ class Problem:
         values = [[(o.known or {}).get(a, 0.0) for o in self.outcomes if o.is_known] for a in self.actions]
         return np.array(values, float).reshape(len(self.actions), len(self.known))
 
+    @cached_property
+    def free(self) -> Bools:
+        """Which actions never cause a learned outcome, `()->(A, M)`."""
+        named = [[a in o.free for o in self.outcomes if not o.is_known] for a in self.actions]
+        return np.array(named, bool).reshape(len(self.actions), len(self.learned))
+
     @property
     def budgets(self) -> tuple[Budget, ...]:
         """The constraints that are budgets."""
@@ -245,7 +258,7 @@ def feasible(problem: Problem) -> bool:
     budgets = problem.budgets
     if not budgets:
         return True
-    least = np.concatenate([np.tile(problem.low, (len(problem.actions), 1)), problem.declared], 1)
+    least = np.concatenate([np.where(problem.free, 0.0, problem.low), problem.declared], 1)
     spent = np.array([least[:, problem.names.index(b.outcome)] for b in budgets])
     bound = np.array([b.per_round(problem.horizon) for b in budgets])
     if (spent <= bound[:, None]).all(0).any():

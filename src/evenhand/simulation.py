@@ -112,7 +112,8 @@ def _run(
     tally = Tally(policy, state.replicas, world, record == "all")
     finished = True
     for r in play(policy, state, world, range(world.steps)):
-        tally.add(r.step, r.decision, r.taken, r.arrivals, world.expected(r.context, r.taken.plays), state.t)
+        expected = world.expected(r.context, r.taken.plays)
+        tally.add(r.step, r.context, r.decision, r.taken, r.arrivals, expected, state.t)
         if r.step % _EVERY == _EVERY - 1:
             if record == "grid" and policy.over(state).all():
                 tally.idle(state.t)

@@ -40,11 +40,13 @@ class Summary(NamedTuple):
     policy: str
     replicas: int
     stopped: int
+    narrowed: int
     lines: tuple[Line, ...]
 
     def __str__(self) -> str:
         head = f"{self.policy}: {self.replicas} replicas"
         head += f", {self.stopped} stopped because nothing fitted any more" if self.stopped else ""
+        head += f", {self.narrowed} ended with actions masked that no longer fitted" if self.narrowed else ""
         rows = [[x.name, number(x.mean), number(x.se), number(x.worst), number(x.limit)] for x in self.lines]
         return f"{head}\n{table(['', 'mean', 'se', 'worst', 'limit'], rows)}"
 

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.environments.base import Arrival, World
 from evenhand.numerics.kernel import kernel
 from evenhand.policy import Policy
-from evenhand.records import Decision
+from evenhand.records import Context, Decision
 from evenhand.trace import Plays, Trace
 from evenhand.types import Bools, Floats, Ints
 
@@ -21,6 +21,8 @@ def _count(
     plays: Ints,
     rounds: Floats,
     groups: Ints,
+    playable: Bools,
+    offered: Bools,
     t: Floats,
     horizon: float,
     idle_counts: bool,
@@ -29,6 +31,8 @@ def _count(
     in_group: Floats,
     last: Floats,
     stuck: Bools,
+    whole: Floats,
+    masked: Bools,
 ) -> None:
     """A round elapses when it is decided, or, if that counts, when nothing could be played; remember since when."""
     for r in range(len(rounds)):
@@ -40,6 +44,12 @@ def _count(
             elapsed[r] += rounds[r]
             last[r] = elapsed[r]
             stuck[r] = False
+            masked[r] = False
+            for a in range(playable.shape[1]):
+                if offered[r if len(offered) > 1 else 0, a] and not playable[r, a]:
+                    masked[r] = True
+            if not masked[r]:
+                whole[r] = elapsed[r]
             for g in range(groups.shape[1]):
                 in_group[r, groups[r, g]] += rounds[r]
 
@@ -81,12 +91,14 @@ class Tally:
         self._asked = np.zeros(count)
         self._truth = True
         self._last, self._stuck = np.zeros(count), np.zeros(count, bool)
+        self._whole, self._masked = np.zeros(count), np.zeros(count, bool)
         self._plays = Plays.empty(steps, count, plays, m, len(problem.groups)) if everything else None
         self._steps = 0
 
     def add(
         self,
         step: int,
+        context: Context,
         decision: Decision,
         taken: Decision,
         arrivals: Sequence[Arrival],
@@ -96,8 +108,23 @@ class Tally:
         """Enter one step; t counts the rounds decided by the end of it."""
         k = len(self._problem.learned)
         rounds, horizon = taken.rounds, float(self._problem.horizon)
-        books = self._elapsed, self._asked, self._in_group, self._last, self._stuck
-        _count(decision.plays, rounds, taken.groups, t, horizon, self._idle_counts, *books)
+        _count(
+            decision.plays,
+            rounds,
+            taken.groups,
+            decision.playable,
+            context.offered,
+            t,
+            horizon,
+            self._idle_counts,
+            self._elapsed,
+            self._asked,
+            self._in_group,
+            self._last,
+            self._stuck,
+            self._whole,
+            self._masked,
+        )
         if self._problem.known:
             _sum(taken.plays, rounds, taken.groups, taken.known, k, self._totals, self._by_group)
         for a in arrivals:
@@ -157,5 +184,6 @@ class Tally:
             expected=self._expected_at[:kept] if self._truth else None,
             asked=self._asked,
             stopped=np.where(self._stuck, self._last, np.nan),
+            narrowed=np.where(self._masked & ~self._stuck, self._whole, np.nan),
             plays=None if self._plays is None else self._plays.until(self._steps),
         )

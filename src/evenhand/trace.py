@@ -83,6 +83,7 @@ class Trace:
     expected: Floats | None  # (G, R, M) sums of the true means of learned outcomes, where there is a truth
     asked: Floats  # (R,) steps in which something could be played: rows read, where a log is replayed
     stopped: Floats  # (R,) the elapsed round after which nothing was playable any more, NaN where it went on
+    narrowed: Floats  # (R,) and after which it went on, but with some of what was offered masked; NaN where all fitted
     plays: Plays | None = None
 
     def total(self, outcome: str) -> Floats:
@@ -133,7 +134,8 @@ class Trace:
                 lines.append(Line.of(f"{c.outcome} per round", used, worst="high", limit=bound))
             else:
                 lines.append(Line.of(f"{c.outcome} gap by {c.by}", self.gap(c)[-1], worst="high", limit=c.tolerance))
-        return Summary(self.policy, len(self.replicas), int(np.isfinite(self.stopped).sum()), tuple(lines))
+        stopped, narrowed = (int(np.isfinite(z).sum()) for z in (self.stopped, self.narrowed))
+        return Summary(self.policy, len(self.replicas), stopped, narrowed, tuple(lines))
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame: one row per play if every play was recorded, else one per replica and point."""
@@ -239,6 +241,7 @@ def join(traces: list[Trace]) -> Trace:
         else np.concatenate([t.expected[i] for t, i in zip(traces, at, strict=True) if t.expected is not None], 1),
         asked=np.concatenate([t.asked for t in traces]),
         stopped=np.concatenate([t.stopped for t in traces]),
+        narrowed=np.concatenate([t.narrowed for t in traces]),
         plays=Plays(*(np.concatenate(z, 1) for z in zip(*cut, strict=True))) if whole else None,
     )
 

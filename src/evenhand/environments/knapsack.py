@@ -122,9 +122,10 @@ class FixedContexts:
     def problem(self) -> Problem:
         """Reward under four budgets."""
         names = [f"cost {i}" for i in range(1, RESOURCES + 1)]
+        free = ("nothing",) if self.null_arm else ()
         return Problem(
             actions=tuple((["nothing"] if self.null_arm else []) + [f"arm {a}" for a in range(1, self.arms + 1)]),
-            outcomes=tuple(Outcome(name, low=-RANGE, high=RANGE) for name in ["reward", *names]),
+            outcomes=tuple(Outcome(name, low=-RANGE, high=RANGE, free=free) for name in ["reward", *names]),
             maximize="reward",
             subject_to=tuple(Budget(name, total=self.horizon / 4) for name in names),
             horizon=self.horizon,

@@ -36,7 +36,7 @@ def _problem(arms: int, horizon: int, rates: tuple[float, ...]) -> Problem:
     names = [f"cost {i}" for i in range(1, len(rates) + 1)]
     return Problem(
         actions=("nothing", *(f"arm {a}" for a in range(1, arms + 1))),
-        outcomes=tuple(Outcome(name) for name in ["reward", *names]),
+        outcomes=tuple(Outcome(name, free=("nothing",)) for name in ["reward", *names]),
         maximize="reward",
         subject_to=tuple(Budget(name, total=rate * horizon) for name, rate in zip(names, rates, strict=True)),
         horizon=horizon,

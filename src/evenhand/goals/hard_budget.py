@@ -26,9 +26,9 @@ class HardState:
 
 
 @kernel
-def _worst(known: Floats, most: Floats, z: Floats, j: int) -> float:
-    """The most that a candidate of known outcomes z can consume of row j, `(d,L),(d),(L)->()`."""
-    total = float(most[j])
+def _worst(known: Floats, most: Floats, z: Floats, a: int, j: int) -> float:
+    """The most that candidate a with known outcomes z can consume of row j, `(d,L),(A,d),(L)->()`."""
+    total = float(most[a if len(most) > 1 else 0, j])
     for i in range(len(z)):
         total += known[j, i] * z[i]
     return total
@@ -38,8 +38,8 @@ def _worst(known: Floats, most: Floats, z: Floats, j: int) -> float:
 def _mask(known: Floats, most: Floats, z: Floats, left: Floats, plays: int, slack: Floats, playable: Bools) -> None:
     for r in range(len(left)):
         for a in range(z.shape[1]):
-            for j in range(len(most)):
-                if plays * _worst(known, most, z[r if len(z) > 1 else 0, a], j) > left[r, j] + slack[j]:
+            for j in range(most.shape[1]):
+                if plays * _worst(known, most, z[r if len(z) > 1 else 0, a], a, j) > left[r, j] + slack[j]:
                     playable[r, a] = False
 
 
@@ -48,8 +48,8 @@ def _hold(known: Floats, most: Floats, z: Floats, plays: Ints, rounds: Floats, l
     for r in range(len(left)):
         for p in range(plays.shape[1]):
             if rounds[r] > 0.0 and plays[r, p] >= 0:
-                for j in range(len(most)):
-                    worst = _worst(known, most, z[r, p], j)
+                for j in range(most.shape[1]):
+                    worst = _worst(known, most, z[r, p], plays[r, p], j)
                     left[r, j] -= worst
                     held[r, j] += worst
 
@@ -59,11 +59,11 @@ def _settle(
     known: Floats, most: Floats, z: Floats, plays: Ints, rounds: Floats, v: Floats, left: Floats, held: Floats
 ) -> None:
     for r in range(len(left)):
-        for j in range(len(most)):
+        for j in range(most.shape[1]):
             worst = 0.0
             for p in range(plays.shape[1]):
                 if rounds[r] > 0.0 and plays[r, p] >= 0:
-                    worst += _worst(known, most, z[r, p], j)
+                    worst += _worst(known, most, z[r, p], plays[r, p], j)
             if not np.isnan(v[r, j]):
                 back = min(worst, held[r, j])
                 held[r, j] -= back
@@ -83,6 +83,7 @@ class HardBudget:
         rows: consumption, d rows that concern everybody.
         total: over the horizon, `(d)`.
         low, high: ranges of the learned outcomes, `(M)`.
+        free: candidates under which a learned outcome is always 0, `(A,M)`, where candidates are always the same.
 
     Raises:
         InvalidInput: rows of single groups, totals of the wrong shape or not positive, or consumption without a
@@ -99,6 +100,7 @@ class HardBudget:
     total: Floats
     low: Floats
     high: Floats
+    free: Bools | None = None
 
     def __post_init__(self) -> None:
         if not self.rows.plain_only:
@@ -121,10 +123,10 @@ class HardBudget:
         _mask(self.rows.known, self._most, frame.known, state.left, plays, self._rounding, playable)
 
     def over(self, state: HardState) -> Bools:
-        """Where no candidate can fit any more: a row that every play may use up to a fixed amount, `->()`."""
-        always = ~self.rows.known.any(1)
-        gone = (self._most > state.left + self._rounding) & (state.held <= self._rounding)
-        return np.asarray((gone & always).any(1))
+        """Where no candidate can fit any more: each of them uses up to a fixed amount of a row, too much, `->()`."""
+        fixed = ~self.rows.known.any(1)
+        gone = (self._most > (state.left + self._rounding)[:, None]) & (state.held <= self._rounding)[:, None]
+        return np.asarray(np.all(np.any(gone & fixed, axis=2), axis=1))
 
     def acted(self, state: HardState, decision: Decision, estimate: Estimate) -> None:
         """Hold back the worst case of the plays; of known consumption that is all there is to do."""
@@ -139,10 +141,12 @@ class HardBudget:
 
     @cached_property
     def _most(self) -> Floats:
-        """The most that learned outcomes can add to each row, `->(d)`."""
+        """The most that learned outcomes can add to each row, for all candidates alike or for each, `->(A,d)`."""
         w = self.rows.learned
         ends = np.where(w > 0, w * np.where(w > 0, self.high, 0.0), w * np.where(w < 0, self.low, 0.0))
-        return np.asarray(ends.sum(1))
+        if self.free is None or not self.free.any():
+            return np.asarray(ends.sum(1)[None])
+        return np.asarray((ends * ~self.free[:, None, :]).sum(2))
 
     @cached_property
     def _rounding(self) -> Floats:
@@ -158,4 +162,4 @@ def hard_budget(problem: Problem) -> HardBudget:
     if not problem.budgets:
         raise InvalidInput("subject_to", "at least one Budget to be kept hard", problem.subject_to)
     rows, bound = constraint_rows(problem, problem.budgets)
-    return HardBudget(rows=rows, total=bound * problem.horizon, low=problem.low, high=problem.high)
+    return HardBudget(rows=rows, total=bound * problem.horizon, low=problem.low, high=problem.high, free=problem.free)
