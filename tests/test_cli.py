@@ -21,7 +21,16 @@ def test_help_loads_nothing_heavy():
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["demo"], ["reproduce"], ["reproduce", "court"], ["reproduce", "square-cbwk"], ["replay"], ["systems"]],
+    [
+        [],
+        ["demo"],
+        ["reproduce"],
+        ["reproduce", "court"],
+        ["reproduce", "square-cbwk"],
+        ["reproduce", "small-budgets"],
+        ["replay"],
+        ["systems"],
+    ],
 )
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as stop:

@@ -52,6 +52,27 @@ def test_an_oracle_that_fails_is_named_with_the_round(fault):
         simulate(square_cbwk(world.problem, Oracle(fault), gamma=5.0), world, replicas=2, progress=False)
 
 
+@dataclass(frozen=True)
+class Planned(Oracle):
+    """Right for one context, wrong for many: only who plans asks about so many candidates."""
+
+    def value(self, state, x, w):
+        mean, bonus = np.zeros((len(x), w.shape[1], x.shape[1])), np.zeros((len(x), w.shape[1], x.shape[1]))
+        if x.shape[1] > 80:
+            mean[0, 0, 2] = np.nan if self.fault == "nan" else 1e9
+            if self.fault == "shape":
+                return mean[:, :, :2], None
+        return mean, bonus
+
+
+@pytest.mark.parametrize("fault", ["nan", "far", "shape"])
+@pytest.mark.parametrize("recipe", [primal_lp, resolving])
+def test_an_oracle_that_fails_in_planning_is_named_too(fault, recipe):
+    world = MixedContexts(horizon=200)
+    with pytest.raises(InvalidInput, match=r"Planned in round \d+"):
+        simulate(recipe(world.problem, Planned(fault)), world, replicas=2, progress=False)
+
+
 def test_an_oracle_whose_steps_are_too_long_is_stopped_before_it_is_nan():
     world = MixedContexts(horizon=400)
     model = Gradient(features=9, outcomes=3, step=50.0, power=0.0)

@@ -19,10 +19,11 @@ from evenhand.models import Blank, Fixed, Glmtron, Ridge
 from evenhand.papers.court import model
 from evenhand.policy import Policy
 from evenhand.problem import Groups, Outcome, Problem
-from evenhand.recipes import lin_cbwk, pgd, square_cbwk, uniform
+from evenhand.recipes import lin_cbwk, optimistic, pgd, square_cbwk, uniform
 from evenhand.records import Context
 from evenhand.simulation import simulate
 from evenhand.trace import Trace
+from tests.parts import LOG
 
 COURT_LIKE = Problem(
     actions=("go", "rest"),
@@ -265,6 +266,14 @@ def test_a_run_that_ends_when_nobody_can_play_any_more_is_the_whole_run(delay):
     assert (short_run.elapsed[-1] == 600).all()
     assert (short_run.stopped < 400).all()
     assert short_run.finished
+
+
+def test_what_is_under_way_at_the_horizon_still_arrives():
+    log = Delayed(LOG, delay=30)
+    policy = optimistic(LOG.problem, Ridge(features=8, outcomes=2), warmup=0)
+    policy = replace(policy, problem=log.problem)
+    short_run, whole = (simulate(policy, log, replicas=3, record=r, progress=False) for r in ("grid", "all"))
+    np.testing.assert_array_equal(short_run.totals[-1], whole.totals[-1])
 
 
 def test_with_a_free_action_a_run_goes_on_and_says_since_when():

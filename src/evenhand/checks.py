@@ -108,9 +108,9 @@ def worth(name: str, mean: Floats, bonus: Floats, w: Floats, reach: Floats, cand
         InvalidInput: naming the model and the round.
     """
     shape = (*w.shape[:2], candidates)
-    if mean.shape != shape or bonus.shape != shape:
+    if np.shape(mean) != shape or np.shape(bonus) != shape:
         now = f"{name} in round {int(t.max()) + 1}"
-        raise InvalidInput(now, f"mean and bonus of shape {shape}", (mean.shape, bonus.shape))
+        raise InvalidInput(now, f"mean and bonus of shape {shape}", (np.shape(mean), np.shape(bonus)))
     r, a = _bad_worth(mean, bonus, w, reach)
     if r >= 0:
         found = f"mean {mean[r, :, a]}, bonus {bonus[r, :, a]} at prices {w[r].tolist()}"

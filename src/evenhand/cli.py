@@ -20,6 +20,7 @@ start here:
   evenhand demo                                       share 500 rides and 2,000 vouchers among 10,000 people
   evenhand reproduce court --replicas 20              our numbers beside the published ones
   evenhand reproduce square-cbwk                      the same for knapsacks with regression oracles
+  evenhand reproduce small-budgets                    how small may budgets be, for every policy?
   evenhand replay LOG.csv --problem PROBLEM.toml      run a policy on your own randomised log
   evenhand systems                                    everything that is implemented, with its source
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 
 class EvenhandError(Exception):
     """Any error that evenhand raises on purpose."""
@@ -21,6 +23,15 @@ class InvalidInput(EvenhandError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.field}: expected {self.expected}, got {self.got}"
+
+
+def whole(field: str, value: object, least: int) -> None:
+    """Refuse what is not a whole number of at least `least`.
+
+    >>> whole("rounds", 3, 1)
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise InvalidInput(field, f"a whole number of at least {least}", value)
 
 
 class InfeasibleProblem(EvenhandError, ValueError):

@@ -12,10 +12,10 @@ from evenhand.errors import InvalidInput
 from evenhand.goals.linear import reward
 from evenhand.numerics.program import Sample, solve
 from evenhand.parallel import hidden
-from evenhand.rows import Rows, constraint_rows
+from evenhand.rows import Cases, Rows, constraint_rows
 from evenhand.summary import standard_error
 from evenhand.system import system
-from evenhand.types import Floats, Ints
+from evenhand.types import Floats
 
 
 class Optimum(NamedTuple):
@@ -87,7 +87,7 @@ def draw(environment: Environment, contexts: int, seed: int, first: int = 0) -> 
         groups.append(context.groups)
         offered.append(context.offered)
         truths.append(truth)
-    frame = _Frame(np.concatenate(known), np.concatenate(groups))
+    frame = Cases(np.concatenate(known), np.concatenate(groups))
     objective, (rows, _) = reward(problem), constraint_rows(problem, problem.subject_to)
     weights, each, truth = np.array([objective.weights]), np.eye(len(rows)), np.concatenate(truths)
     return Sample(
@@ -97,12 +97,7 @@ def draw(environment: Environment, contexts: int, seed: int, first: int = 0) -> 
     )
 
 
-class _Frame(NamedTuple):
-    known: Floats
-    groups: Ints
-
-
-def _read(rows: Rows, frame: _Frame, shares: Floats, q: Floats, truth: Floats) -> Floats:
+def _read(rows: Rows, frame: Cases, shares: Floats, q: Floats, truth: Floats) -> Floats:
     """Expected rows of every candidate at prices q, `(k,d),(A,M)->(k,A)`."""
     prices, offset = rows.pull(frame, shares, np.tile(q, (len(truth), 1, 1)))
     return np.asarray(prices @ np.swapaxes(truth, 1, 2) + offset)

@@ -111,7 +111,8 @@ class Policy:
         name: for tables and plots.
 
     Raises:
-        InvalidInput: the model predicts another number of outcomes than the problem has, or no goal is given.
+        InvalidInput: the model predicts another number of outcomes than the problem has, no goal prices outcomes, or a
+            goal plans while the choice plays several candidates.
     """
 
     problem: Problem
@@ -123,6 +124,9 @@ class Policy:
     def __post_init__(self) -> None:
         if self.model.outcomes != len(self.problem.learned):
             raise InvalidInput("model", f"one of {self.problem.learned}", f"one of {self.model.outcomes} outcomes")
+        if self._planning and self.choice.plays > 1:
+            name = type(self.goals[self._planning[0][0]]).__name__
+            raise InvalidInput("choice", f"one that plays one candidate, as {name} plans for one", self.choice)
         if not self._priced:
             raise InvalidInput("goals", "at least one that prices outcomes", self.goals)
 
@@ -160,9 +164,8 @@ class Policy:
             limits.limit(state.goals[i], context, shares, self.choice.plays, playable)
         quotes = [goal.price(state.goals[i]) for i, goal in self._priced]
         w, offset = self._readings(context, shares, quotes)
-        mean, bonus = self.model.value(state.model, context.features, w)
-        checks.worth(type(self.model).__name__, mean, bonus, w, self._reach, offset.shape[2], state.t)
-        mean += offset
+        mean, bonus = self._ask(state, context.features, w)
+        mean = mean + offset
         pick = self.choice.pick(state.choice, mean, bonus, playable, state.t, self._draw(state))
         features, known, rounds = _take(context.features, context.known, pick.plays)
         return Decision(
@@ -189,7 +192,7 @@ class Policy:
         state.t += decision.rounds
         _count(decision.groups, decision.rounds, state.seen)
         for i, planner in self._planning:
-            planner.look(state.goals[i], context, decision, state.t, partial(self.model.value, state.model))
+            planner.look(state.goals[i], context, decision, state.t, partial(self._ask, state))
 
     def act(self, state: PolicyState, context: Context) -> Decision:
         """Decide and commit."""
@@ -276,6 +279,12 @@ class Policy:
         _count(groups, np.ones(len(seen)), seen)
         return np.asarray(np.where(np.isnan(self.problem.shares), seen / (state.t + 1.0)[:, None], self.problem.shares))
 
+    def _ask(self, state: PolicyState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        """What the model says, if it can be meant."""
+        mean, bonus = self.model.value(state.model, x, w)
+        checks.worth(type(self.model).__name__, mean, bonus, w, self._reach, x.shape[1], state.t)
+        return mean, bonus
+
     def _draw(self, state: PolicyState) -> Floats:
         if self.choice.draws == 0:
             return np.zeros((len(state.t), 0))
@@ -290,7 +299,7 @@ class Policy:
             return rows.post(decision, decision.shares, total, declared)
         q = sign[:, :, None] * np.eye(d)
         w, offset = rows.pull(decision, decision.shares, q)
-        mean, bonus = self.model.value(state.model, decision.features, w)
+        mean, bonus = self._ask(state, decision.features, w)
         value = offset + mean + bonus
         played = (decision.plays >= 0)[:, None, :] * decision.rounds[:, None, None]
         return np.asarray(sign * (value * played).sum(2)).reshape(count, d)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,6 +35,13 @@ class Frame(Protocol):
     @property
     def groups(self) -> Ints:
         """Columns of the groups of the case at hand, (R, G)."""
+
+
+class Cases(NamedTuple):
+    """Just what rows read, of any number of cases."""
+
+    known: Floats  # (R or 1, A, L)
+    groups: Ints  # (R, G)
 
 
 @kernel

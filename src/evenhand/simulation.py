@@ -110,12 +110,15 @@ def _run(
     state = policy.start(seed=seed, replicas=replicas.tolist())
     world = environment.start(seed, state.replicas)
     tally = Tally(policy, state.replicas, world, record == "all")
-    finished = True
+    finished, under_way = True, set[int]()  # steps whose outcomes are still to come
     for r in play(policy, state, world, range(world.steps)):
         expected = world.expected(r.context, r.taken.plays)
         tally.add(r.step, r.context, r.decision, r.taken, r.arrivals, expected, state.t)
+        if r.taken.rounds.any():
+            under_way.add(r.step)
+        under_way.difference_update([arrival.step for arrival in r.arrivals])
         if r.step % _EVERY == _EVERY - 1:
-            if record == "grid" and policy.over(state).all():
+            if record == "grid" and not under_way and policy.over(state).all():
                 tally.idle(state.t)
                 break
             if not watch(_EVERY):

@@ -39,7 +39,7 @@ def test_many_contexts_are_thinned_to_every_other_and_stand_for_all():
         assert room // 2 <= kept <= room
         stride = int(state.stride[0])
         np.testing.assert_array_equal(state.features[0, :kept, 0, 0], stride * np.arange(kept))
-        np.testing.assert_array_equal(state.weight[0, :kept], stride)
+        np.testing.assert_array_equal(state.weight[0, :kept], 1)
         assert state.weight.shape[1] <= room
 
 
@@ -56,3 +56,29 @@ def test_rounds_that_do_not_count_are_not_kept_and_batches_do_not_matter():
         assert k == alone[r].kept[0]
         np.testing.assert_array_equal(together.weight[r, :k], alone[r].weight[0, :k])
         np.testing.assert_array_equal(together.features[r, :k], alone[r].features[0, :k])
+
+
+def test_thinning_keeps_the_shares_of_contexts_that_come_again():
+    """Half of all rounds bring the same context, the others new ones; a systematic sample of 100 to 200 rounds."""
+    rng = np.random.default_rng(1)
+    shares = []
+    for _ in range(20):
+        state = history.start(1)
+        for i in range(1500):
+            history.keep(state, came([0.0 if rng.random() < 0.5 else i + 1.0]), np.ones(1), room=100)
+        kept = int(state.kept[0])
+        total = state.weight[0, :kept].sum()
+        assert abs(total - 1500 / state.stride[0]) <= np.log2(state.stride[0]) + 1
+        shares.append(state.weight[0, :kept][state.features[0, :kept, 0, 0] == 0.0].sum() / total)
+    assert abs(np.mean(shares) - 0.5) <= 4 * 0.5 / np.sqrt(100 * 20)
+    assert np.std(shares) <= 2 * 0.5 / np.sqrt(100)
+
+
+def test_candidates_may_come_and_go():
+    state = history.start(1)
+    two, three = came([1.0]), came([1.0])
+    three = three._replace(features=np.ones((1, 3, 1)), known=np.zeros((1, 3, 1)), offered=np.ones((1, 3), bool))
+    for c in (two, three, two, three, three):
+        history.keep(state, c, np.ones(1), room=8)
+    np.testing.assert_array_equal(state.weight[0, :2], [2, 3])
+    np.testing.assert_array_equal(state.offered[0, :2], [[True, True, False], [True, True, True]])

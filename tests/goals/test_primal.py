@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Gibbs
-from evenhand.constraints import Budget
+from evenhand.constraints import Budget, Parity
 from evenhand.errors import InvalidInput
 from evenhand.goals.linear import reward
+from evenhand.goals.outlook import outlook
 from evenhand.goals.primal import Primal
-from evenhand.models import Logistic, Ridge
-from evenhand.problem import Outcome, Problem
+from evenhand.models import Fixed, Logistic, Ridge
+from evenhand.problem import Groups, Outcome, Problem
 from evenhand.recipes import primal_lp
 from evenhand.recipes.primal import Slack, general, soft, with_null_action
 from evenhand.records import Context
@@ -124,6 +125,47 @@ def test_costs_are_read_at_their_lower_ends():
     _, _, _, doubtful = planned(y, came[:-20], doubt=0.1)
     _, _, _, slack = planned(y, came[:-20], slack=0.1 * np.sqrt(T - 20))
     np.testing.assert_allclose(doubtful, slack, atol=1e-3)
+
+
+def test_the_plan_reads_rows_as_decisions_do():
+    """Parity on a learned cost, clipped intervals, one context: what is planned is what would be played."""
+    problem = Problem(
+        actions=("a", "b"),
+        outcomes=(Outcome("gain"), Outcome("time")),
+        maximize="gain",
+        subject_to=(Parity("time", by="group", tolerance=0.05), Budget("time", rate=0.3)),
+        groups=(Groups("group", {"x": 0.25, "y": 0.75}),),
+        horizon=100,
+    )
+    model = Ridge(features=2, outcomes=2, width=Fixed(0.5))
+    policy = primal_lp(problem, model, warmup=0)
+    state = policy.start(seed=0)
+    goal = policy.goals[1]
+    x, groups = np.eye(2)[None], np.array([[0]])
+    for i in range(3):
+        c = Context(x, problem.declared[None], groups, np.ones((1, 2), bool))
+        policy.learn(state, policy.act(state, c), np.array([[[0.5, 0.2 * i]]]))
+    look = outlook(
+        state.goals[1].history,
+        lambda x, w: model.value(state.model, x, w),
+        problem.shares[None],
+        policy.goals[0],
+        goal.rows,
+        optimistic=True,
+    )
+    for j in range(len(goal.rows)):
+        w, offset = goal.rows.pull(c, problem.shares[None], -np.eye(len(goal.rows))[None, j : j + 1])
+        mean, bonus = model.value(state.model, x, w)
+        np.testing.assert_allclose(look.use[0, 0, j], -(mean + bonus + offset)[0, 0], atol=1e-12)
+
+
+def test_the_temperature_follows_the_declared_range():
+    for scale in (0.01, 1.0, 100.0):
+        problem = replace(PROBLEM, outcomes=(Outcome("gain", high=scale), *PROBLEM.outcomes[1:]))
+        assert primal_lp(problem, Ridge(features=2, outcomes=3)).goals[1].temperature == pytest.approx(0.002 * scale)
+    endless = replace(PROBLEM, outcomes=(Outcome("gain", high=np.inf), *PROBLEM.outcomes[1:]))
+    with pytest.raises(InvalidInput, match="temperature"):
+        primal_lp(endless, Ridge(features=2, outcomes=3))
 
 
 def test_where_nothing_is_feasible_prices_are_high_but_finite():

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evenhand.choices import TopK
 from evenhand.directions import merge
 from evenhand.environments import Court, FixedContexts, MixedArms, MixedContexts
 from evenhand.errors import InvalidInput
@@ -67,9 +68,7 @@ def test_on_the_court_it_spends_everything_and_never_more(tau):
 def test_where_a_mixture_is_best_it_is_found_and_learned_costs_never_overspend(environment, contexts, width):
     problem = environment.problem
     model = Ridge(features=environment.features, outcomes=3, width=Fixed(width))
-    trace = simulate(
-        resolving(problem, model, warmup=20, contexts=contexts), environment, replicas=10, seed=0, progress=False
-    )
+    trace = simulate(resolving(problem, model, contexts=contexts), environment, replicas=10, seed=0, progress=False)
     for b in problem.budgets:
         assert (trace.total(b.outcome) <= b.total + 1e-6).all()
     best = opt(environment, contexts=2000, repeats=2, progress=False).value
@@ -85,3 +84,14 @@ def test_costs_that_are_learned_are_planned_with():
     for b in environment.problem.budgets:
         assert (trace.total(b.outcome) <= b.total + 1e-6).all()
     assert trace.objective()[-1].mean() >= 0.45  # the optimum is 1/2
+
+
+def test_a_choice_of_several_actions_is_refused_by_name():
+    with pytest.raises(InvalidInput, match="choice"):
+        resolving(Court().problem, Logistic(features=5), choice=TopK(2))
+
+
+def test_plans_are_for_one_play_a_round():
+    policy = resolving(Court().problem, Logistic(features=5))
+    with pytest.raises(InvalidInput, match="Resolving plans for one"):
+        replace(policy, choice=TopK(2))

@@ -5,7 +5,8 @@ from scipy.optimize import linprog
 from evenhand.constraints import Budget
 from evenhand.environments import FixedContexts, MixedContexts
 from evenhand.errors import InvalidInput
-from evenhand.models import Glmtron, Ridge
+from evenhand.models import Fixed, Glmtron, Ridge
+from evenhand.problem import Outcome, Problem
 from evenhand.recipes import two_stage_square_cbwk
 from evenhand.recipes.two_stage import linear_exploration, linear_radius, smooth_exploration
 from evenhand.simulation import play, simulate
@@ -14,7 +15,7 @@ EXPLORE, RADIUS = 30, 0.02
 
 
 def two_stage(environment, **options):
-    model = Ridge(features=environment.features, outcomes=3, ridge=1.0)
+    model = Ridge(features=environment.features, outcomes=3, ridge=1.0, width=Fixed(0.5))  # widths are not read
     options = {"gamma": 20.0, "explore": EXPLORE, "radius": RADIUS} | options
     return two_stage_square_cbwk(environment.problem, model, **options)
 
@@ -75,6 +76,20 @@ def test_budgets_too_small_for_the_phases_are_refused_with_the_reason():
         two_stage(env, radius=None)
     with pytest.raises(InvalidInput, match="explore"):
         two_stage(env, explore=0)
+    with pytest.raises(InvalidInput, match="whole number"):
+        two_stage(env, explore=10.5)
+
+
+def test_phases_as_long_as_the_horizon_are_refused():
+    problem = Problem(
+        actions=("a", "b", "c"),
+        outcomes=(Outcome("gain"), Outcome("cost", high=10.0)),
+        maximize="gain",
+        subject_to=(Budget("cost", total=2000),),
+        horizon=400,
+    )
+    with pytest.raises(InvalidInput, match="below the horizon of 400"):
+        two_stage_square_cbwk(problem, Ridge(features=2, outcomes=2), gamma=5.0, explore=100, radius=0.1)
 
 
 def test_the_phases_of_the_theory():
@@ -87,7 +102,7 @@ def test_the_phases_of_the_theory():
 
 @pytest.mark.slow
 def test_it_takes_the_scale_of_what_is_to_be_had():
-    """T OPT / B is 2 here, T / B is 4: with M = 0.1 the estimate lies between."""
+    """T OPT / B is 2 here; M = 0.1 makes it 4 of at most 4 (1 + M)."""
     env = FixedContexts(arms=3, dimension=10, horizon=4000)
     model = Glmtron(features=10, outcomes=5, ridge=1.0)
     policy = two_stage_square_cbwk(env.problem, model, gamma=40.0, explore=40, radius=0.1)

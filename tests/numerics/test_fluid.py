@@ -14,7 +14,7 @@ def instance(seed: int, samples: int = 300, actions: int = 3, rows: int = 2):
     return g, u, rng.uniform(0.05, 0.4, rows)
 
 
-def prices(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None):
+def prices(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None, warm=False):
     k = u.shape[1]
     mu = np.zeros((1, k)) if start is None else start[None].copy()
     plan, noise = np.zeros((1, k)), np.zeros((1, k))
@@ -22,7 +22,21 @@ def prices(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None):
     weight, kept = np.ones((1, len(g))), np.array([len(g)])
     size = spread(weight, g[None], kept)
     falling = size[:, None] * np.array(temperatures)
-    solve_fluid(weight, g[None], u[None], kept, one, 0 * kept, size, mu, plan, noise, low[None], high[None], falling)
+    solve_fluid(
+        weight,
+        g[None],
+        u[None],
+        kept,
+        one,
+        one if warm else ~one,
+        size,
+        mu,
+        plan,
+        noise,
+        low[None],
+        high[None],
+        falling,
+    )
     return mu[0], plan[0]
 
 
@@ -56,8 +70,32 @@ def test_far_away_starts_come_home():
     g, u, high = instance(0)
     home, _ = prices(g, u, np.full(2, -np.inf), high)
     for start in ([3.0, 0.0], [0.0, 40.0], [20.0, 20.0]):
-        mu, _ = prices(g, u, np.full(2, -np.inf), high, start=np.array(start))
-        np.testing.assert_allclose(mu, home, atol=5e-3)
+        for warm in (False, True):  # warm prices that lead nowhere are solved for from scratch
+            mu, _ = prices(g, u, np.full(2, -np.inf), high, start=np.array(start), warm=warm)
+            np.testing.assert_allclose(mu, home, atol=5e-3)
+
+
+@pytest.mark.parametrize("share", [0.03, 0.01, 0.005])
+def test_rare_cases_that_are_worth_much_have_the_price_of_the_program(share):
+    """In most contexts nothing is to be gained, and the budget is for 40 % of the others."""
+    rng = np.random.default_rng(0)
+    samples = 4000
+    g, u = np.zeros((samples, 2)), np.zeros((samples, 1, 2))
+    u[:, 0, 1] = 1.0
+    rare = int(share * samples)
+    g[:rare, 1] = rng.uniform(0.5, 1.0, rare)
+    high = np.array([0.4 * share])
+    mu, plan = prices(g, u, np.full(1, -np.inf), high)
+    _, lam = solve(Sample(g, np.swapaxes(u, 1, 2), np.ones(g.shape)), high)
+    assert mu[0] == pytest.approx(lam[0], abs=0.03)  # a temperature of 0.0015 and gaps of 0.5 / 20 between the rare
+    assert plan[0] <= 1.05 * high[0]
+
+
+def test_without_any_difference_in_rewards_budgets_are_kept_all_the_same():
+    g, u = np.full((50, 2), 0.3), np.zeros((50, 1, 2))
+    u[:, 0, 1] = 1.0
+    _, plan = prices(g, u, np.full(1, -np.inf), np.array([0.3]))
+    assert plan[0] <= 0.3 + 0.01
 
 
 def test_an_infeasible_plan_ends_at_capped_prices():

@@ -27,7 +27,9 @@ def _next(playable: Bools, t: Floats) -> tuple[Ints, Floats]:
 
 @dataclass(frozen=True)
 class Cycle:
-    """Play candidate t mod A in round t, or the next one that is playable: every candidate equally often.
+    """Play candidate t mod A in round t, or the next one that is playable.
+
+    Where all are playable, each is played equally often.
 
     >>> none, playable = np.zeros((1, 1, 3)), np.ones((1, 3), bool)
     >>> [Cycle().pick(None, none, none, playable, np.full(1, t), np.zeros((1, 0))).plays.item() for t in range(4)]

@@ -52,7 +52,7 @@ class StepsAhead(Protocol):
 
 @runtime_checkable
 class Plans(Protocol):
-    """Looks at whole contexts, and may ask the model about them."""
+    """Looks at whole contexts, and may ask the model about them; plans for one play per round."""
 
     def look(self, state: Any, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """A decision was made in this context, as the round that makes t decided ones."""

@@ -9,19 +9,20 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.directions import Directions, merge, separate
-from evenhand.errors import InvalidInput
+from evenhand.errors import InvalidInput, whole
 from evenhand.goals import history
 from evenhand.goals.base import Ask
 from evenhand.goals.dual import quote
 from evenhand.goals.history import HistoryState
 from evenhand.goals.linear import Linear
+from evenhand.goals.outlook import outlook
 from evenhand.numerics.fluid import solve_fluid, spread
 from evenhand.problem import Problem
 from evenhand.records import Context, Decision
 from evenhand.rows import Rows
 from evenhand.types import Floats, Ints
 
-_LADDER = (16.0, 4.0, 1.0)  # temperatures of the first solve, in units of the last
+_RUNGS = 4.0 ** np.arange(9)[::-1]  # temperatures on the way down, in units of the last
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Primal:
     mean_s sum_a pi_sa v_lcb(s, a) <= bound + slack / sqrt(t), s running over the contexts so far. Its solution is
     pi_sa ~ exp((r_ucb - lam.v_lcb)(s, a) / temperature) with the dual prices lam: with `choices.Gibbs` of the same
     temperature that lottery is what is played, in contexts that came before and in new ones. As the temperature falls
-    it tends to a solution of the linear program, which it misses by at most temperature ln A.
+    it tends to a solution of the linear program, whose value it misses by at most temperature ln A.
     Source: Chzhen et al. 2023, Box D (after Li & Stoltz 2022). There the program is solved in every round (`every=1`)
     and only finite context sets are covered; here others are sampled, and the last outcome enters a round later.
 
@@ -58,6 +59,15 @@ class Primal:
 
     Raises:
         InvalidInput: bounds of the wrong number, or numbers that are out of range.
+
+    >>> from evenhand.goals.linear import reward
+    >>> from evenhand.problem import Outcome
+    >>> calls = Outcome("calls", known={"call": 1})
+    >>> problem = Problem(actions=("wait", "call"), outcomes=(Outcome("gain"), calls), maximize="gain", horizon=9)
+    >>> rows = Rows.plain(["calls"], np.zeros((1, 1)), np.ones((1, 1)))
+    >>> goal = Primal(problem=problem, objective=reward(problem), rows=rows, bound=np.array([0.5]))
+    >>> goal.start(2).mu.shape
+    (2, 1)
     """
 
     problem: Problem
@@ -77,8 +87,8 @@ class Primal:
             raise InvalidInput("Primal.slack", "a finite number of at least 0", self.slack)
         if not (math.isfinite(self.temperature) and self.temperature > 0):
             raise InvalidInput("Primal.temperature", "a finite number above 0", self.temperature)
-        if self.contexts < 2 or self.every < 1:
-            raise InvalidInput("Primal.contexts, every", "at least 2 and 1", (self.contexts, self.every))
+        whole("Primal.contexts", self.contexts, 2)
+        whole("Primal.every", self.every, 1)
         if not (math.isfinite(self.growth) and self.growth >= 0):
             raise InvalidInput("Primal.growth", "a finite number of at least 0", self.growth)
 
@@ -97,12 +107,13 @@ class Primal:
         due = (decision.rounds > 0) & (t < self.problem.horizon) & (t >= state.due)
         if not due.any():
             return
-        s = history.sample(state.history, ask, decision.shares, self._directed, self._worth, optimistic=True)
-        low, high = self._directions.bounds(self.bound + self.slack / np.sqrt(np.maximum(t, 1.0))[:, None])
-        falling = np.tile(self.temperature * np.array(_LADDER), (len(due), 1))
-        first = np.where(state.solved > 0, len(_LADDER) - 1, 0)
+        look = outlook(state.history, ask, decision.shares, self.objective, self._directed, optimistic=True)
+        slack = self.slack / np.sqrt(np.maximum(t, 1.0))[:, None]
+        low, high = self._directions.bounds(self.bound + slack)
+        size = spread(look.weight, look.gain, look.kept)
+        falling = np.minimum(self.temperature * _RUNGS, np.maximum(0.1 * size, self.temperature)[:, None])
         plan, noise = np.zeros_like(state.mu), np.zeros_like(state.mu)
-        solve_fluid(*s, due, first, spread(s.weight, s.gain, s.kept), state.mu, plan, noise, low, high, falling)
+        solve_fluid(*look, due, state.solved > 0, size, state.mu, plan, noise, low, high, falling)
         state.due = np.where(due, t + np.clip(np.floor(self.growth * t), 1, self.every), state.due)
         state.solved[due] += 1
 
@@ -115,7 +126,3 @@ class Primal:
     @cached_property
     def _directed(self) -> Rows:
         return self.rows.take(self._directions.first)
-
-    @cached_property
-    def _worth(self) -> tuple[Rows, Floats]:
-        return self.objective.rows, np.array(self.objective.weights, float)

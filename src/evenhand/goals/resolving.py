@@ -9,12 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.directions import Directions, merge
-from evenhand.errors import InvalidInput
+from evenhand.errors import InvalidInput, whole
 from evenhand.goals import history
 from evenhand.goals.base import Ask
 from evenhand.goals.dual import quote
 from evenhand.goals.history import HistoryState
 from evenhand.goals.linear import Linear
+from evenhand.goals.outlook import outlook
 from evenhand.numerics.fluid import solve_fluid, spread
 from evenhand.problem import Problem
 from evenhand.records import Context, Decision
@@ -59,11 +60,19 @@ class Resolving:
         growth: relative change after which to solve again.
         every: largest number of rounds between two solves.
         drift: standard deviations; infinite to switch the check off.
-        temperatures: of the smoothed dual, falling, in units of the mean spread of rewards; from prices that were
-            solved for and kept to their plan, only the last one is needed.
+        temperatures: of the smoothed dual, falling, in units of the spread of rewards where they differ.
 
     Raises:
         InvalidInput: bounds of the wrong number, or numbers that are not positive.
+
+    >>> from evenhand.goals.linear import reward
+    >>> from evenhand.problem import Outcome
+    >>> calls = Outcome("calls", known={"call": 1})
+    >>> problem = Problem(actions=("wait", "call"), outcomes=(Outcome("gain"), calls), maximize="gain", horizon=9)
+    >>> rows = Rows.plain(["calls"], np.zeros((1, 1)), np.ones((1, 1)))
+    >>> goal = Resolving(problem=problem, objective=reward(problem), rows=rows, bound=np.array([0.5]))
+    >>> goal.price(goal.start(1))[0]  # free until the first solve
+    array([[[0.]]])
     """
 
     problem: Problem
@@ -79,8 +88,8 @@ class Resolving:
     def __post_init__(self) -> None:
         if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
             raise InvalidInput("Resolving.bound", f"{len(self.rows)} finite numbers", self.bound)
-        if self.contexts < 2 or self.every < 1:
-            raise InvalidInput("Resolving.contexts, every", "at least 2 and 1", (self.contexts, self.every))
+        whole("Resolving.contexts", self.contexts, 2)
+        whole("Resolving.every", self.every, 1)
         if not (math.isfinite(self.growth) and self.growth > 0) or not self.drift > 0:
             raise InvalidInput("Resolving.growth, drift", "numbers above 0", (self.growth, self.drift))
         if not self.temperatures or not all(0 < t < math.inf for t in self.temperatures):
@@ -125,8 +134,7 @@ class Resolving:
         due = planned | drifted
         if not due.any():
             return
-        far = drifted | (state.solved == 0)
-        self._solve(state, due, np.where(far, 0, len(self.temperatures) - 1), decision.shares, ask)
+        self._solve(state, due, decision, ask)
         left = self.problem.horizon - t
         wait = np.clip(np.floor(self.growth * np.minimum(t, left)), 1, self.every)
         state.due = np.where(planned, t + wait, state.due)  # drift leaves the plan alone: replicas stay in step
@@ -134,20 +142,21 @@ class Resolving:
         state.gap[due] = 0.0
         state.since[due] = 0.0
 
-    def _solve(self, state: ResolvingState, due: Bools, first: Ints, shares: Floats, ask: Ask) -> None:
-        s = history.sample(state.history, ask, shares, self._directed, self._worth, optimistic=False)
+    def _solve(self, state: ResolvingState, due: Bools, decision: Decision, ask: Ask) -> None:
+        look = outlook(state.history, ask, decision.shares, self.objective, self._directed, optimistic=False)
         rest = np.maximum(self.problem.horizon - state.counted, 1.0)
         low, high = self._directions.bounds((self.problem.horizon * self.bound - state.spent) / rest[:, None])
-        size = spread(s.weight, s.gain, s.kept)
+        size = spread(look.weight, look.gain, look.kept)
         temperatures = size[:, None] * np.array(self.temperatures)
-        solve_fluid(*s, due, first, size, state.mu, state.plan, state.noise, low, high, temperatures)
+        warm = state.solved > 0
+        solve_fluid(*look, due, warm, size, state.mu, state.plan, state.noise, low, high, temperatures)
 
     def _drifted(self, state: ResolvingState, t: Floats) -> Bools:
         look = np.asarray(t % 10 == 0)
         if not look.any():
             return look
-        spread = np.sqrt(state.since[:, None] * state.noise + state.jump**2)
-        return np.asarray(look & (np.abs(state.gap) > self.drift * spread).any(1))
+        usual = np.sqrt(state.since[:, None] * state.noise + state.jump**2)
+        return np.asarray(look & (np.abs(state.gap) > self.drift * usual).any(1))
 
     @cached_property
     def _directions(self) -> Directions:
@@ -156,7 +165,3 @@ class Resolving:
     @cached_property
     def _directed(self) -> Rows:
         return self.rows.take(self._directions.first)
-
-    @cached_property
-    def _worth(self) -> tuple[Rows, Floats]:
-        return self.objective.rows, np.array(self.objective.weights, float)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 
 import numpy as np
 
-from evenhand.errors import InfeasibleProblem, InvalidInput
+from evenhand.errors import InfeasibleProblem, InvalidInput, whole
 from evenhand.goals import history
 from evenhand.goals.base import Ask
 from evenhand.goals.dual import DualHedge, HedgeState
 from evenhand.goals.history import HistoryState
 from evenhand.goals.linear import Linear
+from evenhand.goals.outlook import outlook
 from evenhand.numerics.program import Sample, solve
 from evenhand.records import Context, Decision
 from evenhand.rows import Rows
@@ -48,6 +49,14 @@ class TwoStage:
 
     Raises:
         InvalidInput: a scale other than 1, bounds of the wrong number, or numbers out of their range.
+
+    >>> rows = Rows.plain(["cost"], np.array([[0.0, 1.0]]), np.zeros((1, 0)))
+    >>> gain = Linear(rows=Rows.plain(["gain"], np.array([[1.0, 0.0]]), np.zeros((1, 0))), weights=(1.0,))
+    >>> hedge, half = DualHedge(rows=rows, bound=np.array([0.4]), scale=1.0, step=0.1), np.array([0.5])
+    >>> goal = TwoStage(hedge=hedge, objective=gain, bound=half, smallest=0.5, radius=0.1, first=4, last=6)
+    >>> gains, costs = np.array([[0.0, 1.0]]), np.array([[[0.0], [1.0]]])
+    >>> round(goal.scale(gains, costs, np.ones(1)), 6)  # (min(1, 0.5 + 2 M) + M) / 0.5
+    1.6
     """
 
     hedge: DualHedge
@@ -67,8 +76,8 @@ class TwoStage:
             raise InvalidInput("TwoStage.smallest", "a finite number above 0", self.smallest)
         if not (math.isfinite(self.radius) and self.radius >= 0):
             raise InvalidInput("TwoStage.radius", "a finite number of at least 0", self.radius)
-        if not 0 <= self.first < self.last:
-            raise InvalidInput("TwoStage.first, last", "0 <= first < last", (self.first, self.last))
+        whole("TwoStage.first", self.first, 0)
+        whole("TwoStage.last", self.last, self.first + 1)
 
     @property
     def rows(self) -> Rows:
@@ -97,11 +106,12 @@ class TwoStage:
         due = (collecting > 0) & (t == self.last)
         if not due.any():
             return
-        s = history.sample(state.history, ask, decision.shares, self.rows, self._worth, optimistic=False)
+        plain = partial(_plain, ask)
+        look = outlook(state.history, plain, decision.shares, self.objective, self.rows, optimistic=False)
         for r in np.flatnonzero(due):
-            used = s.kept[r]
-            share = used * s.weight[r, :used] / s.weight[r, :used].sum()
-            state.scale[r] = self.scale(s.gain[r, :used], np.swapaxes(s.use[r, :used], 1, 2), share)
+            used = look.kept[r]
+            share = used * look.weight[r, :used] / look.weight[r, :used].sum()
+            state.scale[r] = self.scale(look.gain[r, :used], np.swapaxes(look.use[r, :used], 1, 2), share)
 
     def scale(self, gain: Floats, use: Floats, share: Floats) -> float:
         """Z from rewards and rows of contexts with shares that add up to their number, `(S,A),(S,A,d),(S)->()`."""
@@ -114,6 +124,8 @@ class TwoStage:
             best = float((np.where(offered, gain, -np.inf).max(1) * share).mean())
         return max(best + self.radius, 1e-9) / self.smallest
 
-    @cached_property
-    def _worth(self) -> tuple[Rows, Floats]:
-        return self.objective.rows, np.array(self.objective.weights, float)
+
+def _plain(ask: Ask, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """What the model predicts, without optimism."""
+    mean, bonus = ask(x, w)
+    return mean, 0.0 * bonus

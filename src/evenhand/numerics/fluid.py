@@ -21,7 +21,7 @@ from evenhand.numerics.kernel import kernel
 from evenhand.numerics.newton import solve
 from evenhand.types import Bools, Floats, Ints
 
-_STEPS = 20  # Newton steps per temperature, at most; two or three are usual
+_STEPS = 40  # Newton steps per temperature, at most; two or three are usual
 _CAP = 50.0  # largest price, in units of the price at which decisions turn
 
 
@@ -189,18 +189,61 @@ def _consumption(
 
 @kernel
 def spread(weight: Floats, g: Floats, kept: Ints) -> Floats:
-    """Mean difference between the best and the worst reward of a sample, `(S),(S,A),()->()`."""
-    out = np.zeros(len(kept))
+    """Difference between the best and the worst reward, averaged over contexts that count as much as they differ.
+
+    `(S),(S,A),()->()`: sum of d^2 over sum of d, so that contexts in which there is nothing to decide have no say;
+    1 where rewards never differ, as any unit will do.
+    """
+    out = np.ones(len(kept))
     for r in range(len(kept)):
-        total = weight[r, : kept[r]].sum()
+        first, second = 0.0, 0.0
         for s in range(kept[r]):
-            top, bottom = -np.inf, np.inf
-            for a in range(g.shape[2]):
-                if g[r, s, a] > -np.inf:
-                    top, bottom = max(top, g[r, s, a]), min(bottom, g[r, s, a])
-            if top > bottom:
-                out[r] += weight[r, s] / total * (top - bottom)
+            d = _difference(g[r, s])
+            first += weight[r, s] * d
+            second += weight[r, s] * d * d
+        if first > 0.0:
+            out[r] = second / first
     return out
+
+
+@kernel
+def _difference(g: Floats) -> float:
+    top, bottom = -np.inf, np.inf
+    for a in range(len(g)):
+        if g[a] > -np.inf:
+            top, bottom = max(top, g[a]), min(bottom, g[a])
+    return top - bottom if top > bottom else 0.0
+
+
+@kernel
+def _turns(share: Floats, g: Floats, u: Floats, spread: float, cap: Floats) -> None:
+    """_CAP times the price of each direction at which decisions turn where they matter, `(S),(S,A),(S,k,A),(),(k)`."""
+    for i in range(len(cap)):
+        size, total, plain = 0.0, 0.0, 0.0
+        for s in range(len(share)):
+            most = 0.0
+            for a in range(g.shape[1]):
+                most = max(most, abs(u[s, i, a]))
+            d = _difference(g[s])
+            size += share[s] * d * most
+            total += share[s] * d
+            plain += share[s] * most
+        size = size / total if size > 0.0 else plain
+        cap[i] = _CAP * spread / size if size > 0.0 else 0.0
+
+
+@kernel
+def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats, cap: Floats, spread: float) -> bool:
+    """Whether a plan is off its bounds by more than a hundredth of what decisions turn on, `(k),(k),(k),(k),(k)`."""
+    for i in range(len(mu)):
+        slack = 0.01 * _CAP * spread / cap[i] if cap[i] > 0.0 else np.inf
+        at_cap = abs(mu[i]) >= cap[i]
+        over, under = plan[i] - high[i], low[i] - plan[i]
+        if not at_cap and (over > slack or under > slack):
+            return True
+        if (mu[i] > 0.0 and over < -slack) or (mu[i] < 0.0 and under < -slack):
+            return True
+    return False
 
 
 @kernel
@@ -210,7 +253,7 @@ def solve_fluid(
     u: Floats,
     kept: Ints,
     due: Bools,
-    first: Ints,
+    warm: Bools,
     spread: Floats,
     mu: Floats,
     plan: Floats,
@@ -219,31 +262,33 @@ def solve_fluid(
     high: Floats,
     temperatures: Floats,
 ) -> int:
-    """Solve for every replica that is due, from where its prices are, at falling temperatures, from its `first` on.
+    """Solve for every replica that is due, from where its prices are, at falling temperatures.
 
-    `(S),(S,A),(S,k,A),(),(),(),(),(k),(k),(k),(k),(k),(l)`. `plan` and `noise` become mean and mean square of the
-    consumption that the prices lead to. Prices are capped where they would outweigh the spread of rewards fifty times
-    over: an infeasible problem has no others.
+    `(S),(S,A),(S,k,A),(),(),(),(),(k),(k),(k),(k),(k),(l)`. Where prices are warm, the last temperature is tried by
+    itself first, and the others only if that leads nowhere. `plan` and `noise` become mean and mean square of the
+    consumption that the prices lead to. Prices are capped where they would outweigh, fifty times over, the rewards of
+    contexts that matter: what is infeasible would drive them on for ever.
     """
     evaluations = 0
     k = mu.shape[1]
     cap = np.empty(k)
+    last = temperatures.shape[1] - 1
     for r in range(len(mu)):
-        if not due[r] or kept[r] == 0 or spread[r] <= 0.0:
+        if not due[r] or kept[r] == 0:
             continue
         share, rewards, uses = weight[r, : kept[r]].copy(), g[r, : kept[r]], u[r, : kept[r]]
         share /= share.sum()
-        size = np.zeros(k)
-        for s in range(kept[r]):
-            for i in range(k):
-                most = 0.0
-                for a in range(rewards.shape[1]):
-                    most = max(most, abs(uses[s, i, a]))
-                size[i] += share[s] * most
+        _turns(share, rewards, uses, spread[r], cap)
         for i in range(k):
-            cap[i] = _CAP * spread[r] / size[i] if size[i] > 0.0 else 0.0
             mu[r, i] = min(max(mu[r, i], -cap[i]), cap[i])
-        for temperature in temperatures[r, first[r] :]:
-            evaluations += _descend(share, rewards, uses, mu[r], low[r], high[r], cap, temperature, 1e-9 * spread[r])
-        _consumption(share, rewards, uses, mu[r], temperatures[r, -1], plan[r], noise[r])
+        for first in (last, 0):
+            if first == last and last > 0 and not warm[r]:
+                continue
+            for temperature in temperatures[r, first:]:
+                evaluations += _descend(
+                    share, rewards, uses, mu[r], low[r], high[r], cap, temperature, 1e-9 * spread[r]
+                )
+            _consumption(share, rewards, uses, mu[r], temperatures[r, -1], plan[r], noise[r])
+            if not _missed(mu[r], plan[r], low[r], high[r], cap, spread[r]):
+                break
     return evaluations

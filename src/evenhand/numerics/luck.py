@@ -31,6 +31,7 @@ class Stream(IntEnum):
     CHOICE = 4
     ORDER = 5
     SAMPLE = 6
+    SMOOTHING = 7
 
 
 @kernel
@@ -68,7 +69,7 @@ def _uniform(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Float
 
 
 @kernel
-def _normal(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints, size: int) -> Floats:
+def _normal(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
     """Box-Muller: two uniform numbers make two normal ones."""
     u = _uniform(seed, stream, replicas, t, size + size % 2)
     out = np.empty((len(replicas), size))
@@ -84,6 +85,11 @@ def _normal(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints, size: i
 def uniform(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
     """Draw `size` numbers in [0, 1) per replica for round `t`, `(1) or (R) -> (R, size)`."""
     return _uniform(np.uint64(seed), _STREAMS[stream], replicas, t, size)
+
+
+def normal(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
+    """Draw `size` standard normal numbers per replica for round `t`, `(1) or (R) -> (R, size)`."""
+    return _normal(np.uint64(seed), _STREAMS[stream], replicas, t, size)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -110,7 +116,7 @@ class Luck:
 
     def normal(self, stream: Stream, t: Ints, size: int) -> Floats:
         """Draw `size` standard normal numbers per replica for round `t`, `(1) or (R) -> (R, size)`."""
-        return _normal(np.uint64(self.seed), _STREAMS[stream], self.replicas, t, size)
+        return normal(self.seed, stream, self.replicas, t, size)
 
 
 _STREAMS = {stream: np.uint64(stream) for stream in Stream}

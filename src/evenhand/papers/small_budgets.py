@@ -62,6 +62,9 @@ class Outcomes(NamedTuple):
     overspent: Floats  # largest share of a budget that was spent on top of it, at least 0
 
 
+Found = dict[str, dict[float, Outcomes | None]]  # by policy and exponent; None where a budget was refused
+
+
 def recipes() -> dict[str, Callable[[Problem], Policy]]:
     """Every policy, with one model for all."""
     return {
@@ -110,7 +113,7 @@ def reproduce(
     results = Results("small-budgets", {"replicas": replicas, "rounds": rounds, "seed": seed})
     say(f"court assistance, tau = {TOLERANCE:g}: rides and vouchers limited to T B each, T = {rounds}")
     say(f"{replicas} replicas, seed {seed}; gained: share of what the best static policy gains over giving nothing\n")
-    found: dict[str, dict[float, Outcomes]] = {name: {} for name in recipes()}
+    found: Found = {name: {} for name in recipes()}
     run = partial(simulate, replicas=replicas, seed=seed, jobs=jobs, progress=progress)
     with patient() as asked:  # Ctrl-C may also come between two runs
         for e in tqdm(exponents, unit="budget", leave=False, disable=hidden(progress)):
@@ -120,7 +123,9 @@ def reproduce(
             if results.interrupted:
                 say("interrupted: the numbers below are complete, others are missing")
                 break
-    say(_table(found, exponents, rounds) + "\n\n" + _limits(found, rounds))
+    say(_table(found, exponents, rounds))
+    if not results.interrupted:
+        say("\n" + _limits(found, rounds))
     if out is not None:
         picture(found, rounds, out / "small-budgets.png")
     return results
@@ -134,7 +139,7 @@ def total(exponent: float, rounds: int) -> float:
 def _measure(
     exponent: float,
     rounds: int,
-    found: dict[str, dict[float, Outcomes]],
+    found: Found,
     results: Results,
     run: Callable[[Policy, Court], Trace],
     asked: Callable[[], bool],
@@ -147,41 +152,49 @@ def _measure(
     for name, recipe in recipes().items():
         try:
             policy = recipe(court.problem)
-        except InvalidInput:
-            continue  # the budget is too small for its phases
+        except InvalidInput as error:
+            if not error.field.startswith("explore"):
+                raise
+            found[name][exponent] = None  # the budget is too small for its phases
+            continue
         trace = None if asked() else run(policy, court)
         if trace is None or not trace.finished:
             return False
         gained = (trace.objective()[-1] - nothing) / (best - nothing)
         spent = np.max([trace.total(b.outcome) / budget for b in court.problem.budgets], 0)
-        found[name][exponent] = Outcomes(gained, np.maximum(spent - 1.0, 0.0))
+        overspent = np.maximum(spent - 1.0, 0.0)
+        found[name][exponent] = Outcomes(gained, overspent)
         at = {"total": budget}
         results.rows.append(Row.of(name, at, "gained", gained, worst="low"))
-        results.rows.append(Row.of(name, at, "overspent", found[name][exponent].overspent, worst="high"))
+        results.rows.append(Row.of(name, at, "overspent", overspent, worst="high"))
     return True
 
 
-def _table(found: dict[str, dict[float, Outcomes]], exponents: tuple[float, ...], rounds: int) -> str:
+def _table(found: Found, exponents: tuple[float, ...], rounds: int) -> str:
     """Mean share gained, and in brackets what the worst replica overspent where it did."""
     lines = []
     for name, there in found.items():
         cells = [name]
         for e in exponents:
             o = there.get(e)
-            over = f" (+{o.overspent.max():.0%})" if o is not None and o.overspent.max() >= 0.005 else ""
-            cells.append("refused" if o is None else number(float(o.gained.mean()), 3) + over)
+            if o is None:
+                cells.append("refused" if e in there else "")
+                continue
+            over = f" (+{o.overspent.max():.0%})" if o.overspent.max() >= 0.005 else ""
+            cells.append(number(float(o.gained.mean()), 3) + over)
         lines.append(cells)
     return table(["T B =", *(f"{total(e, rounds):.0f}" for e in exponents)], lines)
 
 
-def _limits(found: dict[str, dict[float, Outcomes]], rounds: int) -> str:
+def _limits(found: Found, rounds: int) -> str:
     """Down to which budget each policy gains enough and overspends next to nothing, at every larger one as well."""
     enough, most = WORKS
     lines = []
     for name, there in found.items():
         smallest = None
         for e in sorted(there, reverse=True):
-            if there[e].gained.mean() < enough or there[e].overspent.max() > most:
+            o = there[e]
+            if o is None or o.gained.mean() < enough or o.overspent.max() > most:
                 break
             smallest = total(e, rounds)
         lines.append([name, "nowhere" if smallest is None else f"{smallest:.0f}"])
@@ -189,21 +202,22 @@ def _limits(found: dict[str, dict[float, Outcomes]], rounds: int) -> str:
     return table(head, lines)
 
 
-def picture(found: dict[str, dict[float, Outcomes]], rounds: int, path: Path) -> Path | None:
+def picture(found: Found, rounds: int, path: Path) -> Path | None:
     """Gained and overspent along the budget."""
     from evenhand.plots import Curve, over_sweep, save  # matplotlib only when asked for
 
     panels: dict[str, list[Curve]] = {"share of the possible gain": [], "overspent, share of the budget": []}
     for name, there in found.items():
-        if there:
-            at = [total(e, rounds) for e in there]
+        run = {e: o for e, o in there.items() if o is not None}
+        if run:
+            at = [total(e, rounds) for e in run]
             for title, field in zip(panels, Outcomes._fields, strict=True):
-                values = np.stack([getattr(o, field) for o in there.values()])
+                values = np.stack([getattr(o, field) for o in run.values()])
                 panels[title].append(Curve(name, at, values, LOOKS[name]))
     if not any(panels.values()):
         return None
     axes = over_sweep(panels, "total of each budget", "")
     for a in axes:
         a.set_xscale("log")
-    axes[0].set_ylim(-0.05, 1.15)
+    axes[0].set_ylim(-0.1, 1.1)
     return save(axes, path)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from evenhand.choices import Gibbs, Staged
 from evenhand.errors import InvalidInput
 from evenhand.goals.base import Goal
@@ -23,7 +25,11 @@ from evenhand.system import system
 
 
 class Slack(NamedTuple):
-    """A signed slack b_t = scale / sqrt(t) - margin of the bounds in round t."""
+    """A signed slack b_t = scale / sqrt(t) - margin of the bounds in round t.
+
+    >>> Slack(scale=0.5, margin=0.01).margin
+    0.01
+    """
 
     scale: float
     margin: float
@@ -35,7 +41,7 @@ def primal_lp(
     model: Model,
     *,
     slack: Slack | None = None,
-    temperature: float = 0.002,
+    temperature: float | None = None,
     warmup: int = 50,
     contexts: int = 1000,
     growth: float = 0.05,
@@ -53,14 +59,16 @@ def primal_lp(
         problem: with at least one budget or parity.
         model: for the learned outcomes, with optimism of its own.
         slack: `soft`, `with_null_action` or `general`; a margin of half 1/sqrt(T), as for `pgd`, by default.
-        temperature: in units of the objective; the lottery is within temperature ln A of the best one.
+        temperature: in units of the objective, 0.002 of its declared range by default; the lottery is within
+            temperature ln A of the best one.
         warmup: rounds played uniformly at first.
         contexts: different ones that are kept at most; as many as there are, or T, for an exact program.
         growth, every: solve again when t has grown by that share, or by that many rounds.
         hard: never exceed a budget.
 
     Raises:
-        InvalidInput: no constraints, or a margin that leaves nothing of a budget.
+        InvalidInput: no constraints, a margin that leaves nothing of a budget, or an objective without a finite range
+            and no temperature.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic
@@ -71,6 +79,7 @@ def primal_lp(
         raise InvalidInput("problem.subject_to", "at least one constraint to plan for", problem.subject_to)
     slack = Slack(0.0, default_margin(problem)) if slack is None else slack
     rows, bound = constraint_rows(problem, problem.subject_to, slack.margin)
+    temperature = 0.002 * _range(problem) if temperature is None else temperature
     objective = reward(problem)
     plan = Primal(
         problem=problem,
@@ -93,6 +102,16 @@ def primal_lp(
     )
 
 
+def _range(problem: Problem) -> float:
+    """What the best and the worst outcomes differ by in the objective."""
+    ends = dict(zip(problem.learned, problem.high - problem.low, strict=True))
+    ends |= dict(zip(problem.known, np.ptp(problem.declared, axis=0), strict=True))
+    total = sum(abs(w) * float(ends[n]) for n, w in problem.objective.weights.items())
+    if not 0 < total < math.inf:
+        raise InvalidInput("temperature", "a number, as the objective's declared range is not finite", None)
+    return total
+
+
 def soft(contexts: int, delta: float = 0.05) -> Slack:
     """b_t = xi_(t-1) for a set of so many contexts, at risk delta: budgets are kept up to O(sqrt T), Proposition 1.
 
@@ -105,14 +124,23 @@ def soft(contexts: int, delta: float = 0.05) -> Slack:
 def with_null_action(problem: Problem, contexts: int, width_sum: float, delta: float = 0.05) -> Slack:
     """b_t = -(2 alpha + beta + Xi) / T, with which budgets hold at risk delta if doing nothing is free, Theorem 3.
 
-    `width_sum` bounds beta, the sum of the played widths. For a finite set of contexts; at T = 10,000 and four contexts
-    the margin is about 0.15 per round, which is more than small budgets have.
+    `width_sum` bounds beta, the sum of the played widths. For a finite set of contexts; the margin is more than small
+    budgets have.
+
+    >>> from evenhand.environments import Court
+    >>> round(with_null_action(Court().problem, contexts=4, width_sum=30.0).margin, 3)
+    0.161
     """
     return Slack(0.0, _margin(problem, contexts, width_sum, delta, 1))
 
 
 def general(problem: Problem, contexts: int, width_sum: float, delta: float = 0.05) -> Slack:
-    """b_t = xi_(t-1) - (2 alpha + beta + 2 Xi) / T, which needs no free action, Theorem 4."""
+    """b_t = xi_(t-1) - (2 alpha + beta + 2 Xi) / T, which needs no free action, Theorem 4.
+
+    >>> from evenhand.environments import Court
+    >>> [round(z, 3) for z in general(Court().problem, contexts=4, width_sum=30.0)]
+    [4.187, 0.244]
+    """
     return Slack(_xi(contexts, delta), _margin(problem, contexts, width_sum, delta, 2))
 
 

@@ -117,7 +117,15 @@ def default_scale(problem: Problem) -> float:
 def square_cbwk_gamma(
     problem: Problem, arms: int, reward_regret: float, cost_regret: float, scale: float | None = None
 ) -> float:
-    """gamma = sqrt(A T / (Reg_r + (Z + 1)^2 Reg_c + 4 ln 2T)) of Theorem 1, from bounds on the oracles' regrets."""
-    scale = default_scale(problem) if scale is None else scale
-    spread = reward_regret + (scale + 1) ** 2 * cost_regret + 4 * math.log(2 * problem.horizon)
-    return math.sqrt(arms * problem.horizon / spread)
+    """gamma = sqrt(A T / (Reg_r + c^2 Reg_c + 4 ln 2T)) from bounds on the oracles' regrets.
+
+    c is T/B + 1 as in Theorem 1, or, if a scale Z is given, Z as in Theorem 2.
+
+    >>> from evenhand.environments import MixedArms
+    >>> round(square_cbwk_gamma(MixedArms().problem, arms=5, reward_regret=30.0, cost_regret=30.0), 2)
+    5.79
+    """
+    factor = default_scale(problem) + 1 if scale is None else scale
+    return math.sqrt(
+        arms * problem.horizon / (reward_regret + factor**2 * cost_regret + 4 * math.log(2 * problem.horizon))
+    )

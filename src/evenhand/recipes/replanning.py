@@ -22,7 +22,7 @@ def resolving(
     model: Model,
     *,
     choice: Choice | None = None,
-    warmup: int = 20,
+    warmup: int | None = None,
     contexts: int = 1000,
     every: int = 100,
 ) -> Policy:
@@ -34,13 +34,13 @@ def resolving(
     Args:
         problem: with budgets, parities or both; costs may be learned or known, a free action may or may not exist.
         model: for the learned outcomes, any; a penalised one with some optimism does not lock in early.
-        choice: after the warm-up; the best action by default.
-        warmup: rounds played uniformly at first.
+        choice: of one action, after the warm-up; the best by default, `InverseGap` for models without widths.
+        warmup: rounds played uniformly at first; 20 by default, fewer where they could take a twentieth of a budget.
         contexts: different ones that are kept at most.
         every: largest number of rounds between two solves.
 
     Raises:
-        InvalidInput: no constraints.
+        InvalidInput: no constraints, or a choice of several actions.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic
@@ -49,6 +49,9 @@ def resolving(
     """
     if not problem.subject_to:
         raise InvalidInput("problem.subject_to", "at least one constraint to set prices for", problem.subject_to)
+    choice = TopK(1) if choice is None else choice
+    if choice.plays != 1:
+        raise InvalidInput("choice", "one that plays one action per round", choice)
     rows, bound = constraint_rows(problem, problem.subject_to)
     objective = reward(problem)
     planner = Resolving(problem=problem, objective=objective, rows=rows, bound=bound, contexts=contexts, every=every)
@@ -57,6 +60,24 @@ def resolving(
         problem=problem,
         model=model,
         goals=(*goals, hard_budget(problem)) if problem.budgets else goals,
-        choice=Staged(warmup, TopK(1) if choice is None else choice),
+        choice=Staged(gentle_warmup(problem) if warmup is None else warmup, choice),
         name="resolving",
     )
+
+
+def gentle_warmup(problem: Problem) -> int:
+    """At most 20 rounds, and so few that they take no more than a twentieth of any budget at their worst.
+
+    >>> from evenhand.environments import Court
+    >>> gentle_warmup(Court().problem), gentle_warmup(Court(ride=0.01).problem)
+    (20, 5)
+    """
+    rounds = 20.0
+    for b in problem.budgets:
+        if b.outcome in problem.learned:
+            most = float(problem.high[problem.learned.index(b.outcome)])
+        else:
+            most = float(problem.declared[:, problem.known.index(b.outcome)].max())
+        if most > 0:
+            rounds = min(rounds, b.per_round(problem.horizon) * problem.horizon / (20.0 * most))
+    return int(rounds)

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.choices import Cycle, Gamma, InverseGap, Staged
 from evenhand.constraints import Budget
-from evenhand.errors import InvalidInput
+from evenhand.errors import InvalidInput, whole
 from evenhand.goals import DualHedge, TwoStage
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
@@ -37,7 +37,8 @@ def two_stage_square_cbwk(
 
     Equation: every arm is played `explore` times in turn, and as many contexts are collected after that; then
     Z = T/B (OPT_hat + M) by a linear program (`goals.TwoStage`), and `square_cbwk` for the rest, with the budgets
-    B - (A + 1) T0 whatever was spent. Prices of scale T OPT / B rather than T / B suit budgets that are not scarce.
+    B - (A + 1) T0 whatever was spent, as costs are within [0, 1]: rescale others. Prices of scale T OPT / B rather than
+    T / B suit budgets that are not scarce.
     Deviations: gamma is fixed before Z is known; arms go on taking turns while contexts are collected; what the model
     learned in the first stage it keeps.
 
@@ -58,8 +59,7 @@ def two_stage_square_cbwk(
     'two_stage_square_cbwk'
     """
     need_budgets(problem)
-    if explore < 1:
-        raise InvalidInput("explore", "a whole number of at least 1", explore)
+    whole("explore", explore, 1)
     arms, horizon = len(problem.actions), problem.horizon
     rows, bound = constraint_rows(problem, problem.subject_to)
     radius = linear_radius(problem, model.features, explore) if radius is None else radius
@@ -67,6 +67,8 @@ def two_stage_square_cbwk(
     if smallest * horizon <= max((arms + 2) * explore, horizon * radius):
         needs = f"a budget above (A + 2) T0 = {(arms + 2) * explore} and T M = {horizon * radius:.0f}"
         raise InvalidInput("explore, radius", needs, f"a budget of {smallest * horizon:g}: take smaller ones")
+    if length >= horizon:
+        raise InvalidInput("explore", f"(A + 1) T0 below the horizon of {horizon}", f"{length}")
     spendable = np.array([isinstance(c, Budget) for c in problem.subject_to for _ in constraint_rows(problem, (c,))[1]])
     later = np.where(spendable, (bound * horizon - length) / (horizon - length), bound)
     step = math.sqrt(math.log(len(rows) + 1) / (horizon - length)) if step is None else step
@@ -90,20 +92,35 @@ def two_stage_square_cbwk(
 
 
 def linear_exploration(problem: Problem, features: int) -> int:
-    """T0 = (n d)^(1/3) sqrt(T / A) for linear classes of n features and d budgets."""
+    """T0 = (n d)^(1/3) sqrt(T / A) for linear classes of n features and d budgets.
+
+    >>> from evenhand.environments import FixedContexts
+    >>> linear_exploration(FixedContexts(horizon=8000).problem, features=52)
+    306
+    """
     t0: float = (features * len(problem.budgets)) ** (1 / 3) * math.sqrt(problem.horizon / len(problem.actions))
     return max(1, round(t0))
 
 
 def smooth_exploration(problem: Problem, p: float) -> int:
-    """T0 = d^((2+p)/(6+2p)) A^(-1/(2+p)) T^((1+p)/(2+p)) for classes of metric entropy e^-p."""
+    """T0 = d^((2+p)/(6+2p)) A^(-1/(2+p)) T^((1+p)/(2+p)) for classes of metric entropy e^-p.
+
+    >>> from evenhand.environments import FixedContexts
+    >>> smooth_exploration(FixedContexts(horizon=8000).problem, p=1.0)
+    466
+    """
     d, arms = len(problem.budgets), len(problem.actions)
     t0: float = d ** ((2 + p) / (6 + 2 * p)) * arms ** (-1 / (2 + p)) * problem.horizon ** ((1 + p) / (2 + p))
     return max(1, round(t0))
 
 
 def linear_radius(problem: Problem, features: int, explore: int) -> float:
-    """M(T0) = sqrt(A (E_r + d E_c) + 4 ln(T d) / T0) with E_r = n ln T / T0 and E_c = d E_r, for linear classes."""
+    """M(T0) = sqrt(A (E_r + d E_c) + 4 ln(T d) / T0) with E_r = n ln T / T0 and E_c = d E_r, for linear classes.
+
+    >>> from evenhand.environments import FixedContexts
+    >>> round(linear_radius(FixedContexts(horizon=8000).problem, features=52, explore=306), 1)
+    8.8
+    """
     d, horizon = len(problem.budgets), problem.horizon
     error = features * math.log(horizon) / explore
     return math.sqrt(len(problem.actions) * (error + d * d * error) + 4 * math.log(horizon * d) / explore)
