@@ -71,8 +71,8 @@ class Resolving:
     >>> problem = Problem(actions=("wait", "call"), outcomes=(Outcome("gain"), calls), maximize="gain", horizon=9)
     >>> rows = Rows.plain(["calls"], np.zeros((1, 1)), np.ones((1, 1)))
     >>> goal = Resolving(problem=problem, objective=reward(problem), rows=rows, bound=np.array([0.5]))
-    >>> goal.price(goal.start(1))[0]  # free until the first solve
-    array([[[0.]]])
+    >>> goal.price(goal.start(1))[1]  # free until the first solve
+    array([0.])
     """
 
     problem: Problem

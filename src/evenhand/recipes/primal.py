@@ -14,7 +14,7 @@ from evenhand.choices import Gibbs, Staged
 from evenhand.errors import InvalidInput
 from evenhand.goals.base import Goal
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.linear import Linear, reward
 from evenhand.goals.primal import Primal
 from evenhand.models.base import Model
 from evenhand.policy import Policy
@@ -79,8 +79,8 @@ def primal_lp(
         raise InvalidInput("problem.subject_to", "at least one constraint to plan for", problem.subject_to)
     slack = Slack(0.0, default_margin(problem)) if slack is None else slack
     rows, bound = constraint_rows(problem, problem.subject_to, slack.margin)
-    temperature = 0.002 * _range(problem) if temperature is None else temperature
     objective = reward(problem)
+    temperature = 0.002 * _range(problem, objective) if temperature is None else temperature
     plan = Primal(
         problem=problem,
         objective=objective,
@@ -102,11 +102,11 @@ def primal_lp(
     )
 
 
-def _range(problem: Problem) -> float:
+def _range(problem: Problem, objective: Linear) -> float:
     """What the best and the worst outcomes differ by in the objective."""
     ends = dict(zip(problem.learned, problem.high - problem.low, strict=True))
     ends |= dict(zip(problem.known, np.ptp(problem.declared, axis=0), strict=True))
-    total = sum(abs(w) * float(ends[n]) for n, w in problem.objective.weights.items())
+    total = sum(abs(w) * float(ends[n]) for n, w in zip(objective.rows.names, objective.weights, strict=True))
     if not 0 < total < math.inf:
         raise InvalidInput("temperature", "a number, as the objective's declared range is not finite", None)
     return total
@@ -129,7 +129,7 @@ def with_null_action(problem: Problem, contexts: int, width_sum: float, delta: f
 
     >>> from evenhand.environments import Court
     >>> round(with_null_action(Court().problem, contexts=4, width_sum=30.0).margin, 3)
-    0.161
+    0.16
     """
     return Slack(0.0, _margin(problem, contexts, width_sum, delta, 1))
 

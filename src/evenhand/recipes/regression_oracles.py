@@ -123,7 +123,7 @@ def square_cbwk_gamma(
 
     >>> from evenhand.environments import MixedArms
     >>> round(square_cbwk_gamma(MixedArms().problem, arms=5, reward_regret=30.0, cost_regret=30.0), 2)
-    5.79
+    5.64
     """
     factor = default_scale(problem) + 1 if scale is None else scale
     return math.sqrt(
