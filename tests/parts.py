@@ -1,15 +1,29 @@
 """Examples of every part: a part that is exported without one here fails `test_discovery`."""
 
 import math
+from dataclasses import replace
 
+import cvxpy as cp
 import numpy as np
 from sklearn.linear_model import LinearRegression, SGDRegressor
 
-from evenhand.choices import Cycle, Gamma, Gibbs, InverseGap, Random, Staged, TopK
+from evenhand.choices import Cycle, EpsilonGreedy, Gamma, Gibbs, InverseGap, Random, Staged, TopK
 from evenhand.constraints import Budget, Parity
-from evenhand.environments import Court, Delayed, FixedContexts, Logged, MixedArms, MixedContexts
+from evenhand.environments import Court, Delayed, FixedContexts, Logged, MixedArms, MixedContexts, MultiObjective
 from evenhand.environments.logged import blocks
-from evenhand.goals import Doubling, DualGradient, DualHedge, HardBudget, Linear, Primal, Resolving, Steady, TwoStage
+from evenhand.goals import (
+    Doubling,
+    DualGradient,
+    DualHedge,
+    FrankWolfe,
+    HardBudget,
+    Linear,
+    Primal,
+    Resolving,
+    Steady,
+    TwoStage,
+)
+from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models import (
@@ -25,12 +39,27 @@ from evenhand.models import (
     Logistic,
     OnlineToBatch,
     Ridge,
+    Scalarised,
     SelfNormalised,
     Sklearn,
 )
-from evenhand.objectives import Linear as LinearObjective
+from evenhand.objectives import (
+    AlphaFair,
+    Concave,
+    EqualExposure,
+    GeneralizedGini,
+    Linear as LinearObjective,
+    Moreau,
+    Randomized,
+    WeightedSum,
+)
 from evenhand.problem import Groups, Outcome, Problem
 from evenhand.recipes import (
+    fw,
+    fw_dual,
+    fw_epsilon_greedy,
+    fw_linucb,
+    fw_squarecb,
     lin_cbwk,
     mixed_oracle,
     optimistic,
@@ -73,6 +102,48 @@ LITTLE_SPENT = Problem(
 COURT = Court(horizon=200)
 MIXED = MixedContexts(horizon=150)
 
+
+def roots(z):
+    """A user's own objective, at module level so that other processes find it."""
+    return cp.sum(cp.sqrt(z + 0.1)) + 0.5 * cp.min(z)
+
+
+_THREE = ("a", "b", "c")
+_ITEMS = ("song", "film", "book", "play")
+_USERS = LinearObjective({"clicks": 1.0})
+OBJECTIVES = [
+    LinearObjective({"a": 1.0, "b": -0.25, "c": 3.0}),
+    LinearObjective({"a": 1.0}),
+    GeneralizedGini(_THREE),
+    GeneralizedGini(("a",)),
+    GeneralizedGini(_ITEMS, (1.0, 1.0, 0.2, 0.0)),
+    GeneralizedGini.welfare(_ITEMS),
+    GeneralizedGini.difference(_ITEMS),
+    GeneralizedGini.difference(_THREE),
+    AlphaFair(_THREE, alpha=1.0, offset=0.01),
+    AlphaFair(_THREE, alpha=1.0),
+    AlphaFair(_THREE, alpha=3.5, offset=0.1, weights=(1.0, 0.5, 2.0)),
+    AlphaFair(("a", "b"), alpha=0.05),
+    AlphaFair.welfare(_ITEMS, power=0.5),
+    AlphaFair.welfare(_ITEMS, power=0.2, offset=0.05),
+    EqualExposure(("a", "b")),
+    EqualExposure(_ITEMS),
+    WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.difference(_ITEMS)))),
+    WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.welfare(_ITEMS)))),
+    WeightedSum(((2.0, AlphaFair(_THREE, alpha=2.0, offset=0.2)), (0.3, LinearObjective({"b": -1.0, "d": 0.5})))),
+]
+SUMS = [  # whose parts read the same outcomes, or are unable themselves: they have neither prox nor maximizer
+    WeightedSum(((1.0, GeneralizedGini(_THREE)), (0.5, AlphaFair.welfare(("c", "d"), 0.5)))),
+    WeightedSum(((1.0, EqualExposure(_ITEMS)), (2.0, GeneralizedGini.welfare(("film", "play"))))),
+]
+WRITTEN = [
+    Concave(("a", "b", "c"), roots),
+    Concave(("a", "b"), lambda z: -cp.sum_squares(np.array([[1.0, 2.0], [0.5, -1.0]]) @ z - 0.5), smooth=True),
+    Concave(("a", "b", "c"), lambda z: cp.geo_mean(z)),
+    WeightedSum(((0.5, Concave(("a", "b"), lambda z: cp.sum(cp.log(z)))), (1.0, LinearObjective({"c": 1.0})))),
+]
+SMOOTHINGS = [Moreau(0.01), Moreau(1.0), Randomized(0.1), Randomized(0.02, samples=3)]
+
 WIDTHS = [Fixed(), Fixed(0.3), Logarithmic(0.2), SelfNormalised(delta=0.1), SelfNormalised(delta=0.5, noise=1, norm=3)]
 STEPS = [Steady(0.0), Steady(0.1), Doubling(0.05, (1.0, 2.0, 3.0)), Doubling(0.05, (1.0,), reset=True)]
 
@@ -82,6 +153,8 @@ EXPERTS = [
     Experts(np.array([[0.5, 0.2, 0.1], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0]])),
 ]
 MODELS = [
+    Scalarised(features=3, outcomes=2, width=Fixed(0.2)),
+    Scalarised(features=2, ridge=0.1, width=SelfNormalised(delta=0.1)),
     Ridge(features=3),
     Ridge(features=1, outcomes=3, ridge=1e-6, width=Logarithmic(0.2)),
     Ridge(features=4, outcomes=2, width=SelfNormalised(delta=0.1)),
@@ -143,7 +216,21 @@ def _two_stage(problem, first, last, **options):
     )
 
 
+_GINI = GeneralizedGini(("gain", "hours", "letters"))
+_FAIR = AlphaFair(("gain",), alpha=1.0, offset=0.1)
+
 GOALS = [
+    (frank_wolfe(EVERYTHING, _GINI, Moreau(0.1)), EVERYTHING),
+    (frank_wolfe(EVERYTHING, _GINI, Randomized(0.1, samples=3), on="optimistic"), EVERYTHING),
+    (frank_wolfe(LITTLE, _FAIR, None, optimism="net"), LITTLE),
+    (
+        FrankWolfe(
+            rows=select(COURT.problem, ("appears",)),
+            objective=LinearObjective({"appears": 2.0}),
+            start_at=(0.0,),
+        ),
+        COURT.problem,
+    ),
     (_planned(EVERYTHING, contexts=8, every=1), EVERYTHING),
     (_planned(LITTLE_SPENT, contexts=2, slack=0.5), LITTLE_SPENT),
     (_planned(COURT.problem, temperature=0.01), COURT.problem),
@@ -184,6 +271,8 @@ CHOICES = [
     *(InverseGap(rate) for rate in RATES),
     Staged(10, InverseGap(Gamma(20.0)), first=TopK(1)),
     Cycle(),
+    EpsilonGreedy(0.1),
+    EpsilonGreedy(0.0),
     Gibbs(0.05),
     Staged(7, Gibbs(2.0), first=Cycle()),
     TopK(),
@@ -231,6 +320,8 @@ ENVIRONMENTS = [
     Market(problem=LITTLE),
     MixedArms(horizon=80),
     MixedContexts(horizon=80),
+    MultiObjective(arms=3, outcomes=2, features=2, horizon=60),
+    MultiObjective(arms=1, outcomes=1, horizon=20, noise=0.0),
     LOG,
     UNEVEN_LOG,
 ]
@@ -239,8 +330,30 @@ _LEARNER = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
 _PAIR = Ridge(features=3, outcomes=2, width=SelfNormalised(delta=0.1))
 _MARKET = Market(problem=EVERYTHING, offered=0.8)
 
+_GOALS = MultiObjective(arms=6, outcomes=3, features=4, horizon=120)
+_WIDE = Ridge(features=4, outcomes=3, width=Fixed(0.1))
+# A concave objective under budgets and parity.
+_SHARED = replace(EVERYTHING, maximize=_GINI)
+_SHARED_MARKET = Market(problem=_SHARED, offered=0.8)
+
 # By recipe: policies, each with an environment in which it can act.
 RECIPES = {
+    "fw_linucb": [
+        (fw_linucb(_GOALS.problem, _WIDE), _GOALS),
+        (fw_linucb(_GOALS.problem, Scalarised(features=4, outcomes=3, width=Fixed(0.1))), _GOALS),
+        (fw_linucb(_GOALS.problem, _WIDE, smoothing=Randomized(0.05, samples=3)), Delayed(_GOALS, delay=4)),
+    ],
+    "fw_squarecb": [(fw_squarecb(_GOALS.problem, _WIDE, gamma=Gamma(100.0, 0.5)), _GOALS)],
+    "fw_epsilon_greedy": [(fw_epsilon_greedy(_GOALS.problem, _WIDE, epsilon=0.2), _GOALS)],
+    "fw": [
+        (fw(_GOALS.problem, lambda p: optimistic(p, _WIDE, warmup=5)), _GOALS),
+        (fw(_SHARED, lambda p: lin_cbwk(p, _PAIR), smoothing=Moreau(0.1)), _SHARED_MARKET),
+    ],
+    "fw_dual": [
+        (fw_dual(_GOALS.problem, _WIDE), _GOALS),
+        (fw_dual(_SHARED, _PAIR, gamma=0.1, margin=0.01), _SHARED_MARKET),
+        (fw_dual(_SHARED, _PAIR, hard=False, smoothing=Randomized(0.1)), Delayed(_SHARED_MARKET, delay=4)),
+    ],
     "uniform": [
         (uniform(COURT.problem, features=5), COURT),
         (uniform(EVERYTHING, features=3), _MARKET),

@@ -7,9 +7,9 @@ import typing
 import numpy as np
 import pytest
 
-from evenhand import choices, environments, goals, models, recipes
+from evenhand import choices, environments, goals, models, objectives, recipes
 from evenhand.system import discover
-from evenhand.testing import check_choice, check_environment, check_goal, check_model, check_policy
+from evenhand.testing import check_choice, check_environment, check_goal, check_model, check_objective, check_policy
 from tests import parts
 
 EXAMPLES = {
@@ -17,6 +17,7 @@ EXAMPLES = {
     goals: [*(goal for goal, _ in parts.GOALS), *parts.STEPS],
     choices: [*parts.CHOICES, *parts.RATES],
     environments: parts.ENVIRONMENTS,
+    objectives: [*parts.OBJECTIVES, *parts.WRITTEN, *parts.SMOOTHINGS],
 }
 
 
@@ -41,7 +42,14 @@ def test_every_exported_recipe_has_an_example():
 
 @pytest.mark.parametrize("system", discover(), ids=lambda s: f"{s.id}-{s.name}")
 def test_every_named_system_is_exported(system):
-    package = {"model": models, "goal": goals, "choice": choices, "environment": environments, "recipe": recipes}
+    package = {
+        "model": models,
+        "goal": goals,
+        "choice": choices,
+        "environment": environments,
+        "objective": objectives,
+        "recipe": recipes,
+    }
     if system.kind in package:
         assert system.name in package[system.kind].__all__
 
@@ -66,6 +74,17 @@ def test_choices_keep_their_contract(choice):
 @pytest.mark.parametrize("choice", [c for c in parts.CHOICES if "weights=(" not in repr(c)], ids=repr)
 def test_choices_keep_their_contract_with_few_and_many_candidates(choice, candidates):
     check_choice(choice, candidates=candidates)
+
+
+@pytest.mark.parametrize("objective", [*parts.OBJECTIVES, *parts.SUMS], ids=repr)
+def test_objectives_keep_their_contract(objective):
+    check_objective(objective)
+    check_objective(objective, beta=1e-3)
+
+
+@pytest.mark.parametrize("objective", parts.WRITTEN, ids=repr)
+def test_objectives_of_a_user_keep_their_contract_as_well_as_the_solver_can(objective):
+    check_objective(objective, tolerance=1e-4)
 
 
 @pytest.mark.parametrize("environment", parts.ENVIRONMENTS, ids=lambda e: type(e).__name__)

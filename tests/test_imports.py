@@ -9,6 +9,7 @@ MODULES = [
     "evenhand.recipes",
     "evenhand.environments",
     "evenhand.goals",
+    "evenhand.objectives",
     "evenhand.testing",
 ]
 

@@ -13,7 +13,7 @@ def test_systems_are_found_in_the_code():
         ("K6", "Ridge", "model", "evenhand.models.ridge"),
         ("K8", "Court", "environment", "evenhand.environments.court"),
         ("X3", "HardBudget", "goal", "evenhand.goals.hard_budget"),
-        ("C7", "Linear", "objective", "evenhand.objectives"),
+        ("C7", "Linear", "objective", "evenhand.objectives.linear"),
     ):
         s = found[identifier, name]
         assert (s.kind, s.module) == (kind, module)

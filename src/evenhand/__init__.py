@@ -13,9 +13,9 @@ from evenhand.version import __version__
 
 # What type checkers see of this is `__init__.pyi`; a test holds the two together.
 _HOMES = {
-    "choices": ("Cycle", "Gamma", "Gibbs", "InverseGap", "Random", "Staged", "TopK"),
+    "choices": ("Cycle", "EpsilonGreedy", "Gamma", "Gibbs", "InverseGap", "Random", "Staged", "TopK"),
     "constraints": ("Budget", "Parity"),
-    "environments": ("Court", "Delayed", "FixedContexts", "Logged", "MixedArms", "MixedContexts"),
+    "environments": ("Court", "Delayed", "FixedContexts", "Logged", "MixedArms", "MixedContexts", "MultiObjective"),
     "errors": ("CannotSave", "EvenhandError", "InfeasibleProblem", "InvalidInput", "MissingExtra", "StateMismatch"),
     "logs": ("replay",),
     "models": (
@@ -31,14 +31,29 @@ _HOMES = {
         "Logistic",
         "OnlineToBatch",
         "Ridge",
+        "Scalarised",
         "SelfNormalised",
         "Sklearn",
     ),
-    "objectives": ("Linear",),
+    "objectives": (
+        "AlphaFair",
+        "Concave",
+        "EqualExposure",
+        "GeneralizedGini",
+        "Linear",
+        "Moreau",
+        "Randomized",
+        "WeightedSum",
+    ),
     "optimum": ("opt",),
     "policy": ("Policy",),
     "problem": ("Groups", "Outcome", "Problem"),
     "recipes": (
+        "fw",
+        "fw_dual",
+        "fw_epsilon_greedy",
+        "fw_linucb",
+        "fw_squarecb",
         "lin_cbwk",
         "mixed_oracle",
         "optimistic",

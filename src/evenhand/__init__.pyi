@@ -1,5 +1,6 @@
 from evenhand.choices import (
     Cycle as Cycle,
+    EpsilonGreedy as EpsilonGreedy,
     Gamma as Gamma,
     Gibbs as Gibbs,
     InverseGap as InverseGap,
@@ -15,6 +16,7 @@ from evenhand.environments import (
     Logged as Logged,
     MixedArms as MixedArms,
     MixedContexts as MixedContexts,
+    MultiObjective as MultiObjective,
 )
 from evenhand.errors import (
     CannotSave as CannotSave,
@@ -38,14 +40,29 @@ from evenhand.models import (
     Logistic as Logistic,
     OnlineToBatch as OnlineToBatch,
     Ridge as Ridge,
+    Scalarised as Scalarised,
     SelfNormalised as SelfNormalised,
     Sklearn as Sklearn,
 )
-from evenhand.objectives import Linear as Linear
+from evenhand.objectives import (
+    AlphaFair as AlphaFair,
+    Concave as Concave,
+    EqualExposure as EqualExposure,
+    GeneralizedGini as GeneralizedGini,
+    Linear as Linear,
+    Moreau as Moreau,
+    Randomized as Randomized,
+    WeightedSum as WeightedSum,
+)
 from evenhand.optimum import opt as opt
 from evenhand.policy import Policy as Policy
 from evenhand.problem import Groups as Groups, Outcome as Outcome, Problem as Problem
 from evenhand.recipes import (
+    fw as fw,
+    fw_dual as fw_dual,
+    fw_epsilon_greedy as fw_epsilon_greedy,
+    fw_linucb as fw_linucb,
+    fw_squarecb as fw_squarecb,
     lin_cbwk as lin_cbwk,
     mixed_oracle as mixed_oracle,
     optimistic as optimistic,

@@ -41,7 +41,8 @@ class Curve(NamedTuple):
 def panels_of(trace: Trace) -> list[Panel]:
     """The objective and every constraint of a trace's problem."""
     problem = trace.problem
-    panels = [Panel(f"average {' + '.join(problem.objective.weights)}", Trace.objective, {}, zoom=True)]
+    names = problem.objective.outcomes
+    panels = [Panel(f"average {names[0]}" if len(names) == 1 else "objective", Trace.objective, {}, zoom=True)]
     for c in problem.subject_to:
         if isinstance(c, Budget):
             line = {"budget": c.per_round(problem.horizon)}

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.constraints import Budget, Constraint, Parity
 from evenhand.errors import InfeasibleProblem, InvalidInput
-from evenhand.objectives import Linear
+from evenhand.objectives import Linear, Objective
 from evenhand.types import Bools, Floats, Ints
 
 
@@ -131,7 +131,7 @@ class Problem:
 
     actions: tuple[str, ...]
     outcomes: tuple[Outcome, ...]
-    maximize: str | Linear
+    maximize: str | Objective
     subject_to: tuple[Constraint, ...] = ()
     groups: tuple[Groups, ...] = ()
     horizon: int
@@ -165,10 +165,9 @@ class Problem:
             for value in getattr(self, field):
                 if not isinstance(value, kind):
                     raise InvalidInput(field, expected, repr(value))
-        if not isinstance(self.maximize, str | Linear):
-            raise InvalidInput(
-                "maximize", "the name of an outcome, or an objective such as Linear", repr(self.maximize)
-            )
+        if not isinstance(self.maximize, str | Objective):
+            expected = "the name of an outcome, or an objective such as Linear or GeneralizedGini"
+            raise InvalidInput("maximize", expected, repr(self.maximize))
 
     def _check_names(self) -> None:
         names = [o.name for o in self.outcomes]
@@ -180,7 +179,7 @@ class Problem:
                 for action in mentioned:
                     if action not in self.actions:
                         raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {self.actions}", action)
-        for name in self.objective.weights:
+        for name in self.objective.outcomes:
             if name not in names:
                 raise InvalidInput("maximize", f"one of the outcomes {names}", name)
         for c in self.subject_to:
@@ -190,7 +189,7 @@ class Problem:
                 raise InvalidInput(f"Parity({c.outcome!r}).by", f"one of {[g.name for g in self.groups]}", c.by)
 
     @cached_property
-    def objective(self) -> Linear:
+    def objective(self) -> Objective:
         """What is maximised, as an objective."""
         return Linear({self.maximize: 1.0}) if isinstance(self.maximize, str) else self.maximize
 

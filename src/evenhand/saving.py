@@ -104,8 +104,8 @@ def _fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "")
             if here not in arrays:
                 raise StateMismatch(f"the saved state lacks {here}")
             new = arrays[here]
-            if new.ndim != np.ndim(old) or (new.dtype.kind == "f" and not np.isfinite(new).all()):
-                raise StateMismatch(f"the saved {here} has {new.ndim} axes, or numbers that are not finite")
+            if new.ndim != np.ndim(old) or (new.dtype.kind == "f" and np.isnan(new).any()):
+                raise StateMismatch(f"the saved {here} has {new.ndim} axes, or something that is no number")
             setattr(z, f.name, type(old)(arrays[here]) if isinstance(old, int) else arrays[here])
 
 

@@ -96,13 +96,13 @@ class Trace:
 
     def objective(self) -> Floats:
         """The objective at the average outcomes, on true means where there is a truth, `->(G,R)`."""
-        value = np.zeros_like(self.elapsed)
-        for name, weight in self.problem.objective.weights.items():
+        objective = self.problem.objective
+        sums = []
+        for name in objective.outcomes:
             i = self._index(name)
             truth = self.expected is not None and i < len(self.problem.learned)
-            sums = self.expected if truth and self.expected is not None else self.totals
-            value += weight * sums[:, :, i] / np.maximum(self.elapsed, 1.0)
-        return value
+            sums.append((self.expected if truth and self.expected is not None else self.totals)[:, :, i])
+        return objective.value(np.stack(sums, -1) / np.maximum(self.elapsed, 1.0)[:, :, None])
 
     def disparity(self, parity: Parity) -> Floats:
         """Average of each group minus everybody's, `->(G,R,groups)`: sum c 1{g} / (share_g T) - sum c / T.
@@ -124,8 +124,8 @@ class Trace:
 
     def summary(self) -> Summary:
         """Where the run ended: the objective and every constraint, mean over replicas and worst."""
-        weights = self.problem.objective.weights
-        name = next(iter(weights)) if len(weights) == 1 else "objective"
+        names = self.problem.objective.outcomes
+        name = names[0] if len(names) == 1 else "objective"
         lines = [Line.of(name, self.objective()[-1], worst="low")]
         for c in self.problem.subject_to:
             if isinstance(c, Budget):

@@ -6,6 +6,7 @@ from evenhand.environments.delayed import Delayed
 from evenhand.environments.knapsack import FixedContexts
 from evenhand.environments.logged import Logged
 from evenhand.environments.mixture import MixedArms, MixedContexts
+from evenhand.environments.multi_objective import MultiObjective
 
 __all__ = [
     "Arrival",
@@ -16,5 +17,6 @@ __all__ = [
     "Logged",
     "MixedArms",
     "MixedContexts",
+    "MultiObjective",
     "World",
 ]

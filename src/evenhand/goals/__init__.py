@@ -2,6 +2,7 @@
 
 from evenhand.goals.base import Ask, Estimate, Learns, Limits, Plans, Priced, StepsAhead
 from evenhand.goals.dual import Doubling, DualGradient, DualHedge, Steady, Step
+from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.linear import Linear
 from evenhand.goals.primal import Primal
@@ -14,6 +15,7 @@ __all__ = [
     "DualGradient",
     "DualHedge",
     "Estimate",
+    "FrankWolfe",
     "HardBudget",
     "Learns",
     "Limits",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.errors import InvalidInput
+from evenhand.objectives import Linear as LinearObjective
 from evenhand.problem import Problem
 from evenhand.rows import Rows, select
 from evenhand.types import Floats
@@ -51,6 +52,19 @@ class Linear:
 
 
 def reward(problem: Problem) -> Linear:
-    """The goal of a problem's linear objective."""
-    names = tuple(problem.objective.weights)
-    return Linear(rows=select(problem, names), weights=tuple(problem.objective.weights[n] for n in names))
+    """The goal of a problem's linear objective.
+
+    Raises:
+        InvalidInput: the objective is not linear.
+    """
+    objective = problem.objective
+    if not isinstance(objective, LinearObjective):
+        expected = "an outcome or a Linear objective; `fw` makes any recipe maximise a concave one"
+        raise InvalidInput("problem.maximize", expected, type(objective).__name__)
+    return Linear(rows=select(problem, objective.outcomes), weights=tuple(objective.weights.values()))
+
+
+def indifferent(problem: Problem) -> Linear:
+    """A goal that pays nothing, for policies that do not look: any objective will do."""
+    names = tuple(problem.objective.outcomes)
+    return Linear(rows=select(problem, names), weights=(0.0,) * len(names))

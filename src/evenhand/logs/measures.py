@@ -83,8 +83,8 @@ class Run:
 
 def goal(problem: Problem) -> str:
     """What the objective is called."""
-    weights = problem.objective.weights
-    return next(iter(weights)) if len(weights) == 1 else "objective"
+    names = problem.objective.outcomes
+    return names[0] if len(names) == 1 else "objective"
 
 
 def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]:

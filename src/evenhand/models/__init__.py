@@ -9,6 +9,7 @@ from evenhand.models.logistic import Logistic
 from evenhand.models.online_to_batch import OnlineToBatch
 from evenhand.models.oracles import Glmtron, Gradient
 from evenhand.models.ridge import Ridge
+from evenhand.models.scalarised import Scalarised
 from evenhand.models.sklearn import Sklearn
 from evenhand.models.widths import Fixed, Logarithmic, SelfNormalised, Width
 
@@ -27,6 +28,7 @@ __all__ = [
     "Model",
     "OnlineToBatch",
     "Ridge",
+    "Scalarised",
     "SelfNormalised",
     "Sklearn",
     "Width",

@@ -32,6 +32,7 @@ class Stream(IntEnum):
     ORDER = 5
     SAMPLE = 6
     SMOOTHING = 7
+    TRUTH = 8
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Recipes: named algorithms as compositions of a model, goals and a choice; one module per source."""
 
 from evenhand.recipes.blind import uniform
+from evenhand.recipes.concave import fw, fw_dual, fw_epsilon_greedy, fw_linucb, fw_squarecb
 from evenhand.recipes.primal import primal_lp
 from evenhand.recipes.regression_oracles import lin_cbwk, square_cbwk
 from evenhand.recipes.replanning import resolving
@@ -9,6 +10,11 @@ from evenhand.recipes.two_stage import two_stage_square_cbwk
 from evenhand.recipes.unconstrained import optimistic
 
 __all__ = [
+    "fw",
+    "fw_dual",
+    "fw_epsilon_greedy",
+    "fw_linucb",
+    "fw_squarecb",
     "lin_cbwk",
     "mixed_oracle",
     "optimistic",

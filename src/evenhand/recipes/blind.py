@@ -7,7 +7,7 @@ import numpy as np
 from evenhand.choices import Random
 from evenhand.goals.base import Goal
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.linear import indifferent
 from evenhand.models import Blank
 from evenhand.policy import Policy
 from evenhand.problem import Problem
@@ -30,7 +30,7 @@ def uniform(problem: Problem, features: int) -> Policy:
     >>> [round(p, 3) for p in uniform(Court().problem, features=5).choice.weights]
     [0.75, 0.2, 0.05]
     """
-    goals: tuple[Goal, ...] = (reward(problem),)
+    goals: tuple[Goal, ...] = (indifferent(problem),)
     return Policy(
         problem=problem,
         model=Blank(features=features, outcomes=len(problem.learned)),

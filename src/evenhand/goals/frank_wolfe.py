@@ -1,0 +1,151 @@
+"""A concave objective of the average outcomes, priced by its slope where the average stands now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.goals.base import Estimate
+from evenhand.goals.dual import quote
+from evenhand.numerics.luck import Stream, normal
+from evenhand.objectives.base import Objective
+from evenhand.objectives.smoothing import Smoothing
+from evenhand.problem import Problem
+from evenhand.records import Decision
+from evenhand.rows import Rows, select
+from evenhand.types import Floats
+
+
+@dataclass
+class FrankWolfeState:
+    """Books of the outcomes that the objective reads."""
+
+    total: Floats  # (R, d)
+    rounds: Floats  # (R,)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FrankWolfe:
+    """Maximise a concave function of average outcomes: any scalar policy, paid by the slope of the function.
+
+    Equation: q_t = grad f_{t-1}(z_{t-1}), z_t = z_{t-1} + (v_t - z_{t-1}) / t, with v the observed outcomes, or the
+    optimistic estimate of what was played; z_0 is `start_at`, and the first round replaces it. f_t is f where that is
+    smooth, else its stand-in of round t (`objectives.Moreau`, `objectives.Randomized`).
+    Source: Do et al. 2023 (concave rewards), Section 3, Algorithm 2 (C1); `on="optimistic"` as in Agrawal & Devanur
+    2014, Algorithm 4. Rounds of a warm-up count, as the average does not ask who steered. The luck of random smoothing
+    is the same in all replicas: it is a way to integrate, and takes nothing from anybody's chances.
+
+    Args:
+        rows: the outcomes of the objective, in its order, d of them.
+        objective: f.
+        smoothing: needed where f has kinks.
+        start_at: z_0, in the domain of f.
+        on: average the observed outcomes when they arrive, or optimistic estimates at once.
+        optimism: "row" gives every outcome a bonus of its own, |q_i| times its width; "net" one to the priced sum.
+
+    Raises:
+        InvalidInput: rows that are not the objective's, a missing smoothing, or a start outside of the domain; in a run
+            an average that leaves the domain, with the round and the outcome.
+
+    >>> from evenhand.objectives import GeneralizedGini, Moreau
+    >>> rows = Rows.plain(["a", "b"], np.eye(2), np.zeros((2, 0)))
+    >>> gini = GeneralizedGini(("a", "b"))
+    >>> goal = FrankWolfe(rows=rows, objective=gini, smoothing=Moreau(0.01), start_at=(0.0, 0.0))
+    >>> state = goal.start(1)
+    >>> goal.enter(state, np.ones(1), np.array([[0.9, 0.1]]))
+    >>> goal.price(state)[0].sum(1)  # the outcome that lags behind is worth more
+    array([[0.5, 1. ]])
+    """
+
+    rows: Rows
+    objective: Objective
+    smoothing: Smoothing | None = None
+    start_at: tuple[float, ...]
+    on: Literal["observed", "optimistic"] = "observed"
+    optimism: Literal["row", "net"] = "row"
+
+    def __post_init__(self) -> None:
+        if self.rows.names != tuple(self.objective.outcomes):
+            raise InvalidInput(
+                "FrankWolfe.rows", f"the objective's outcomes {self.objective.outcomes}", self.rows.names
+            )
+        if len(self.start_at) != len(self.rows):
+            raise InvalidInput("FrankWolfe.start_at", f"{len(self.rows)} numbers", self.start_at)
+        if self.smoothing is None:
+            self.objective.check(np.array(self.start_at, float), "FrankWolfe.start_at")
+        if self.smoothing is None and not self.objective.smooth:
+            expected = f"Moreau or Randomized, as the slope of {type(self.objective).__name__} jumps or has no bound"
+            raise InvalidInput("FrankWolfe.smoothing", expected, None)
+        self._slope(np.array([self.start_at], float), np.zeros(1))
+
+    def start(self, replicas: int) -> FrankWolfeState:
+        """Empty books."""
+        return FrankWolfeState(np.zeros((replicas, len(self.rows))), np.zeros(replicas))
+
+    def price(self, state: FrankWolfeState) -> tuple[Floats, Floats]:
+        """The slope at the average so far, `->(k,d),()`, with k = d readings where optimism differs by row."""
+        return quote(-self._slope(self.average(state), state.rounds), 1.0, np.zeros(len(self.rows)), self._by_row)
+
+    def average(self, state: FrankWolfeState) -> Floats:
+        """Where the average stands, `->(d)`."""
+        some = state.rounds[:, None] > 0
+        return np.where(some, state.total / np.maximum(state.rounds, 1.0)[:, None], np.array(self.start_at, float))
+
+    def acted(self, state: FrankWolfeState, decision: Decision, estimate: Estimate) -> None:
+        """Enter the optimistic estimate of the plays, if that is the way."""
+        if self.on == "optimistic":
+            sign = np.sign(self._slope(self.average(state), state.rounds))
+            v = estimate(np.where(sign == 0.0, 1.0, sign))
+            self.enter(state, decision.rounds, v * decision.rounds[:, None])
+
+    def learned(self, state: FrankWolfeState, decision: Decision, rounds: Floats, v: Floats) -> None:
+        """Enter the observed outcomes, if that is the way; what was not observed counts as the average, `(),(d)`."""
+        if self.on == "observed":
+            self.enter(state, rounds, np.where(np.isnan(v), self.average(state) * rounds[:, None], v))
+
+    def enter(self, state: FrankWolfeState, rounds: Floats, v: Floats) -> None:
+        """Enter (rounds, v) into the books, `(),(d)`."""
+        state.total += v
+        state.rounds += rounds
+
+    def _slope(self, z: Floats, t: Floats) -> Floats:
+        """The gradient of f_t at z, `(d),()->(d)`."""
+        try:
+            if self.smoothing is None:
+                return self.objective.supergradient(z)
+            draws = self.smoothing.draws(z.shape[1])
+            return self.smoothing.gradient(
+                self.objective, z, t, normal(0, Stream.SMOOTHING, np.zeros(len(t), np.int64), t, draws)
+            )
+        except InvalidInput:
+            for r in range(len(z)):  # the error of one replica, with its round
+                self.objective.check(z[r], f"the average after round {int(t[r])}" if t[r] else "start_at")
+            raise
+
+    @cached_property
+    def _by_row(self) -> bool:
+        return self.optimism == "row" and self.rows.reads_learned
+
+
+def frank_wolfe(
+    problem: Problem,
+    objective: Objective,
+    smoothing: Smoothing | None,
+    *,
+    start_at: tuple[float, ...] | None = None,
+    on: Literal["observed", "optimistic"] = "observed",
+    optimism: Literal["row", "net"] = "row",
+) -> FrankWolfe:
+    """The goal of a problem's concave objective; z_0 is the middle of each declared range, where that is finite."""
+    rows = select(problem, tuple(objective.outcomes))
+    if start_at is None:
+        low = np.concatenate([problem.low, problem.declared.min(0)])
+        high = np.concatenate([problem.high, problem.declared.max(0)])
+        finite = np.isfinite(low) & np.isfinite(high)
+        middle = np.where(finite, (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)) / 2.0, 0.0)
+        start_at = tuple(float(middle[problem.names.index(n)]) for n in objective.outcomes)
+    return FrankWolfe(rows=rows, objective=objective, smoothing=smoothing, start_at=start_at, on=on, optimism=optimism)

@@ -1,0 +1,143 @@
+"""Ridge regression of what outcomes were worth at the prices of their time, in dimension n times M."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evenhand.models.ridge import check_sizes
+from evenhand.models.widths import Fixed, Width
+from evenhand.numerics.kernel import kernel
+from evenhand.numerics.precision import absorb, dot, fresh
+from evenhand.system import system
+from evenhand.types import Floats
+
+
+@dataclass
+class ScalarisedState:
+    """Sufficient statistics of one scalar regression."""
+
+    inverse: Floats  # (R, M n, M n) of V = ridge I + sum of kron(g, x) kron(g, x)^T
+    theta: Floats  # (R, M n)
+    log_det: Floats  # (R,) of V / ridge
+    count: Floats  # (R,)
+
+
+@kernel
+def _value(theta: Floats, inverse: Floats, radius: Floats, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Prices first: V^-1 contracted with g from both sides is (n, n), so that a candidate costs n^2 and not (nM)^2."""
+    n, outcomes = x.shape[2], w.shape[2]
+    mean = np.zeros((len(x), w.shape[1], x.shape[1]))
+    bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
+    worth, half, form = np.empty(n), np.empty((n, n * outcomes)), np.empty((n, n))
+    for r in range(len(x)):
+        for k in range(w.shape[1]):
+            g = w[r, k]
+            worth[:] = 0.0
+            half[:] = 0.0
+            form[:] = 0.0
+            for m in range(outcomes):
+                if g[m] != 0.0:
+                    for i in range(n):
+                        worth[i] += g[m] * theta[r, m * n + i]
+            if radius[r] > 0.0:
+                for m in range(outcomes):
+                    if g[m] != 0.0:
+                        for i in range(n):
+                            row = inverse[r, m * n + i]
+                            for j in range(n * outcomes):
+                                half[i, j] += g[m] * row[j]
+                for m in range(outcomes):
+                    if g[m] != 0.0:
+                        for i in range(n):
+                            for j in range(n):
+                                form[i, j] += g[m] * half[i, m * n + j]
+            for a in range(x.shape[1]):
+                mean[r, k, a] = dot(x[r, a], worth)
+                if radius[r] > 0.0:
+                    square = 0.0
+                    for i in range(n):
+                        if x[r, a, i] != 0.0:
+                            square += x[r, a, i] * dot(x[r, a], form[i])
+                    bonus[r, k, a] = radius[r] * math.sqrt(max(square, 0.0))
+    return mean, bonus
+
+
+@kernel
+def _update(
+    theta: Floats, inverse: Floats, log_det: Floats, count: Floats, x: Floats, y: Floats, rounds: Floats, w: Floats
+) -> None:
+    n, outcomes = x.shape[2], y.shape[2]
+    extended, gain, g = np.empty(n * outcomes), np.empty(n * outcomes), np.empty(outcomes)
+    for r in range(len(x)):
+        if rounds[r] == 0.0:
+            continue
+        for m in range(outcomes):
+            g[m] = w[r, :, m].sum()
+        for p in range(x.shape[1]):
+            if np.isnan(y[r, p]).any():
+                continue
+            target = 0.0
+            for m in range(outcomes):
+                target += g[m] * y[r, p, m]
+                for i in range(n):
+                    extended[m * n + i] = g[m] * x[r, p, i]
+            square = absorb(inverse[r], extended, gain)
+            log_det[r] += math.log1p(square)
+            count[r] += 1.0
+            miss = (target - dot(extended, theta[r])) / (1.0 + square)
+            for i in range(len(gain)):
+                theta[r, i] += miss * gain[i]
+
+
+@system("C2", source="Do et al. 2022, Algorithm 3 (FW-LinUCB)")
+@dataclass(frozen=True, kw_only=True)
+class Scalarised:
+    """Linear outcomes learned through their worth g.y at the prices g of each round, as one ridge regression.
+
+    Equation: x~ = kron(g, x), V = ridge I + sum x~ x~^T, theta~ = V^-1 sum (g.y) x~; worth theta~.x~ +-
+    radius ||x~||_{V^-1}. The extended features are never written out for candidates: g is contracted first.
+    Source: there the ellipsoid is around theta~ in dimension nM, which bounds what matters, the worth, and learns
+    nothing of an outcome whose price is 0. `Ridge` learns each outcome by itself. Bonuses are not clipped to ranges.
+
+    Args:
+        features: n.
+        outcomes: M.
+        ridge: the penalty, above 0.
+        width: the radius; for `SelfNormalised` the noise is that of g.y and the norm that of all parameters together.
+
+    Raises:
+        InvalidInput: a count below 1, or a ridge that is not a positive number.
+
+    >>> model = Scalarised(features=1, outcomes=2)
+    >>> state = model.start(1, np.zeros(2), np.ones(2))
+    >>> g = np.array([[[1.0, 0.0]]])
+    >>> model.update(state, np.ones((1, 1, 1)), np.array([[[1.0, 0.7]]]), np.ones(1), g)
+    >>> model.value(state, np.ones((1, 1, 1)), g)[0].item()
+    0.5
+    """
+
+    features: int
+    outcomes: int = 1
+    ridge: float = 1.0
+    width: Width = field(default_factory=Fixed)
+
+    def __post_init__(self) -> None:
+        check_sizes("Scalarised", self.features, self.outcomes, self.ridge)
+
+    def start(self, replicas: int, low: Floats, high: Floats) -> ScalarisedState:
+        """The state before any data, `(M),(M)->state`."""
+        size = self.features * self.outcomes
+        inverse = fresh(replicas, size, self.ridge)
+        return ScalarisedState(inverse, np.zeros((replicas, size)), np.zeros(replicas), np.zeros(replicas))
+
+    def value(self, state: ScalarisedState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        """Mean worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`; O(K (n^2 M^2 + A n^2))."""
+        radius = self.width.radius(state.count, state.log_det, self.ridge)
+        return _value(state.theta, state.inverse, radius, x, w)
+
+    def update(self, state: ScalarisedState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
+        """Absorb the worth of plays at the prices of all readings together, `(P,n),(P,M),(),(K,M)`; O((nM)^2) each."""
+        _update(state.theta, state.inverse, state.log_det, state.count, x, y, rounds, w)

@@ -1,0 +1,96 @@
+"""Sums of utilities u(s) = s^(1 - alpha)/(1 - alpha), or ln s for alpha = 1, with s an outcome plus an offset.
+
+Outside the domain values are -inf and gradients inf, never NaN: whoever asks says what is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evenhand.numerics.kernel import kernel
+from evenhand.types import Floats
+
+
+@kernel
+def utility(z: Floats, offset: float, weights: Floats, alpha: float) -> Floats:
+    """sum_i w_i u(z_i + offset), `(m),(),(m),()->()`."""
+    out = np.zeros(len(z))
+    for r in range(len(z)):
+        for i in range(z.shape[1]):
+            s = z[r, i] + offset
+            if s < 0.0 or (s == 0.0 and alpha >= 1.0):
+                out[r] = -np.inf
+            elif alpha == 1.0:
+                out[r] += weights[i] * math.log(s)
+            else:
+                out[r] += weights[i] * s ** (1.0 - alpha) / (1.0 - alpha)
+    return out
+
+
+@kernel
+def marginal(z: Floats, offset: float, weights: Floats, alpha: float) -> Floats:
+    """w_i (z_i + offset)^-alpha, `(m),(),(m),()->(m)`."""
+    out = np.full(z.shape, np.inf)
+    for r in range(len(z)):
+        for i in range(z.shape[1]):
+            s = z[r, i] + offset
+            if s > 0.0:
+                out[r, i] = weights[i] * s**-alpha
+    return out
+
+
+@kernel
+def best_response(theta: Floats, offset: float, weights: Floats, alpha: float) -> Floats:
+    """argmax_y theta.y + sum_i w_i u(y_i + offset) over the unit cube, `(m),(),(m),()->(m)`."""
+    out = np.ones(theta.shape)
+    for r in range(len(theta)):
+        for i in range(theta.shape[1]):
+            if theta[r, i] < 0.0:
+                s = (weights[i] / -theta[r, i]) ** (1.0 / alpha)
+                out[r, i] = min(max(s - offset, 0.0), 1.0)
+    return out
+
+
+@kernel
+def raised(c: float, k: float, alpha: float) -> float:
+    """The root s > 0 of s - k s^-alpha = c, for k > 0; 0 where the root is too small to be written.
+
+    The left side grows and is concave, so that Newton steps from below the root never pass it; bisection takes over
+    where rounding says otherwise, between ends that are wide enough for it.
+    """
+    top: float = k ** (1.0 / (1.0 + alpha))  # the root for c = 0
+    s: float
+    if c >= 0.0:
+        s, high = max(c, top), 2.0 * (c + top)
+    else:
+        s, high = (k / (top - c)) ** (1.0 / alpha), 2.0 * top
+    low = 0.5 * s
+    for _ in range(200):
+        if s <= 0.0:
+            break
+        pull = k * s**-alpha
+        gap = s - c - pull
+        if gap > 0.0:
+            high = s
+        else:
+            low = s
+        step = s - gap / (1.0 + alpha * pull / s)
+        if not low <= step <= high:
+            step = 0.5 * (low + high)
+        still = abs(step - s) <= 4e-16 * s or abs(gap) <= 4e-16 * (s + abs(c) + pull)
+        s = step
+        if still:  # rounding is all that is left
+            break
+    return s
+
+
+@kernel
+def utility_prox(z: Floats, offset: float, weights: Floats, alpha: float, beta: Floats) -> Floats:
+    """argmax_y sum_i w_i u(y_i + offset) - |y - z|^2 / (2 beta), `(m),(),(m),(),()->(m)`."""
+    out = np.empty(z.shape)
+    for r in range(len(z)):
+        for i in range(z.shape[1]):
+            out[r, i] = raised(z[r, i] + offset, beta[r] * weights[i], alpha) - offset
+    return out

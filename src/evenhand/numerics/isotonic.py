@@ -1,0 +1,66 @@
+"""Isotonic regression by pooling adjacent violators, and what generalised Gini functions need of it.
+
+For non-increasing weights w, f(z) = sum_i w_i z_(i) (ascending order) is the least p.z over the permutahedron P(w), so
+that its prox is z + beta p with p the projection of -z/beta onto P(w). That projection is an isotonic regression
+(Negrinho & Martins 2014; Do & Usunier 2022). In the order of z, the prox is simply the non-decreasing sequence closest
+to z_(i) + beta w_i, which takes no division by beta.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.numerics.kernel import kernel
+from evenhand.types import Floats, Ints
+
+
+@kernel
+def pool(x: Floats, sums: Floats, sizes: Ints) -> None:
+    """Replace x by the non-decreasing sequence closest to it, `(m),(m),(m)->(m)`; O(m), with two arrays to work in."""
+    blocks = 0
+    for i in range(len(x)):
+        here, size = x[i], 1
+        # Merge while the mean of the block before is not below: compared crosswise, as a division costs more.
+        while blocks > 0 and sums[blocks - 1] * size >= here * sizes[blocks - 1]:
+            blocks -= 1
+            here += sums[blocks]
+            size += sizes[blocks]
+        sums[blocks], sizes[blocks] = here, size
+        blocks += 1
+    i = 0
+    for block in range(blocks):
+        mean = sums[block] / sizes[block]
+        for _ in range(sizes[block]):
+            x[i] = mean
+            i += 1
+
+
+@kernel
+def gini_prox(z: Floats, order: Ints, weights: Floats, beta: Floats) -> Floats:
+    """argmax_y sum_i w_i y_(i) - |y - z|^2 / (2 beta), `(m),(m),(m),()->(m)`, with `order` sorting z."""
+    m, out = z.shape[1], np.empty_like(z)
+    x, sums, sizes = np.empty(m), np.empty(m), np.empty(m, np.int64)
+    for r in range(len(z)):
+        for i in range(m):
+            x[i] = z[r, order[r, i]] + beta[r] * weights[i]
+        pool(x, sums, sizes)
+        for i in range(m):
+            out[r, order[r, i]] = x[i]
+    return out
+
+
+@kernel
+def gini_supergradient(z: Floats, order: Ints, weights: Floats) -> Floats:
+    """Weights by rank, and their mean among outcomes that are equal, `(m),(m),(m)->(m)`; `order` sorts z."""
+    m, out = z.shape[1], np.empty_like(z)
+    for r in range(len(z)):
+        first = 0
+        while first < m:
+            last, sum_ = first, 0.0
+            while last < m and z[r, order[r, last]] == z[r, order[r, first]]:
+                sum_ += weights[last]
+                last += 1
+            for i in range(first, last):
+                out[r, order[r, i]] = sum_ / (last - first)
+            first = last
+    return out

@@ -1,0 +1,127 @@
+"""Alpha-fairness: returns that diminish, from nearly a sum over Nash welfare to nearly the minimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.numerics.fairness import best_response, marginal, utility, utility_prox
+from evenhand.objectives.base import check_finite, each, flat, named
+from evenhand.system import system
+from evenhand.types import Floats
+
+
+@system("C7", source="Mo & Walrand 2000; additive welfare as in Do et al. 2023, eq. 16; Nash welfare for alpha = 1")
+@dataclass(frozen=True)
+class AlphaFair:
+    """A sum of utilities that diminish at the rate alpha.
+
+    Equation: f(z) = sum_i w_i u(z_i + offset), u(s) = s^(1 - alpha)/(1 - alpha), and u(s) = ln s for alpha = 1 (Nash
+    welfare). The larger alpha, the more the least outcome counts.
+
+    The domain is z_i + offset > 0. Near its edge the gradient is unbounded: without an offset, no average may be 0, and
+    none can be where runs start. With one, f is smooth for averages of at least 0, and `lipschitz` holds there.
+
+    Args:
+        outcomes: what is compared.
+        alpha: above 0; 0 would be `Linear`.
+        offset: added to every average, in the units of the outcomes; at least 0.
+        weights: one above 0 per outcome; by default 1.
+
+    Raises:
+        InvalidInput: names twice, or alpha, offset or weights out of range.
+
+    >>> nash = AlphaFair(("a", "b"), alpha=1.0, offset=0.5)
+    >>> nash.value(np.array([0.5, 0.5])).item()
+    0.0
+    >>> nash.supergradient(np.array([0.5, 1.5]))
+    array([1. , 0.5])
+    """
+
+    outcomes: tuple[str, ...]
+    alpha: float
+    offset: float = 0.0
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outcomes", named("AlphaFair", self.outcomes))
+        if not (math.isfinite(self.alpha) and self.alpha > 0):
+            raise InvalidInput("AlphaFair.alpha", "a finite number above 0 (for 0, use Linear)", self.alpha)
+        if not (math.isfinite(self.offset) and self.offset >= 0):
+            raise InvalidInput("AlphaFair.offset", "a finite number of at least 0", self.offset)
+        m = len(self.outcomes)
+        given = self.weights if self.weights is not None else (1.0,) * m
+        w = np.array(given, float)
+        if w.shape != (m,) or not (np.isfinite(w) & (w > 0)).all():
+            raise InvalidInput("AlphaFair.weights", f"{m} finite numbers above 0, one per outcome", given)
+        object.__setattr__(self, "weights", tuple(w.tolist()))
+
+    @classmethod
+    def welfare(cls, outcomes: Iterable[str], power: float, offset: float = 0.0) -> AlphaFair:
+        """Additive welfare: sum_i (z_i + offset)^power, 0 < power < 1, which is alpha = 1 - power up to a factor.
+
+        Raises:
+            InvalidInput: a power outside (0, 1).
+
+        >>> AlphaFair.welfare(("a", "b"), power=0.5).value(np.array([0.25, 4.0])).item()
+        2.5
+        """
+        if not 0 < power < 1:
+            raise InvalidInput("AlphaFair.welfare(power)", "a number in (0, 1), as welfare is concave there", power)
+        names = named("AlphaFair", outcomes)
+        return cls(names, 1.0 - power, offset, (power,) * len(names))
+
+    @property
+    def smooth(self) -> bool:
+        """Whether an offset keeps averages of at least 0 away from the edge of the domain."""
+        return self.offset > 0
+
+    @property
+    def lipschitz(self) -> float:
+        """|w| offset^-alpha, for averages of at least 0; infinite without an offset."""
+        steepest = marginal(np.zeros((1, len(self.outcomes))), self.offset, self._w, self.alpha)
+        return float(np.linalg.norm(steepest))
+
+    def check(self, z: Floats, place: str) -> None:
+        """Refuse averages whose gradient is not finite, `(m)->`."""
+        check_finite(self.outcomes, z, place)
+        far = ~np.isfinite(marginal(flat(z), self.offset, self._w, self.alpha))
+        if far.any():
+            r, i = np.argwhere(far)[0]
+            expected = (
+                f"an average above {-self.offset:g}, where the gradient of AlphaFair(alpha={self.alpha:g}, "
+                f"offset={self.offset:g}) is bounded: set an offset above {max(0.0, -flat(z)[:, i].min()):g}"
+            )
+            raise InvalidInput(f"{place}, outcome {self.outcomes[i]!r}", expected, float(flat(z)[r, i]))
+
+    def value(self, z: Floats) -> Floats:
+        """The sum of utilities, `(m)->()`; -inf outside the domain."""
+        return utility(flat(z), self.offset, self._w, self.alpha).reshape(z.shape[:-1])
+
+    def supergradient(self, z: Floats) -> Floats:
+        """w (z + offset)^-alpha, `(m)->(m)`.
+
+        Raises:
+            InvalidInput: a point outside the domain, or on its edge.
+        """
+        out = marginal(flat(z), self.offset, self._w, self.alpha).reshape(z.shape)
+        if not np.isfinite(out).all():
+            self.check(z, "AlphaFair.supergradient")
+        return out
+
+    def prox(self, z: Floats, beta: Floats | float) -> Floats:
+        """By safeguarded Newton steps on each coordinate, `(m),()->(m)`."""
+        return utility_prox(flat(z), self.offset, self._w, self.alpha, each(beta, z)).reshape(z.shape)
+
+    def maximizer(self, theta: Floats) -> Floats:
+        """clip((w / -theta)^(1/alpha) - offset, 0, 1), and 1 where theta is not negative, `(m)->(m)`."""
+        return best_response(flat(theta), self.offset, self._w, self.alpha).reshape(theta.shape)
+
+    @cached_property
+    def _w(self) -> Floats:
+        return np.array(self.weights, float)

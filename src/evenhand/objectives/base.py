@@ -1,0 +1,146 @@
+"""What an objective is: a concave function f of the average outcomes, in ascent signs throughout.
+
+Every objective has a value, a supergradient and a domain. Two abilities are optional, and each is an argmax from which
+the rest follows: `prox` gives the Moreau envelope and its gradient (`smoothing.py`), `maximizer` the conjugate.
+Leading axes are replicas, and each is computed as it is alone, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.types import Floats
+
+
+@runtime_checkable
+@runtime_checkable
+class Objective(Protocol):
+    """A concave function of the average of some outcomes."""
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The names of what it reads: coordinate i of z is the average of outcome i per round."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether its gradient is Lipschitz on its domain, so that nothing needs smoothing."""
+
+    @property
+    def lipschitz(self) -> float:
+        """A constant L with |f(y) - f(z)| <= L |y - z|_2 for y and z in its domain, infinite where there is none."""
+
+    def check(self, z: Floats, place: str) -> None:
+        """Refuse points at which there is no supergradient, `(m)->`.
+
+        Args:
+            z: average outcomes.
+            place: what they are, for the message, such as "the average after round 7".
+
+        Raises:
+            InvalidInput: a point outside the domain, or on its edge; names the place, the outcome and what to do.
+        """
+
+    def value(self, z: Floats) -> Floats:
+        """f(z), `(m)->()`; -inf outside the domain."""
+
+    def supergradient(self, z: Floats) -> Floats:
+        """Some g with f(y) <= f(z) + g.(y - z) for all y, `(m)->(m)`.
+
+        Raises:
+            InvalidInput: as `check`.
+        """
+
+
+@runtime_checkable
+class Proximal(Protocol):
+    """Can be smoothed exactly."""
+
+    def prox(self, z: Floats, beta: Floats | float) -> Floats:
+        """argmax_y f(y) - |y - z|^2 / (2 beta), `(m),()->(m)`, for beta > 0 and any z, in the domain or not.
+
+        Raises:
+            InvalidInput: a sum of objectives that has no prox after all.
+        """
+
+
+@runtime_checkable
+class Conjugate(Protocol):
+    """Has a conjugate over the unit cube in closed form."""
+
+    def maximizer(self, theta: Floats) -> Floats:
+        """argmax_y theta.y + f(y) over y in [0, 1]^m, `(m)->(m)`.
+
+        Raises:
+            InvalidInput: a sum of objectives that has no closed form after all.
+        """
+
+
+class Conjugable(Objective, Conjugate, Protocol):
+    """An objective with a conjugate."""
+
+
+def conjugate(objective: Conjugable, theta: Floats) -> Floats:
+    """f*(theta) = max_y theta.y + f(y) over y in [0, 1]^m, `(m)->()`; `maximizer` is its (sub)gradient.
+
+    Source: Agrawal, Devanur & Li 2016 (B3), where outcomes are in the unit cube.
+
+    >>> from evenhand.objectives import Linear
+    >>> conjugate(Linear({"a": 1.0, "b": 2.0}), np.array([1.0, -3.0])).item()
+    2.0
+    """
+    y = objective.maximizer(theta)
+    return np.asarray(total(flat(theta) * flat(y)).reshape(theta.shape[:-1]) + objective.value(y))
+
+
+def flat(z: Floats) -> Floats:
+    """All leading axes as one, each row contiguous, so that sums run in the same order in a batch and alone."""
+    return np.ascontiguousarray(z, np.float64).reshape(-1, z.shape[-1])
+
+
+def total(rows: Floats) -> Floats:
+    """The sum of each contiguous row, `(m)->()`."""
+    return np.asarray(rows.sum(-1))
+
+
+def each(beta: Floats | float, z: Floats) -> Floats:
+    """One beta per row of `flat(z)`.
+
+    >>> each(0.5, np.zeros((2, 3)))
+    array([0.5, 0.5])
+    """
+    return np.full(z.shape[:-1], beta, np.float64).reshape(-1)
+
+
+def named(kind: str, outcomes: Iterable[str], least: int = 1) -> tuple[str, ...]:
+    """Outcomes as a tuple of names.
+
+    Raises:
+        InvalidInput: fewer than `least`, a name that is not a string, or one that comes twice.
+    """
+    if isinstance(outcomes, str) or not isinstance(outcomes, Iterable):
+        raise InvalidInput(f"{kind}.outcomes", "a sequence of names", repr(outcomes))
+    names = tuple(outcomes)
+    if len(names) < least or not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"{kind}.outcomes", f"at least {least} names of outcomes", names)
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InvalidInput(f"{kind}.outcomes", "names that differ from each other", f"{twice[0]!r} twice in {names}")
+    return names
+
+
+def check_finite(outcomes: tuple[str, ...], z: Floats, place: str) -> None:
+    """The check of an objective whose domain is everything.
+
+    Raises:
+        InvalidInput: another number of outcomes, or a number that is not finite.
+    """
+    if z.shape[-1] != len(outcomes):
+        raise InvalidInput(place, f"{len(outcomes)} average outcomes {outcomes}", f"{z.shape[-1]} of them")
+    if not np.isfinite(z).all():
+        where = tuple(np.argwhere(~np.isfinite(z))[0])
+        raise InvalidInput(f"{place}, outcome {outcomes[where[-1]]!r}", "a finite number", float(z[where]))

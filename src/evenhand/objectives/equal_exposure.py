@@ -1,0 +1,77 @@
+"""Equal exposure: the further apart outcomes are, the worse."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.objectives.base import check_finite, each, flat, named, total
+from evenhand.system import system
+from evenhand.types import Floats
+
+
+@system("C7", source="Do et al. 2021; Do et al. 2023, eq. 15 (eq. expo)")
+@dataclass(frozen=True)
+class EqualExposure:
+    """Minus how far average outcomes are from their mean.
+
+    Equation: f(z) = -(1/m) sqrt(sum_j (z_j - mean)^2). It says nothing about the level: add an objective that does.
+
+    Args:
+        outcomes: what is compared, in the same units; at least two.
+
+    Raises:
+        InvalidInput: fewer than two names, or names twice.
+
+    Deviation: where all outcomes are equal, the gradient would be 0/0; it is 0, which is a supergradient.
+
+    >>> EqualExposure(("a", "b")).value(np.array([0.0, 1.0])).item()
+    -0.3535533905932738
+    >>> EqualExposure(("a", "b")).supergradient(np.array([0.3, 0.3]))
+    array([0., 0.])
+    """
+
+    outcomes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outcomes", named("EqualExposure", self.outcomes, least=2))
+
+    @property
+    def smooth(self) -> bool:
+        """False: it has a kink where all outcomes are equal."""
+        return False
+
+    @property
+    def lipschitz(self) -> float:
+        """1/m."""
+        return 1.0 / len(self.outcomes)
+
+    def check(self, z: Floats, place: str) -> None:
+        """Refuse what is not finite, `(m)->`."""
+        check_finite(self.outcomes, z, place)
+
+    def value(self, z: Floats) -> Floats:
+        """Minus the norm of the deviations over m, `(m)->()`."""
+        return (0.0 - _apart(flat(z))[1] / len(self.outcomes)).reshape(z.shape[:-1])
+
+    def supergradient(self, z: Floats) -> Floats:
+        """Minus the direction of the deviations over m, `(m)->(m)`."""
+        deviations, norm = _apart(flat(z))
+        scale = np.where(norm > 0.0, norm, math.inf) * len(self.outcomes)
+        return np.asarray(0.0 - deviations / scale[:, None]).reshape(z.shape)
+
+    def prox(self, z: Floats, beta: Floats | float) -> Floats:
+        """Deviations shrink by beta/m in norm, and vanish where they are shorter, `(m),()->(m)`."""
+        rows = flat(z)
+        deviations, norm = _apart(rows)
+        shrink = np.minimum(1.0, each(beta, z) / len(self.outcomes) / np.where(norm > 0.0, norm, math.inf))
+        return (rows - shrink[:, None] * deviations).reshape(z.shape)
+
+
+def _apart(rows: Floats) -> tuple[Floats, Floats]:
+    """Deviations from the mean and their norm, `(m)->(m),()`; exactly 0 where all are equal, as rounding is not."""
+    shifted = rows - rows[:, :1]
+    deviations = shifted - total(shifted)[:, None] / rows.shape[1]
+    return deviations, np.sqrt(total(deviations * deviations))

@@ -1,0 +1,130 @@
+"""Generalised Gini functions: the worse off an outcome is, the more it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.numerics.isotonic import gini_prox, gini_supergradient
+from evenhand.objectives.base import check_finite, each, flat, named, total
+from evenhand.system import system
+from evenhand.types import Floats
+
+
+@system(
+    "C7",
+    source="Busa-Fekete et al. 2017; Do et al. 2023, Section 2, eq. 2 and 15; exact smoothing by Do & Usunier 2022",
+)
+@dataclass(frozen=True)
+class GeneralizedGini:
+    """Average outcomes weighted by rank, the least of them most.
+
+    Equation: f(z) = sum_i w_i z_(i), with z_(1) <= ... <= z_(m) and w_1 >= ... >= w_m; the least p.z over all p that
+    permute w. Without negative weights it grows with every outcome; with them it also punishes inequality itself.
+    The supergradient shares weights equally among outcomes that are equal.
+
+    Args:
+        outcomes: what is compared, in the same units.
+        weights: by rank, from the least outcome to the largest; by default 1, 1/2, 1/4, ...
+
+    Raises:
+        InvalidInput: names twice, or not one finite weight per outcome, or weights that increase somewhere (then f is
+            not concave).
+
+    Deviation: the prox is computed in the order of z, which spares the sources' division by beta.
+
+    >>> gini = GeneralizedGini(("north", "middle", "south"))
+    >>> gini.value(np.array([0.5, 0.0, 0.25])).item()
+    0.25
+    >>> gini.supergradient(np.array([0.4, 0.1, 0.2]))
+    array([0.25, 1.  , 0.5 ])
+    """
+
+    outcomes: tuple[str, ...]
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outcomes", named("GeneralizedGini", self.outcomes))
+        m = len(self.outcomes)
+        given = self.weights if self.weights is not None else 0.5 ** np.arange(m)
+        w = np.array(given, float)
+        if w.shape != (m,) or not np.isfinite(w).all():
+            raise InvalidInput("GeneralizedGini.weights", f"{m} finite numbers, one per outcome", given)
+        if (np.diff(w) > 0).any():
+            expected = "weights that never increase, largest first, for the least outcome (else f is not concave)"
+            raise InvalidInput("GeneralizedGini.weights", expected, given)
+        object.__setattr__(self, "weights", tuple(w.tolist()))
+
+    @classmethod
+    def welfare(cls, outcomes: Iterable[str]) -> GeneralizedGini:
+        """Gini welfare: sum_j ((m - j + 1)/m) z_(j), as in eq. 15 of Do et al. 2023.
+
+        >>> GeneralizedGini.welfare(("a", "b")).weights
+        (1.0, 0.5)
+        """
+        names = named("GeneralizedGini", outcomes)
+        m = len(names)
+        return cls(names, tuple((m - j) / m for j in range(m)))
+
+    @classmethod
+    def difference(cls, outcomes: Iterable[str]) -> GeneralizedGini:
+        """Minus the mean absolute difference: -(1/2m) sum_ij |z_i - z_j|, the item part of eq. 2 of Do et al. 2023.
+
+        It is the Gini form with the signed weights (m + 1 - 2j)/m, j = 1..m.
+
+        >>> GeneralizedGini.difference(("a", "b")).value(np.array([0.1, 0.5])).item()
+        -0.2
+        """
+        names = named("GeneralizedGini", outcomes)
+        m = len(names)
+        return cls(names, tuple((m - 1 - 2 * j) / m for j in range(m)))
+
+    @property
+    def smooth(self) -> bool:
+        """Whether all weights are equal: anything else has kinks where outcomes are."""
+        return bool((self._w == self._w[0]).all())
+
+    @property
+    def lipschitz(self) -> float:
+        """The norm of the weights, which is that of every vertex of their permutahedron."""
+        return float(np.linalg.norm(self._w))
+
+    def check(self, z: Floats, place: str) -> None:
+        """Refuse what is not finite, `(m)->`."""
+        check_finite(self.outcomes, z, place)
+
+    def value(self, z: Floats) -> Floats:
+        """The sum weighted by rank, `(m)->()`."""
+        return total(np.sort(flat(z)) * self._w).reshape(z.shape[:-1])
+
+    def supergradient(self, z: Floats) -> Floats:
+        """Weights by rank, `(m)->(m)`."""
+        rows = flat(z)
+        return gini_supergradient(rows, np.argsort(rows), self._w).reshape(z.shape)
+
+    def prox(self, z: Floats, beta: Floats | float) -> Floats:
+        """By isotonic regression in O(m log m), `(m),()->(m)`."""
+        rows = flat(z)
+        return gini_prox(rows, np.argsort(rows), self._w, each(beta, z)).reshape(z.shape)
+
+    def maximizer(self, theta: Floats) -> Floats:
+        """1 for the k outcomes with the largest theta, 0 for the others, with the best k, `(m)->(m)`.
+
+        theta.y + f(y) is the Lovász extension of a set function, so that a vertex of the cube is a maximum; of those
+        with k ones, the largest thetas are best, and f is the sum of the last k weights.
+        """
+        rows = flat(theta)
+        order = np.argsort(-rows, kind="stable")
+        gain = np.take_along_axis(rows, order, -1).cumsum(-1) + self._w[::-1].cumsum()
+        count = np.where(gain.max(-1) > 0.0, gain.argmax(-1) + 1, 0)
+        y = np.empty_like(rows)
+        np.put_along_axis(y, order, np.where(np.arange(rows.shape[1]) < count[:, None], 1.0, 0.0), -1)
+        return y.reshape(theta.shape)
+
+    @cached_property
+    def _w(self) -> Floats:
+        return np.array(self.weights, float)

@@ -1,0 +1,81 @@
+"""The classical objective: a plain weighted sum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.objectives.base import check_finite, each, flat, total
+from evenhand.system import system
+from evenhand.types import Floats
+
+
+@system("C7", source="the classical objective: a plain weighted sum")
+@dataclass(frozen=True)
+class Linear:
+    """A weighted sum of average outcomes.
+
+    Equation: f(z) = sum_i weight_i z_i, with z_i the average of outcome i per round.
+
+    Raises:
+        InvalidInput: no weights, or one that is not finite.
+
+    >>> objective = Linear({"visit": 1.0, "spend": 0.1})
+    >>> objective.outcomes, objective.weights["spend"]
+    (('visit', 'spend'), 0.1)
+    >>> objective.value(np.array([[0.5, 10.0], [0.25, 0.0]]))
+    array([1.5 , 0.25])
+    """
+
+    weights: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        if not self.weights:
+            raise InvalidInput("maximize", "at least one outcome with its weight", dict(self.weights))
+        for name, weight in self.weights.items():
+            if not math.isfinite(weight):
+                raise InvalidInput(f"maximize[{name!r}]", "a finite weight", weight)
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The names that have a weight, in their order."""
+        return tuple(self.weights)
+
+    @property
+    def smooth(self) -> bool:
+        """True: its gradient never moves."""
+        return True
+
+    @property
+    def lipschitz(self) -> float:
+        """The norm of the weights."""
+        return float(np.linalg.norm(self._w))
+
+    def check(self, z: Floats, place: str) -> None:
+        """Refuse what is not finite, `(m)->`."""
+        check_finite(self.outcomes, z, place)
+
+    def value(self, z: Floats) -> Floats:
+        """The weighted sum, `(m)->()`."""
+        return total(flat(z) * self._w).reshape(z.shape[:-1])
+
+    def supergradient(self, z: Floats) -> Floats:
+        """The weights, `(m)->(m)`."""
+        return np.broadcast_to(self._w, z.shape).copy()
+
+    def prox(self, z: Floats, beta: Floats | float) -> Floats:
+        """A step along the weights: z + beta weights, `(m),()->(m)`."""
+        return (flat(z) + each(beta, z)[:, None] * self._w).reshape(z.shape)
+
+    def maximizer(self, theta: Floats) -> Floats:
+        """1 where theta + weights is positive, 0 elsewhere, `(m)->(m)`."""
+        return np.asarray(theta + self._w > 0.0, np.float64)
+
+    @cached_property
+    def _w(self) -> Floats:
+        return np.array(list(self.weights.values()), float)

@@ -1,0 +1,158 @@
+"""Smooth stand-ins f_t for an objective with kinks, which come closer to it as rounds go by.
+
+t counts the rounds that z is the average of, so that round t + 1 is priced by f_t: its smoothing is beta / sqrt(t + 1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.objectives.base import Objective, Proximal, flat, total
+from evenhand.system import system
+from evenhand.types import Floats
+
+
+class Smoothing(Protocol):
+    """A way to smooth."""
+
+    def draws(self, m: int) -> int:
+        """How many standard normal numbers a gradient with respect to m outcomes needs."""
+
+    def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
+        """The gradient of f_t at z, or an unbiased estimate of it, `(m),(),(draws)->(m)`.
+
+        Raises:
+            InvalidInput: an objective that cannot be smoothed in this way at this point.
+        """
+
+
+@system("C6", source="Do et al. 2023, Section 3.3, Lemmas 15 and 16 (after Lan 2013)")
+@dataclass(frozen=True)
+class Moreau:
+    """Smoothing by the Moreau envelope, for objectives that have a prox.
+
+    Equation: f_t(z) = max_y f(y) - |y - z|^2 / (2 beta_t), beta_t = beta / sqrt(t + 1), with gradient
+    (prox(z) - z) / beta_t. If f is L-Lipschitz, f <= f_t <= f + L^2 beta_t / 2.
+
+    Args:
+        beta: beta_0, above 0; in theory D_K / L (D_K the diameter of the set of outcomes), in the papers' experiments
+            0.01 for a few outcomes and 1 for rankings.
+
+    Raises:
+        InvalidInput: beta out of range; from `gradient`, an objective without a prox.
+
+    Deviation: the paper prints the gradient with the sign of convex functions.
+
+    >>> from evenhand.objectives import EqualExposure
+    >>> Moreau(0.1).gradient(EqualExposure(("a", "b")), np.array([0.5, 0.5]), np.array(0.0), np.zeros(0))
+    array([0., 0.])
+    """
+
+    beta: float
+
+    def __post_init__(self) -> None:
+        _check_beta("Moreau", self.beta)
+
+    def draws(self, m: int) -> int:
+        """None."""
+        return 0
+
+    def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
+        """The gradient of the envelope, `(m),(),(0)->(m)`."""
+        if not isinstance(objective, Proximal):
+            expected = "an objective with a prox, or smoothing by Randomized"
+            raise InvalidInput("Moreau.gradient", expected, type(objective).__name__)
+        return moreau_gradient(objective, z, self.beta / np.sqrt(t + 1.0))
+
+
+@system("C6", source="Do et al. 2023, Appendix F.2, Lemmas 17 and 18 (after Duchi et al. 2012)")
+@dataclass(frozen=True)
+class Randomized:
+    """Smoothing by averaging over a ball, for any objective.
+
+    Equation: f_t(z) = E f(z + beta_t u), u uniform in the unit ball, beta_t = beta / sqrt(t + 1); its gradient is
+    estimated by the mean of `samples` supergradients. If f is L-Lipschitz, f - L beta_t <= f_t <= f.
+
+    The ball has to be inside of the domain. u is the first m coordinates of a uniform point of the sphere in m + 2
+    dimensions, so that normal numbers are all the luck that is needed.
+
+    Args:
+        beta: beta_0, above 0; in theory m^(1/4) D_K, with D_K the diameter of the set of outcomes.
+        samples: points per gradient, at least 1.
+
+    Raises:
+        InvalidInput: beta or samples out of range; from `gradient`, a point near the edge of the domain.
+
+    Deviation: Lemma 17 prints the bounds of convex functions (f <= f_t <= f + L beta_t), and Lemma 18 a smoothness of
+    f_t that does not follow from it: by Lemma 17 its gradient is (L m^(1/2) / beta_t)-Lipschitz.
+
+    >>> from evenhand.objectives import Linear
+    >>> smoothing, luck = Randomized(0.1, samples=4), np.ones(16)
+    >>> smoothing.draws(2)
+    16
+    >>> smoothing.gradient(Linear({"a": 1.0, "b": 3.0}), np.array([0.5, 0.5]), np.array(0.0), luck)
+    array([1., 3.])
+    """
+
+    beta: float
+    samples: int = 10
+
+    def __post_init__(self) -> None:
+        _check_beta("Randomized", self.beta)
+        if not (isinstance(self.samples, int | np.integer) and self.samples >= 1):
+            raise InvalidInput("Randomized.samples", "a whole number of at least 1", self.samples)
+
+    def draws(self, m: int) -> int:
+        """m + 2 per sample."""
+        return self.samples * (m + 2)
+
+    def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
+        """The mean supergradient in the ball around z, `(m),(),(draws)->(m)`."""
+        m = z.shape[-1]
+        beta = np.asarray(self.beta / np.sqrt(t + 1.0))[..., None, None]
+        points = z[..., None, :] + beta * ball(luck.reshape(*luck.shape[:-1], self.samples, m + 2))
+        slopes = objective.supergradient(points).swapaxes(-1, -2)  # samples last, so that their sum has one order
+        return total(flat(slopes)).reshape(slopes.shape[:-1]) / self.samples
+
+
+def ball(normals: Floats) -> Floats:
+    """Uniform points of the unit ball from standard normal numbers, `(m+2)->(m)`."""
+    rows = flat(normals)
+    norm = np.sqrt(total(rows * rows)).reshape(*normals.shape[:-1], 1)
+    return np.asarray(normals[..., :-2] / np.maximum(norm, np.finfo(float).tiny))
+
+
+def moreau_gradient(objective: Proximal, z: Floats, beta: Floats | float) -> Floats:
+    """The gradient of the envelope, (prox(z) - z) / beta, `(m),()->(m)`; beta > 0.
+
+    >>> from evenhand.objectives import GeneralizedGini
+    >>> moreau_gradient(GeneralizedGini(("a", "b")), np.array([0.1, 0.2]), 0.5)
+    array([0.85, 0.65])
+    """
+    return np.asarray((objective.prox(z, beta) - z) / np.asarray(beta, float)[..., None])
+
+
+class ProximalObjective(Objective, Proximal, Protocol):
+    """An objective with a prox."""
+
+
+def envelope(objective: ProximalObjective, z: Floats, beta: Floats | float) -> Floats:
+    """max_y f(y) - |y - z|^2 / (2 beta), `(m),()->()`; beta > 0.
+
+    >>> from evenhand.objectives import EqualExposure
+    >>> envelope(EqualExposure(("a", "b")), np.array([0.5, 0.5]), 0.1).item()
+    0.0
+    """
+    y = objective.prox(z, beta)
+    distance = total(flat(y - z) ** 2).reshape(z.shape[:-1])
+    return np.asarray(objective.value(y) - distance / (2.0 * np.asarray(beta, float)))
+
+
+def _check_beta(kind: str, beta: float) -> None:
+    if not (math.isfinite(beta) and beta > 0):
+        raise InvalidInput(f"{kind}.beta", "a finite number above 0", beta)

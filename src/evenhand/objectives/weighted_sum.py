@@ -1,0 +1,159 @@
+"""Sums of objectives, such as a user's utility and fairness between items."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.objectives.base import Conjugate, Objective, Proximal, check_finite
+from evenhand.objectives.linear import Linear
+from evenhand.system import system
+from evenhand.types import Floats, Ints
+
+
+@system("C7", source="Do et al. 2023, eq. 2 and Appendix B.1: user utility plus beta times an objective of items")
+@dataclass(frozen=True)
+class WeightedSum:
+    """A weighted sum of objectives, each of which reads its own outcomes.
+
+    Equation: f(z) = sum_i c_i f_i(z restricted to the outcomes of i).
+
+    Value and supergradient always exist. A prox or a maximizer exists where each part has one and no two parts share an
+    outcome, parts that are `Linear` aside; otherwise smooth the sum by `Randomized`.
+
+    Args:
+        terms: pairs of a factor c_i above 0 and an objective.
+
+    Raises:
+        InvalidInput: no pairs, a factor that is not above 0 and finite, or something that is no objective; later, from
+            `prox` and `maximizer`, parts that share outcomes or lack what is needed.
+
+    >>> from evenhand.objectives import GeneralizedGini
+    >>> items = GeneralizedGini.difference(("song", "film", "book"))
+    >>> ranking = WeightedSum(((1.0, Linear({"clicks": 1.0})), (0.5, items)))  # eq. 2 with beta = 0.5
+    >>> ranking.outcomes
+    ('clicks', 'song', 'film', 'book')
+    >>> round(ranking.value(np.array([0.5, 0.1, 0.2, 0.3])).item(), 9)
+    0.433333333
+    """
+
+    terms: tuple[tuple[float, Objective], ...]
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "terms", tuple((c, part) for c, part in self.terms))
+        except (TypeError, ValueError) as error:
+            raise InvalidInput("WeightedSum.terms", "pairs of a factor and an objective", repr(self.terms)) from error
+        if not self.terms:
+            raise InvalidInput("WeightedSum.terms", "at least one pair of a factor and an objective", "none")
+        for c, part in self.terms:
+            if not (isinstance(c, int | float | np.number) and math.isfinite(c) and c > 0):
+                expected = "a finite factor above 0, for the sum to be concave (signs belong into Linear's weights)"
+                raise InvalidInput(f"WeightedSum.terms, {type(part).__name__}", expected, c)
+            if not isinstance(part, Objective):
+                raise InvalidInput("WeightedSum.terms", "objectives", repr(part))
+
+    @cached_property
+    def outcomes(self) -> tuple[str, ...]:
+        """The outcomes of all parts, in the order in which they first come."""
+        return tuple(dict.fromkeys(name for _, part in self.terms for name in part.outcomes))
+
+    @property
+    def smooth(self) -> bool:
+        """Whether all parts are."""
+        return all(part.smooth for _, part in self.terms)
+
+    @property
+    def lipschitz(self) -> float:
+        """The root of the sum of squares where parts read different outcomes, the sum where they share some."""
+        steepness = [c * part.lipschitz for c, part in self.terms]
+        apart = sum(len(part.outcomes) for _, part in self.terms) == len(self.outcomes)
+        return math.hypot(*steepness) if apart else sum(steepness)
+
+    def check(self, z: Floats, place: str) -> None:
+        """Refuse what a part refuses, `(m)->`."""
+        check_finite(self.outcomes, z, place)
+        for (_, part), at in zip(self.terms, self._at, strict=True):
+            part.check(z[..., at], place)
+
+    def value(self, z: Floats) -> Floats:
+        """The weighted sum of values, `(m)->()`."""
+        out = np.zeros(z.shape[:-1])
+        for (c, part), at in zip(self.terms, self._at, strict=True):
+            out += c * part.value(z[..., at])
+        return out
+
+    def supergradient(self, z: Floats) -> Floats:
+        """The weighted sum of supergradients, each at its outcomes, `(m)->(m)`.
+
+        Raises:
+            InvalidInput: a point outside the domain of a part, or on its edge.
+        """
+        out = np.zeros(z.shape)
+        for (c, part), at in zip(self.terms, self._at, strict=True):
+            out[..., at] += c * part.supergradient(z[..., at])
+        return out
+
+    def prox(self, z: Floats, beta: Floats | float) -> Floats:
+        """A step along what is linear, then each part's own prox, `(m),()->(m)`.
+
+        Raises:
+            InvalidInput: parts that share outcomes, or one without a prox.
+        """
+        out = z + np.asarray(beta, float)[..., None] * self._slope
+        for c, part, at in self._apart("prox", Proximal):
+            out[..., at] = part.prox(out[..., at], c * beta)
+        return out
+
+    def maximizer(self, theta: Floats) -> Floats:
+        """Each part's own maximizer at the prices that what is linear leaves, `(m)->(m)`.
+
+        Raises:
+            InvalidInput: parts that share outcomes, or one without a maximizer.
+        """
+        tilted = theta + self._slope
+        out = np.asarray(tilted > 0.0, np.float64)
+        for c, part, at in self._apart("maximizer", Conjugate):
+            out[..., at] = part.maximizer(tilted[..., at] / c)
+        return out
+
+    @cached_property
+    def _at(self) -> tuple[slice | Ints, ...]:
+        """Where each part's outcomes are among all; a slice, which is fastest, where they are one after another."""
+        position = {name: i for i, name in enumerate(self.outcomes)}
+        places = [np.array([position[name] for name in part.outcomes]) for _, part in self.terms]
+        return tuple(slice(p[0], p[-1] + 1) if (np.diff(p) == 1).all() else p for p in places)
+
+    @cached_property
+    def _slope(self) -> Floats:
+        """The weights of all parts that are linear, `()->(m)`."""
+        out = np.zeros(len(self.outcomes))
+        for (c, part), at in zip(self.terms, self._at, strict=True):
+            if isinstance(part, Linear):
+                out[at] += c * np.array(list(part.weights.values()), float)
+        return out
+
+    @cached_property
+    def _shared(self) -> list[str]:
+        """Outcomes that several parts read, those that are linear aside."""
+        read = Counter(name for _, part in self.terms if not isinstance(part, Linear) for name in part.outcomes)
+        return [name for name, times in read.items() if times > 1]
+
+    def _apart(self, what: str, ability: type) -> Iterator[tuple[float, Any, slice | Ints]]:
+        """The parts that are not linear, once they are known to be able and to share nothing."""
+        if self._shared:
+            expected = "parts that share no outcomes (or smoothing by Randomized, which needs none of this)"
+            raise InvalidInput(f"WeightedSum.{what}", expected, f"{self._shared} in several")
+        for (c, part), at in zip(self.terms, self._at, strict=True):
+            if not isinstance(part, Linear):
+                if not isinstance(part, ability):
+                    expected = f"parts that have a {what}" + (" (or smoothing by Randomized)" if what == "prox" else "")
+                    raise InvalidInput(f"WeightedSum.{what}", expected, type(part).__name__)
+                yield c, part, at

@@ -1,0 +1,196 @@
+"""Concave objectives of the average outcomes, by Frank-Wolfe: any scalar policy becomes one for them.
+
+Source: Do, Dohmatob, Usunier & others 2023, *Contextual bandits with concave rewards, and an application to fair
+ranking*. Alone, or beside constraints, which that paper leaves open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from evenhand.choices import EpsilonGreedy, Gamma, InverseGap, Staged, TopK
+from evenhand.errors import InvalidInput
+from evenhand.goals.base import Goal, Plans
+from evenhand.goals.dual import DualGradient, Steady
+from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear import Linear
+from evenhand.models.base import Model
+from evenhand.objectives import Linear as LinearObjective, Moreau, Proximal, Randomized, Smoothing
+from evenhand.policy import Policy
+from evenhand.problem import Problem
+from evenhand.recipes.small_budgets import default_margin
+from evenhand.rows import constraint_rows
+from evenhand.system import system
+
+
+@system("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB) and Section 5")
+def fw_linucb(problem: Problem, model: Model, *, smoothing: Smoothing | None = None) -> Policy:
+    """Play the best optimistic worth at the objective's slope.
+
+    Equation: a = argmax over arms of g.y_hat + bonus, g = grad f_{t-1}(z_{t-1}).
+    With `Ridge` every outcome has a bonus of its own, which the price |g_i| scales, as in the paper's experiments
+    (there sqrt(epsilon) alpha_t, here the model's width); with `Scalarised` it is Algorithm 3 to the letter.
+
+    Args:
+        problem: with any objective, and no constraints (`fw_dual` keeps to some).
+        model: with widths.
+        smoothing: where the objective has kinks; `default_smoothing(problem)` by default.
+
+    Raises:
+        InvalidInput: constraints, or an objective that cannot be smoothed.
+
+    >>> from evenhand.environments import MultiObjective
+    >>> from evenhand.models import Fixed, Ridge
+    >>> fw_linucb(MultiObjective().problem, Ridge(features=10, outcomes=5, width=Fixed(0.1))).name
+    'fw_linucb'
+    """
+    goals = (_slope(problem, smoothing),)
+    return Policy(problem=problem, model=model, goals=goals, choice=TopK(1), name="fw_linucb")
+
+
+@system("C3", source="Do et al. 2023, Algorithm 4 (FW-SquareCB)")
+def fw_squarecb(problem: Problem, model: Model, *, gamma: Gamma, smoothing: Smoothing | None = None) -> Policy:
+    """Play by inverse gaps in worth at the objective's slope.
+
+    Equation: p_a = 1 / (A + gamma_t (s_b - s_a)), s = y_hat g, b the best; gamma_t = gamma_0 sqrt(t) in experiments.
+
+    Args:
+        problem, smoothing: as for `fw_linucb`.
+        model: any; bonuses are not read.
+        gamma: such as Gamma(1e4, 0.5).
+
+    Raises:
+        InvalidInput: as for `fw_linucb`.
+
+    >>> from evenhand.environments import MultiObjective
+    >>> from evenhand.models import Ridge
+    >>> fw_squarecb(MultiObjective().problem, Ridge(features=10, outcomes=5, ridge=0.1), gamma=Gamma(1e4, 0.5)).name
+    'fw_squarecb'
+    """
+    goals = (_slope(problem, smoothing),)
+    return Policy(problem=problem, model=model, goals=goals, choice=InverseGap(gamma), name="fw_squarecb")
+
+
+@system("C4", source="Do et al. 2023, Section 5 (FW-epsilon-greedy)")
+def fw_epsilon_greedy(
+    problem: Problem, model: Model, *, epsilon: float = 0.01, smoothing: Smoothing | None = None
+) -> Policy:
+    """Play the best worth at the objective's slope, and any candidate with probability epsilon.
+
+    Args:
+        problem, smoothing: as for `fw_linucb`.
+        model: any.
+        epsilon: in [0, 1].
+
+    Raises:
+        InvalidInput: as for `fw_linucb`.
+
+    >>> from evenhand.environments import MultiObjective
+    >>> from evenhand.models import Ridge
+    >>> fw_epsilon_greedy(MultiObjective().problem, Ridge(features=10, outcomes=5, ridge=0.1)).name
+    'fw_epsilon_greedy'
+    """
+    goals = (_slope(problem, smoothing),)
+    choice = EpsilonGreedy(epsilon)
+    return Policy(problem=problem, model=model, goals=goals, choice=choice, name="fw_epsilon_greedy")
+
+
+@system("C1", source="Do et al. 2023, Section 3, Algorithm 2: the reduction")
+def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoothing | None = None) -> Policy:
+    """Make a recipe for a linear objective maximise a concave one: its reward becomes the objective's slope.
+
+    Equation: the scalar policy is run on the reward g_t.y, g_t = grad f_{t-1}(z_{t-1}).
+
+    Args:
+        problem: with any objective; constraints are what the recipe makes of them.
+        recipe: such as `lambda p: lin_cbwk(p, model)`.
+        smoothing: as for `fw_linucb`.
+
+    Raises:
+        InvalidInput: a recipe that plans ahead, which needs more than the slope where the average stands.
+
+    >>> from evenhand.environments import MultiObjective
+    >>> from evenhand.models import Fixed, Ridge
+    >>> from evenhand.recipes import optimistic
+    >>> model = Ridge(features=10, outcomes=5, width=Fixed(0.1))
+    >>> fw(MultiObjective().problem, lambda p: optimistic(p, model)).name
+    'fw(optimistic)'
+    """
+    scalar = recipe(replace(problem, maximize=LinearObjective(dict.fromkeys(problem.objective.outcomes, 1.0))))
+    if any(isinstance(g, Plans) for g in scalar.goals):
+        raise InvalidInput("recipe", "one whose goals do not plan on a linear objective", scalar.name)
+    slope = frank_wolfe(problem, problem.objective, _smoothing(problem, smoothing))
+    goals: tuple[Goal, ...] = tuple(slope if isinstance(g, Linear) else g for g in scalar.goals)
+    return replace(scalar, problem=problem, goals=goals, name=f"fw({scalar.name})")
+
+
+@system("X2", source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023")
+def fw_dual(
+    problem: Problem,
+    model: Model,
+    *,
+    smoothing: Smoothing | None = None,
+    gamma: float | None = None,
+    margin: float | None = None,
+    warmup: int = 20,
+    hard: bool = True,
+) -> Policy:
+    """A concave objective and constraints together: its slope as the reward, dual prices as costs; budgets are hard.
+
+    Equation: a = argmax g.y_ucb(a) - lam.c_lcb(a), g = grad f_{t-1}(z_{t-1}),
+    lam <- (lam + gamma (c - (B - margin)))_+.
+    Without constraints it is `fw_linucb`; with a linear objective it is `pgd`.
+
+    Args:
+        problem: with any objective and any constraints.
+        model: with widths.
+        smoothing: as for `fw_linucb`.
+        gamma: step of the prices; 2 / sqrt(T) by default.
+        margin: taken off every budget per round; as for `pgd` by default.
+        warmup: rounds played uniformly at first.
+        hard: never exceed a budget.
+
+    Raises:
+        InvalidInput: an objective that cannot be smoothed, or a margin that leaves nothing of a budget.
+
+    >>> from evenhand.environments import MultiObjective
+    >>> from evenhand.models import Fixed, Ridge
+    >>> fw_dual(MultiObjective().problem, Ridge(features=10, outcomes=5, width=Fixed(0.1))).name
+    'fw_dual'
+    """
+    goals: list[Goal] = [frank_wolfe(problem, problem.objective, _smoothing(problem, smoothing))]
+    if problem.subject_to:
+        rows, bound = constraint_rows(
+            problem, problem.subject_to, default_margin(problem) if margin is None else margin
+        )
+        step = Steady(2.0 / problem.horizon**0.5 if gamma is None else gamma)
+        goals.append(DualGradient(rows=rows, bound=bound, step=step, on="optimistic"))
+    if hard and problem.budgets:
+        goals.append(hard_budget(problem))
+    choice = Staged(warmup, TopK(1))
+    return Policy(problem=problem, model=model, goals=tuple(goals), choice=choice, name="fw_dual")
+
+
+def default_smoothing(problem: Problem) -> Smoothing | None:
+    """None for a smooth objective, the Moreau envelope with beta_0 = 0.01 where there is one, else randomised.
+
+    >>> from evenhand.environments import MultiObjective
+    >>> default_smoothing(MultiObjective().problem)
+    Moreau(beta=0.01)
+    """
+    if problem.objective.smooth:
+        return None
+    return Moreau(0.01) if isinstance(problem.objective, Proximal) else Randomized(0.01)
+
+
+def _smoothing(problem: Problem, given: Smoothing | None) -> Smoothing | None:
+    return default_smoothing(problem) if given is None else given
+
+
+def _slope(problem: Problem, smoothing: Smoothing | None) -> FrankWolfe:
+    """The one goal of a problem without constraints."""
+    if problem.subject_to:
+        raise InvalidInput("problem.subject_to", "no constraints; fw_dual keeps to them", problem.subject_to)
+    return frank_wolfe(problem, problem.objective, _smoothing(problem, smoothing))

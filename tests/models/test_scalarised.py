@@ -1,0 +1,65 @@
+"""The scalarised ridge against an explicit regression on kron(g, x)."""
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from evenhand.models import Fixed, Ridge, Scalarised, SelfNormalised
+
+
+@given(
+    replicas=st.integers(1, 3),
+    n=st.integers(1, 4),
+    m=st.integers(1, 3),
+    k=st.integers(1, 2),
+    ridge=st.sampled_from([1.0, 0.1]),
+    width=st.sampled_from([Fixed(), Fixed(0.4), SelfNormalised(delta=0.1)]),
+    seed=st.integers(0, 10_000),
+)
+def test_it_is_a_ridge_on_the_kronecker_product_of_prices_and_features(replicas, n, m, k, ridge, width, seed):
+    rng = np.random.default_rng(seed)
+    model = Scalarised(features=n, outcomes=m, ridge=ridge, width=width)
+    state = model.start(replicas, np.zeros(m), np.ones(m))
+    v = np.tile(ridge * np.eye(n * m), (replicas, 1, 1))
+    b = np.zeros((replicas, n * m))
+    seen = np.zeros(replicas)
+    for _ in range(12):
+        x, y, w = (rng.normal(size=(replicas, *s)) for s in ((2, n), (2, m), (k, m)))
+        y[rng.random((replicas, 2)) < 0.2, 0] = np.nan
+        w[rng.random(w.shape) < 0.3] = 0.0
+        rounds = (rng.random(replicas) < 0.8).astype(float)
+        model.update(state, x, y, rounds, w)
+        for r in np.flatnonzero(rounds):
+            g = w[r].sum(0)
+            for p in range(2):
+                if not np.isnan(y[r, p]).any():
+                    z = np.kron(g, x[r, p])
+                    v[r] += np.outer(z, z)
+                    b[r] += (g @ y[r, p]) * z
+                    seen[r] += 1
+    query, w = rng.normal(size=(replicas, 3, n)), rng.normal(size=(replicas, k, m))
+    mean, bonus = model.value(state, query, w)
+    for r in range(replicas):
+        theta, inverse = np.linalg.solve(v[r], b[r]), np.linalg.inv(v[r])
+        log_det = np.linalg.slogdet(v[r] / ridge)[1]
+        radius = width.radius(seen[r : r + 1], np.array([log_det]), ridge)[0]
+        for i in range(k):
+            for a in range(3):
+                z = np.kron(w[r, i], query[r, a])
+                assert mean[r, i, a] == pytest.approx(z @ theta, abs=1e-7)
+                assert bonus[r, i, a] == pytest.approx(radius * np.sqrt(z @ inverse @ z), abs=1e-6)
+
+
+def test_with_one_outcome_at_price_one_it_is_ridge():
+    rng = np.random.default_rng(0)
+    one, ridge = Scalarised(features=3, width=Fixed(0.3)), Ridge(features=3, width=Fixed(0.3))
+    low, high = np.full(1, -100.0), np.full(1, 100.0)
+    s, t = one.start(2, low, high), ridge.start(2, low, high)
+    w = np.ones((2, 1, 1))
+    for _ in range(20):
+        x, y = rng.normal(size=(2, 1, 3)), rng.normal(size=(2, 1, 1))
+        one.update(s, x, y, np.ones(2), w)
+        ridge.update(t, x, y, np.ones(2), w)
+    x = rng.normal(size=(2, 4, 3))
+    for a, b in zip(one.value(s, x, w), ridge.value(t, x, w), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-10)

@@ -1,0 +1,160 @@
+import math
+import pickle
+import subprocess
+import sys
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from evenhand.errors import InvalidInput, MissingExtra
+from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, Linear, WeightedSum, convex
+from evenhand.objectives.smoothing import moreau_gradient
+from evenhand.saving import fingerprint
+from tests.parts import roots
+
+NAMES = ("a", "b", "c")
+Z = 0.05 + 0.9 * np.random.default_rng(1).random((5, 3))
+WEIGHTS = np.array([0.123456789012, 1.0, 0.5])
+
+# A user's objective beside the one of ours that it is; kinks are away from Z.
+PAIRS = {
+    "sum": (lambda z: WEIGHTS @ z, Linear(dict(zip(NAMES, WEIGHTS, strict=True)))),
+    "Nash welfare": (lambda z: cp.sum(cp.log(z)), AlphaFair(NAMES, 1.0)),
+    "roots": (lambda z: cp.sum(cp.sqrt(z + 0.1)), AlphaFair.welfare(NAMES, 0.5, offset=0.1)),
+    "Gini": (
+        lambda z: 0.5 * cp.min(z) + 0.25 * cp.sum_smallest(z, 2) + 0.25 * cp.sum(z),
+        GeneralizedGini(NAMES),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_it_is_the_objective_that_it_writes(name):
+    build, ours = PAIRS[name]
+    written = Concave(NAMES, build)
+    np.testing.assert_allclose(written.value(Z), ours.value(Z), rtol=1e-12)
+    np.testing.assert_allclose(written.supergradient(Z), ours.supergradient(Z), rtol=1e-4, atol=1e-5)
+    for beta in (1e-5, 0.01, 1.0):
+        ours_smoothed = moreau_gradient(ours, Z, beta)
+        np.testing.assert_allclose(moreau_gradient(written, Z, beta), ours_smoothed, rtol=1e-4, atol=2e-5)
+
+
+def test_the_prox_brings_averages_into_the_domain():
+    nash = Concave(NAMES, PAIRS["Nash welfare"][0])
+    z = np.array([-0.5, 0.0, 0.3])
+    np.testing.assert_allclose(nash.prox(z, 0.1), AlphaFair(NAMES, 1.0).prox(z, 0.1), atol=1e-5)
+
+
+def test_what_was_solved_before_leaves_no_trace():
+    written = Concave(NAMES, roots)
+    first = written.prox(Z, 0.01), written.supergradient(Z)
+    written.prox(100.0 * Z, 7.0)
+    written.supergradient(Z[::-1])
+    for before, after in zip(first, (written.prox(Z, 0.01), written.supergradient(Z)), strict=True):
+        np.testing.assert_array_equal(before, after)
+    np.testing.assert_array_equal(first[0][3], Concave(NAMES, roots).prox(Z[3], 0.01))
+
+
+def test_in_a_sum_it_is_a_part_like_any_other():
+    both = WeightedSum(((2.0, Concave(("a", "b"), lambda z: cp.sum(cp.log(z)))), (1.0, Linear({"c": 1.0}))))
+    ours = WeightedSum(((2.0, AlphaFair(("a", "b"), 1.0)), (1.0, Linear({"c": 1.0}))))
+    np.testing.assert_allclose(moreau_gradient(both, Z, 0.1), moreau_gradient(ours, Z, 0.1), atol=1e-4)
+
+
+def test_outside_the_domain_its_value_is_minus_infinity():
+    assert Concave(NAMES, lambda z: cp.sum(cp.sqrt(z))).value(np.array([0.1, -0.1, 0.1])) == -math.inf
+    assert Concave(NAMES, lambda z: cp.sum(cp.log(z))).value(np.array([0.1, 0.0, 0.1])) == -math.inf
+    assert Concave(NAMES, lambda z: -cp.quad_over_lin(z[0], z[1])).value(np.array([0.1, -0.2, 0.1])) == -math.inf
+
+
+@pytest.mark.parametrize("z", [[0.1, 0.0, 0.1], [0.1, -0.2, 0.1]])
+@pytest.mark.parametrize("build", [lambda z: cp.sum(cp.sqrt(z)), lambda z: cp.sum(cp.log(z))], ids=["sqrt", "log"])
+def test_an_average_that_is_not_inside_the_domain_is_refused_with_the_way_out(build, z):
+    expected = (
+        r"expected averages inside the domain of Sum\(.*z.*strictly; add an offset to the variable, such as z \+ 0\.01"
+    )
+    with pytest.raises(InvalidInput, match=rf"^the average after round 4: {expected}, got \{{'a': 0\.1, 'b': {z[1]}"):
+        Concave(NAMES, build).check(np.array([Z[0], z]), "the average after round 4")
+    with pytest.raises(InvalidInput, match=r"^Concave\.supergradient"):
+        Concave(NAMES, build).supergradient(np.array(z))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda z: cp.sum_squares(z), r"concave by cvxpy's rules \(DCP\).*, got quad_over_lin\(z, .*which is CONVEX"),
+        (
+            lambda z: cp.sqrt(cp.sum_squares(z)),
+            r"concave by cvxpy's rules .* got .*\(quad_over_lin\(z, .*is QUASICONVEX",
+        ),
+        (lambda z: cp.sqrt(z), "a function that returns a scalar cvxpy expression"),
+        (lambda z: 3.0, r"a function that returns a scalar cvxpy expression, got 3\.0"),
+        (lambda z: cp.sum(z) + cp.Variable(name="w"), r"an expression of nothing but z, got .* \+ w, which reads"),
+        (lambda z: cp.Parameter(name="p", nonneg=True) * cp.sum(z), "an expression of nothing but z, got p"),
+    ],
+)
+def test_what_is_not_concave_is_refused_by_its_name(build, message):
+    with pytest.raises(InvalidInput, match=rf"^Concave\.build: expected .*{message}"):
+        Concave(NAMES, build)
+
+
+@pytest.mark.parametrize("lipschitz", [-1.0, math.nan])
+def test_other_bad_input(lipschitz):
+    with pytest.raises(InvalidInput, match=r"^Concave\.lipschitz"):
+        Concave(NAMES, roots, lipschitz=lipschitz)
+    with pytest.raises(InvalidInput, match=r"^Concave\.outcomes: .*'a' twice"):
+        Concave(("a", "a"), roots)
+
+
+def test_a_problem_that_cannot_be_solved_is_an_error_not_a_number():
+    with pytest.raises(
+        InvalidInput, match=r"^Concave\(Sum\(log.*\): expected a problem that the solver can solve, got"
+    ):
+        Concave(("a",), lambda z: cp.sum(cp.log(z)) - 1e200 * cp.sum(cp.power(z, 8))).prox(np.array([1e80]), 1e-30)
+
+
+def test_two_of_them_are_told_apart_by_every_digit():
+    marks = [
+        fingerprint(Concave(NAMES, lambda z, w=w: w @ z))
+        for w in (WEIGHTS, WEIGHTS.copy(), WEIGHTS + np.array([1e-12, 0, 0]), 2 * WEIGHTS)
+    ]
+    assert marks[0] == marks[1]
+    assert len(set(marks)) == 3
+    assert fingerprint(Concave(NAMES, roots)) != fingerprint(Concave(NAMES, roots, smooth=True))
+
+
+def test_another_process_has_the_same_mark_and_the_same_numbers():
+    code = (
+        "import cvxpy as cp, numpy as np\n"
+        "for _ in range(17): cp.Variable(2)\n"  # numbers by which cvxpy knows its variables are others there
+        "from tests.parts import roots\n"
+        "from evenhand.objectives import Concave\n"
+        "from evenhand.saving import fingerprint\n"
+        "f = Concave(('a', 'b', 'c'), roots)\n"
+        "print(fingerprint(f), f.prox(np.array([0.1, 0.2, 0.3]), 0.1).tolist())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    here = Concave(NAMES, roots)
+    assert done.stdout.strip() == f"{fingerprint(here)} {here.prox(np.array([0.1, 0.2, 0.3]), 0.1).tolist()}"
+
+
+def test_it_can_be_sent_to_another_process():
+    here = Concave(NAMES, roots, smooth=True, lipschitz=3.0)
+    here.prox(Z, 0.1)
+    there = pickle.loads(pickle.dumps(here))
+    assert (there.smooth, there.lipschitz, there.expression) == (True, 3.0, here.expression)
+    np.testing.assert_array_equal(there.prox(Z, 0.1), here.prox(Z, 0.1))
+
+
+def test_without_cvxpy_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    with pytest.raises(MissingExtra, match=r"^objectives of your own need .*pip install 'evenhand\[convex\]'"):
+        Concave(NAMES, roots)
+
+
+def test_importing_it_does_not_import_cvxpy():
+    code = "import sys, evenhand; evenhand.Concave; print('cvxpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == "False"
+    assert convex.Concave.__module__ == "evenhand.objectives.convex"

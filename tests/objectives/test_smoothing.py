@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+
+from evenhand.errors import InvalidInput
+from evenhand.numerics.luck import Luck, Stream
+from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, Randomized
+from evenhand.objectives.smoothing import ball, moreau_gradient
+from tests.parts import OBJECTIVES, SUMS
+
+GINI = GeneralizedGini(("a", "b", "c"))
+NO_LUCK = np.zeros(0)
+
+
+def normals(replicas, size):
+    return Luck(seed=5, replicas=np.arange(replicas)).normal(Stream.SAMPLE, np.zeros(1, np.int64), size)
+
+
+def test_round_t_is_priced_with_beta_over_the_root_of_t():
+    """C1: round t uses f_{t-1}, and beta_{t-1} = beta_0 / sqrt(t); before it, t - 1 rounds were averaged."""
+    z = np.array([0.50, 0.51, 0.52])
+    for t in (1, 2, 100):
+        expected = moreau_gradient(GINI, z, 0.3 / np.sqrt(t))
+        np.testing.assert_array_equal(Moreau(0.3).gradient(GINI, z, np.array(t - 1.0), NO_LUCK), expected)
+
+
+def test_each_replica_has_its_own_clock():
+    z, t = np.random.default_rng(1).random((4, 3)), np.array([0.0, 5.0, 5.0, 99.0])
+    for smoothing in (Moreau(0.2), Randomized(0.2, samples=7)):
+        luck = normals(4, smoothing.draws(3))
+        together = smoothing.gradient(GINI, z, t, luck)
+        assert together.shape == z.shape
+        for i in range(4):
+            np.testing.assert_array_equal(together[i], smoothing.gradient(GINI, z[i], t[i], luck[i]))
+            one = slice(i, i + 1)
+            np.testing.assert_array_equal(together[one], smoothing.gradient(GINI, z[one], t[one], luck[one]))
+
+
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_points_of_the_ball_are_uniform(m):
+    u = ball(normals(1, 20_000 * (m + 2)).reshape(20_000, m + 2))
+    radius = np.linalg.norm(u, axis=1)
+    assert radius.max() < 1
+    # P(radius <= r) = r^m, so that radius^m is uniform; coordinates have mean 0 and variance 1/(m + 2).
+    np.testing.assert_allclose(np.quantile(radius**m, [0.1, 0.5, 0.9]), [0.1, 0.5, 0.9], atol=0.015)
+    np.testing.assert_allclose(u.mean(0), 0, atol=0.02)
+    np.testing.assert_allclose(np.cov(u.T).reshape(m, m), np.eye(m) / (m + 2), atol=0.01)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES + SUMS, ids=repr)
+def test_averages_over_a_ball_keep_to_lemma_17(objective):
+    """In the signs of concave functions: f - L beta <= f_beta <= f."""
+    m, beta = len(objective.outcomes), 0.05
+    z = 0.2 + 0.7 * np.random.default_rng(2).random((6, m))
+    u = ball(normals(6, 3000 * (m + 2)).reshape(6, 3000, m + 2))
+    values = objective.value(z[:, None] + beta * u)
+    error = 5 * values.std(1) / np.sqrt(3000) + 1e-12
+    assert (values.mean(1) <= objective.value(z) + error).all()
+    assert (values.mean(1) >= objective.value(z) - min(objective.lipschitz, 1e300) * beta - error).all()
+
+
+def test_its_gradient_is_the_slope_of_the_average_over_the_ball():
+    """The same points on both sides, so that what is left is the slope of a piecewise linear function."""
+    objective, smoothing = EqualExposure(("a", "b", "c")), Randomized(0.1, samples=4000)
+    z, luck = np.array([0.30, 0.33, 0.31]), normals(1, 4000 * 5)
+    u, h = ball(luck.reshape(4000, 5)), 1e-6
+    steps = h * np.eye(3)
+    rise = [objective.value(z + s + 0.1 * u).mean() - objective.value(z - s + 0.1 * u).mean() for s in steps]
+    gradient = smoothing.gradient(objective, z, np.array(0.0), luck[0])
+    np.testing.assert_allclose(gradient, np.array(rise) / (2 * h), atol=1e-6)
+
+
+def test_nothing_is_drawn_where_luck_is_not_needed():
+    assert Moreau(1.0).draws(7) == 0
+    assert Randomized(1.0, samples=3).draws(7) == 27
+
+
+def test_an_objective_without_a_prox_is_refused_with_the_way_out():
+    class Bare:
+        outcomes = ("a",)
+
+    expected = r"^Moreau\.gradient: expected an objective with a prox, or smoothing by Randomized, got Bare"
+    with pytest.raises(InvalidInput, match=expected):
+        Moreau(0.1).gradient(Bare(), np.zeros(1), np.array(0.0), NO_LUCK)
+
+
+def test_a_ball_that_leaves_the_domain_is_refused():
+    smoothing = Randomized(1.0, samples=50)
+    with pytest.raises(InvalidInput, match=r"outcome 'a': expected an average above"):
+        smoothing.gradient(AlphaFair(("a",), 1.0), np.array([0.1]), np.array(0.0), normals(1, smoothing.draws(1))[0])
+
+
+def test_what_is_linear_keeps_its_slope():
+    linear, z = Linear({"a": 2.0, "b": -1.0}), np.random.default_rng(3).random((3, 2))
+    for smoothing in (Moreau(0.1), Randomized(0.1, samples=4)):
+        gradient = smoothing.gradient(linear, z, np.zeros(3), normals(3, smoothing.draws(2)))
+        np.testing.assert_allclose(gradient, np.tile([2.0, -1.0], (3, 1)), rtol=1e-13)
+
+
+@pytest.mark.parametrize("beta", [0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("kind", [Moreau, Randomized])
+def test_smoothing_needs_a_size(kind, beta):
+    with pytest.raises(InvalidInput, match=rf"^{kind.__name__}\.beta: expected a finite number above 0"):
+        kind(beta)
+
+
+@pytest.mark.parametrize("samples", [0, -1, 2.5])
+def test_smoothing_by_luck_needs_samples(samples):
+    with pytest.raises(InvalidInput, match=r"^Randomized\.samples: expected a whole number of at least 1"):
+        Randomized(0.1, samples=samples)

@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+
+from evenhand.errors import InvalidInput
+from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, WeightedSum
+from evenhand.objectives.smoothing import moreau_gradient
+
+ITEMS = ("x", "y", "z")
+GINI = GeneralizedGini.difference(ITEMS)
+RANKING = WeightedSum(((1.0, Linear({"clicks": 1.0})), (0.5, GINI)))
+Z = np.random.default_rng(1).random((9, 4))
+
+
+def test_the_ranking_objective_is_that_of_equation_2():
+    items = Z[:, 1:]
+    direct = Z[:, 0] - 0.5 * np.abs(items[:, :, None] - items[:, None]).sum((1, 2)) / (2 * 3)
+    np.testing.assert_allclose(RANKING.value(Z), direct, rtol=1e-12)
+
+
+def test_smoothing_takes_the_whole_item_part_and_leaves_the_users_alone():
+    """C6: the gradient with respect to utility stays 1, and the items' is that of weights beta w."""
+    g = moreau_gradient(RANKING, Z, 0.2)
+    np.testing.assert_allclose(g[:, 0], 1.0, rtol=1e-14)
+    whole = GeneralizedGini(ITEMS, tuple(0.5 * w for w in GINI.weights))
+    np.testing.assert_allclose(g[:, 1:], moreau_gradient(whole, Z[:, 1:], 0.2), rtol=1e-12, atol=1e-15)
+
+
+def test_names_come_in_the_order_in_which_they_are_first_read():
+    both = WeightedSum(((1.0, Linear({"b": 1.0, "a": 1.0})), (1.0, EqualExposure(("a", "c")))))
+    assert both.outcomes == ("b", "a", "c")
+    np.testing.assert_array_equal(both.supergradient(np.array([5.0, 0.5, 0.5])), [1.0, 1.0, 0.0])
+
+
+def test_steepness_adds_by_squares_where_parts_share_nothing():
+    apart = WeightedSum(((3.0, Linear({"a": 1.0})), (4.0, Linear({"b": -1.0}))))
+    shared = WeightedSum(((3.0, Linear({"a": 1.0})), (4.0, Linear({"a": -1.0}))))
+    assert apart.lipschitz == 5.0
+    assert shared.lipschitz == 7.0
+
+
+def test_it_is_smooth_if_all_parts_are():
+    nash = AlphaFair(("a",), 1.0, offset=0.1)
+    assert WeightedSum(((1.0, nash), (1.0, Linear({"b": 1.0})))).smooth
+    assert not RANKING.smooth
+
+
+def test_linear_parts_may_share_outcomes_with_another():
+    tilted = WeightedSum(((1.0, Linear({"x": 0.3})), (2.0, GINI), (1.0, Linear({"x": 0.1, "q": 1.0}))))
+    z = np.array([0.4, 0.2, 0.1, 0.6])
+    y = tilted.prox(z, 0.05)
+    np.testing.assert_allclose(y[:3], GINI.prox(z[:3] + np.array([0.02, 0.0, 0.0]), 0.1))
+    assert y[3] == z[3] + 0.05
+
+
+def test_where_parts_share_outcomes_there_is_no_prox_and_it_says_so():
+    shared = WeightedSum(((1.0, GINI), (1.0, AlphaFair.welfare(("z", "u"), 0.5))))
+    message = r"expected parts that share no outcomes \(or smoothing by Randomized, .*\), got \['z'\] in several"
+    with pytest.raises(InvalidInput, match=rf"^WeightedSum\.prox: {message}"):
+        shared.prox(np.full(4, 0.5), 0.1)
+    with pytest.raises(InvalidInput, match=rf"^WeightedSum\.prox: {message}"):
+        Moreau(0.1).gradient(shared, np.full(4, 0.5), np.array(0.0), np.zeros(0))
+    with pytest.raises(InvalidInput, match=r"^WeightedSum\.maximizer: expected parts that share no outcomes"):
+        shared.maximizer(np.zeros(4))
+
+
+def test_a_part_that_lacks_an_ability_is_named():
+    with pytest.raises(
+        InvalidInput, match=r"^WeightedSum\.maximizer: expected parts that have a maximizer, got EqualExp"
+    ):
+        WeightedSum(((1.0, EqualExposure(ITEMS)),)).maximizer(np.zeros(3))
+
+
+def test_the_domain_is_that_of_every_part():
+    nash = WeightedSum(((1.0, Linear({"a": 1.0})), (1.0, AlphaFair(("b",), 1.0))))
+    with pytest.raises(InvalidInput, match=r"^the average after round 2, outcome 'b': expected an average above"):
+        nash.check(np.array([0.0, 0.0]), "the average after round 2")
+    with pytest.raises(InvalidInput, match=r"outcome 'a': expected a finite number, got inf"):
+        nash.check(np.array([np.inf, 0.0]), "z")
+    assert nash.value(np.array([0.0, -1.0])) == -np.inf
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ((), "terms: expected at least one pair of a factor and an objective, got none"),
+        (((-1.0, GINI),), r"terms, GeneralizedGini: expected a finite factor above 0, for the sum to be concave"),
+        (((0.0, GINI),), r"terms, GeneralizedGini: expected a finite factor above 0"),
+        (((float("nan"), GINI),), r"terms, GeneralizedGini: expected a finite factor above 0"),
+        ((("1", GINI),), r"terms, GeneralizedGini: expected a finite factor above 0"),
+        ((GINI,), "terms: expected pairs of a factor and an objective"),
+        (((1.0, "clicks"),), "terms: expected objectives, got 'clicks'"),
+        (7, "terms: expected pairs of a factor and an objective"),
+    ],
+)
+def test_what_means_nothing_is_refused(terms, message):
+    with pytest.raises(InvalidInput, match=rf"^WeightedSum\.{message}"):
+        WeightedSum(terms)
