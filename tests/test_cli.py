@@ -28,6 +28,7 @@ def test_help_loads_nothing_heavy():
         ["reproduce", "court"],
         ["reproduce", "square-cbwk"],
         ["reproduce", "small-budgets"],
+        ["reproduce", "concave-rewards"],
         ["replay"],
         ["systems"],
     ],

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import same_color
 
-from evenhand.plots import Curve, over_sweep, save
+from evenhand.objectives import EqualExposure, GeneralizedGini, Linear
+from evenhand.plots import Curve, over_sweep, preferences, save
 
 VALUES = np.array([[1.0, 2.0, 6.0], [2.0, 2.0, 2.0]])  # two points, three replicas
 
@@ -22,3 +23,12 @@ def test_a_sweep_shows_the_middle_in_a_band_around_the_mean(middle, shown, tmp_p
     assert (heights.min(), heights.max()) == pytest.approx((3 - half, 3 + half))
     assert (left.get_xlabel(), left.get_ylabel(), right.get_title()) == ("dimension", "regret", "b")
     assert save([left, right], tmp_path / "sweep.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_preferences_draw_every_objective(tmp_path):
+    two = ("a", "b")
+    objectives = {"sum": Linear({"a": 1.0, "b": 1.0}), "gini": GeneralizedGini(two), "equal": EqualExposure(two)}
+    axes = preferences(objectives, points=11)
+    assert [a.get_title() for a in axes] == list(objectives)
+    assert all(a.collections for a in axes)
+    assert save(axes, tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"

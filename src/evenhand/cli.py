@@ -21,6 +21,7 @@ start here:
   evenhand reproduce court --replicas 20              our numbers beside the published ones
   evenhand reproduce square-cbwk                      the same for knapsacks with regression oracles
   evenhand reproduce small-budgets                    how small may budgets be, for every policy?
+  evenhand reproduce concave-rewards                  objectives that are not a plain sum
   evenhand replay LOG.csv --problem PROBLEM.toml      run a policy on your own randomised log
   evenhand systems                                    everything that is implemented, with its source
 """
@@ -69,6 +70,16 @@ def build() -> argparse.ArgumentParser:
     _common(small, replicas=20)
     small.add_argument("--rounds", type=_count, default=10_000, metavar="T", help="people to come (default: 10000)")
     small.add_argument("--jobs", type=_count, default=1, metavar="N", help="processes (default: 1)")
+
+    concave = papers.add_parser("concave-rewards", help="several outcomes, a generalised Gini (2023)", description=(
+        "The synthetic multi-objective experiment of 'Contextual bandits with concave rewards': the generalised Gini "
+        "of average outcomes over the rounds, beside Frank-Wolfe that knows the truth in the same replica."
+    ))  # fmt: skip
+    _common(concave, replicas=100)
+    concave.add_argument("--rounds", type=_count, default=2000, metavar="T", help="default: 2000")
+    concave.add_argument("--arms", type=_count, action="append", metavar="A", help="may be repeated (default: 50)")
+    concave.add_argument("--outcomes", type=_count, action="append", metavar="M",
+                         help="may be repeated (default: 5 and 20)")  # fmt: skip
 
     replay = commands.add_parser("replay", help="run a policy on a log whose actions were randomised", description=(
         "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
@@ -153,6 +164,14 @@ def _reproduce(o: argparse.Namespace) -> int:
 
         taus = tuple(o.tau or court.TAUS)
         results = court.reproduce(replicas=o.replicas, rounds=o.rounds, taus=taus, jobs=o.jobs, seed=o.seed, out=o.out)
+        drawn = True
+    elif o.paper == "concave-rewards":
+        from evenhand.papers import concave_rewards
+
+        arms, outcomes = tuple(o.arms or (50,)), tuple(o.outcomes or (5, 20))
+        results = concave_rewards.reproduce(
+            arms=arms, outcomes=outcomes, replicas=o.replicas, rounds=o.rounds, seed=o.seed, out=o.out
+        )
         drawn = True
     elif o.paper == "small-budgets":
         from evenhand.papers import small_budgets

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.constraints import Budget
 from evenhand.errors import InvalidInput, MissingExtra
+from evenhand.objectives import Objective
 from evenhand.trace import Trace
 from evenhand.types import Floats
 
@@ -116,6 +117,29 @@ def _draw_curve(axes: Axes, curve: Curve, middle: Literal["mean", "median"]) -> 
     if curve.values.shape[1] > 1:
         band = 2 * curve.values.std(1, ddof=1) / np.sqrt(curve.values.shape[1])
         axes.fill_between(curve.at, mean - band, mean + band, color=line.get_color(), alpha=0.15, lw=0)
+
+
+def preferences(objectives: Mapping[str, Objective], points: int = 81) -> list[Axes]:
+    """What objectives of two outcomes prefer: level lines over the unit square, and slopes, which are the prices."""
+    columns = min(3, len(objectives))
+    rows = -(-len(objectives) // columns)
+    figure = Figure(figsize=(3.6 * columns, 3.5 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    ticks = np.linspace(0.01, 1.0, points)
+    square = np.stack(np.meshgrid(ticks, ticks), -1)
+    for axes, (title, objective) in zip(grid, objectives.items(), strict=False):
+        axes.contour(ticks, ticks, objective.value(square), levels=14, cmap="viridis", linewidths=1)
+        at = np.array([[x, y] for x in (0.2, 0.5, 0.8) for y in (0.2, 0.5, 0.8) if x != y])
+        slope = objective.supergradient(at)
+        slope /= np.maximum(np.linalg.norm(slope, axis=1, keepdims=True), 1e-12)
+        axes.quiver(*at.T, *slope.T, color="C3", width=0.008, scale=12)
+        axes.set_title(title, fontsize=10)
+        axes.set_xlabel(objective.outcomes[0])
+        axes.set_ylabel(objective.outcomes[1])
+        axes.set_aspect("equal")
+    for axes in grid[len(objectives) :]:
+        axes.remove()
+    return list(grid[: len(objectives)])
 
 
 def save(axes: Sequence[Axes], path: Path) -> Path:

@@ -52,7 +52,7 @@ class _World:
         self._luck, self._noise, self._arms, self._n = Luck(seed=seed, replicas=replicas), noise, arms, features
         count = len(replicas)
         draws = self._luck.uniform(Stream.TRUTH, np.zeros(1, np.int64), outcomes * features)
-        self._theta = draws.reshape(count, outcomes, features)
+        self.theta = draws.reshape(count, outcomes, features)
         self._known, self._offered = np.zeros((1, arms, 0)), np.ones((1, arms), bool)
         self._groups = np.zeros((count, 0), np.int64)
         self._plays, self._mean = np.zeros((count, 0), np.int64), np.zeros((count, 0, outcomes))
@@ -63,13 +63,13 @@ class _World:
         return Context(_features(z, self._arms, self._n), self._known, self._groups, self._offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        self._plays, self._mean = decision.plays, _means(context.features, self._theta, decision.plays)
-        noise = self._luck.normal(Stream.OUTCOME, np.array([step]), self._theta.shape[1])
+        self._plays, self._mean = decision.plays, _means(context.features, self.theta, decision.plays)
+        noise = self._luck.normal(Stream.OUTCOME, np.array([step]), self.theta.shape[1])
         y = self._mean * (1.0 + self._noise * noise[:, None])
         return decision, [Arrival(step, decision, y)]
 
     def expected(self, context: Context, plays: Ints) -> Floats:
-        return self._mean if plays is self._plays else _means(context.features, self._theta, plays)
+        return self._mean if plays is self._plays else _means(context.features, self.theta, plays)
 
 
 @system("C9", source="Do et al. 2023, Appendix B.2, multi-objective bandits with generalised Gini functions")

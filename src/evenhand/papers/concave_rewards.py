@@ -1,0 +1,141 @@
+"""Multi-objective bandits with generalised Gini functions: Figure 1 (left) and Figure 5 of Do et al. 2023."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.choices import Gamma
+from evenhand.environments import MultiObjective
+from evenhand.models import Fixed, Ridge, Scalarised
+from evenhand.models.ridge import RidgeState
+from evenhand.parallel import patient
+from evenhand.policy import Policy
+from evenhand.recipes import fw_epsilon_greedy, fw_linucb, fw_squarecb
+from evenhand.results import Results, Row, prepare
+from evenhand.simulation import simulate
+from evenhand.system import system
+from evenhand.trace import Trace
+from evenhand.types import Floats
+
+ROUNDS = 2000
+EARLY = 50
+RIDGE = 0.1
+WIDTH = 0.1  # the paper's sqrt(epsilon), alpha_t being taken as 1
+GAMMA = 1e4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Truth:
+    """A model that knows each replica's parameters and learns nothing: what Frank-Wolfe reaches without uncertainty."""
+
+    theta: Floats  # (R, M, n)
+
+    @property
+    def features(self) -> int:
+        """How many features it reads."""
+        return int(self.theta.shape[2])
+
+    @property
+    def outcomes(self) -> int:
+        """How many outcomes it predicts."""
+        return int(self.theta.shape[1])
+
+    def start(self, replicas: int, low: Floats, high: Floats) -> RidgeState:
+        """The state of a ridge that has converged."""
+        state = Ridge(features=self.features, outcomes=self.outcomes).start(replicas, low, high)
+        state.theta[:] = self.theta[:replicas]
+        return state
+
+    def value(self, state: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        """True worth, `(A,n),(K,M)->(K,A),(K,A)`."""
+        return Ridge(features=self.features, outcomes=self.outcomes).value(state, x, w)
+
+    def update(self, state: Any, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
+        """Nothing to learn."""
+
+
+def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
+    """Frank-Wolfe that knows the truth, and the paper's algorithms with one ridge of 0.1 for all."""
+    p, n, m = world.problem, world.features, world.outcomes
+    known = Truth(theta=world.start(seed, np.arange(replicas)).theta)
+    ridge = Ridge(features=n, outcomes=m, ridge=RIDGE)
+    wide = replace(ridge, width=Fixed(WIDTH))
+    scalarised = Scalarised(features=n, outcomes=m, ridge=RIDGE, width=Fixed(WIDTH))
+    return [
+        replace(fw_linucb(p, known), name="truth"),
+        fw_linucb(p, wide),
+        replace(fw_linucb(p, scalarised), name="fw_linucb, scalarised"),
+        fw_squarecb(p, ridge, gamma=Gamma(GAMMA, 0.5)),
+        fw_epsilon_greedy(p, ridge),
+    ]
+
+
+@system("C9", source="Do et al. 2023, Figure 1 (left), Figure 5 and Appendix B.2")
+def reproduce(
+    *,
+    arms: tuple[int, ...] = (50,),
+    outcomes: tuple[int, ...] = (5, 20),
+    replicas: int = 100,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    out: Path | None = None,
+    progress: bool | None = None,
+    say: Callable[[str], None] = print,
+) -> Results:
+    """Run every system for every number of arms and outcomes; print the objective early and late, JSON and plots.
+
+    Each replica has parameters of its own, so that standard errors are over instances; `share` is the objective over
+    that of the truth in the same replica. Ctrl-C ends early; what is finished is printed and written.
+    """
+    if out is not None:
+        prepare(out)
+    settings = {"arms": list(arms), "outcomes": list(outcomes), "replicas": replicas, "rounds": rounds, "seed": seed}
+    results = Results("concave-rewards", settings)
+    with patient() as asked:  # Ctrl-C may also come between two runs
+        for a, m in [(a, m) for a in dict.fromkeys(arms) for m in dict.fromkeys(outcomes)]:
+            world = MultiObjective(arms=a, outcomes=m, horizon=rounds)
+            say(f"generalised Gini of {m} outcomes, {a} arms, {rounds} rounds, {replicas} replicas, seed {seed}")
+            traces: list[Trace] = []
+            for policy in policies(world, replicas, seed):
+                trace = None if asked() else simulate(policy, world, replicas=replicas, seed=seed, progress=progress)
+                if trace is None or not trace.finished:
+                    results.interrupted = True
+                    break
+                traces.append(trace)
+                results.rows += _rows(trace, traces[0], {"arms": a, "outcomes": m})
+            names = (f"t={min(EARLY, rounds)}", "share early", f"t={rounds}", "share late")
+            say(results.table({"arms": a, "outcomes": m}, names) + "\n")
+            if out is not None:
+                results.write(out)
+                if traces:
+                    picture(traces, out / f"concave-rewards-arms={a}-outcomes={m}.png")
+            if results.interrupted:
+                say("interrupted: the systems above are complete, the others are missing")
+                break
+    return results
+
+
+def picture(traces: list[Trace], path: Path) -> Path:
+    """The objective of the average over the rounds."""
+    from evenhand.plots import Panel, over_rounds, save  # matplotlib only when asked for
+
+    axes = over_rounds(traces, [Panel("generalised Gini of the averages", Trace.objective, {}, zoom=True)])
+    axes[0].set_xscale("log")
+    return save(axes, path)
+
+
+def _rows(trace: Trace, truth: Trace, at: dict[str, float]) -> list[Row]:
+    """The objective early and at the end, and as a share of the truth's."""
+    rows = []
+    rounds = int(trace.times[-1])
+    value, best = trace.objective(), truth.objective()
+    for when, t in (("early", min(EARLY, rounds)), ("late", rounds)):
+        i = int(np.searchsorted(trace.times, t))
+        rows.append(Row.of(trace.policy, at, f"t={t}", value[i], worst="low"))
+        rows.append(Row.of(trace.policy, at, f"share {when}", value[i] / best[-1], worst="low"))
+    return rows
