@@ -9,7 +9,16 @@ from sklearn.linear_model import LinearRegression, SGDRegressor
 
 from evenhand.choices import Cycle, EpsilonGreedy, Gamma, Gibbs, InverseGap, Random, Staged, TopK
 from evenhand.constraints import Budget, Parity
-from evenhand.environments import Court, Delayed, FixedContexts, Logged, MixedArms, MixedContexts, MultiObjective
+from evenhand.environments import (
+    Court,
+    Delayed,
+    FixedContexts,
+    Lessons,
+    Logged,
+    MixedArms,
+    MixedContexts,
+    MultiObjective,
+)
 from evenhand.environments.logged import blocks
 from evenhand.goals import (
     Doubling,
@@ -320,6 +329,8 @@ ENVIRONMENTS = [
     Market(problem=LITTLE),
     MixedArms(horizon=80),
     MixedContexts(horizon=80),
+    Lessons(horizon=80),
+    Lessons(horizon=30, constrained=False),
     MultiObjective(arms=3, outcomes=2, features=2, horizon=60),
     MultiObjective(arms=1, outcomes=1, horizon=20, noise=0.0),
     LOG,
@@ -330,6 +341,7 @@ _LEARNER = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
 _PAIR = Ridge(features=3, outcomes=2, width=SelfNormalised(delta=0.1))
 _MARKET = Market(problem=EVERYTHING, offered=0.8)
 
+_LESSONS = Lessons(horizon=150)
 _GOALS = MultiObjective(arms=6, outcomes=3, features=4, horizon=120)
 _WIDE = Ridge(features=4, outcomes=3, width=Fixed(0.1))
 # A concave objective under budgets and parity.
@@ -389,6 +401,8 @@ RECIPES = {
         (primal_lp(EVERYTHING, _PAIR, contexts=3, warmup=0, temperature=0.1), Delayed(_MARKET, delay=4)),
     ],
     "resolving": [
+        (resolving(_LESSONS.problem, Ridge(features=12, outcomes=4, width=Fixed(0.3)), warmup=5), _LESSONS),
+        (resolving(_SHARED, _PAIR, contexts=3, warmup=0), Delayed(_SHARED_MARKET, delay=4)),
         (resolving(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),
         (resolving(COURT.problem, _LEARNER, warmup=0, every=7), Delayed(COURT, delay=5)),
         (resolving(MIXED.problem, Ridge(features=9, outcomes=3, width=Fixed(0.2)), warmup=5), MIXED),

@@ -15,7 +15,16 @@ from evenhand.version import __version__
 _HOMES = {
     "choices": ("Cycle", "EpsilonGreedy", "Gamma", "Gibbs", "InverseGap", "Random", "Staged", "TopK"),
     "constraints": ("Budget", "Parity"),
-    "environments": ("Court", "Delayed", "FixedContexts", "Logged", "MixedArms", "MixedContexts", "MultiObjective"),
+    "environments": (
+        "Court",
+        "Delayed",
+        "FixedContexts",
+        "Lessons",
+        "Logged",
+        "MixedArms",
+        "MixedContexts",
+        "MultiObjective",
+    ),
     "errors": ("CannotSave", "EvenhandError", "InfeasibleProblem", "InvalidInput", "MissingExtra", "StateMismatch"),
     "logs": ("replay",),
     "models": (

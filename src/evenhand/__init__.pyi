@@ -13,6 +13,7 @@ from evenhand.environments import (
     Court as Court,
     Delayed as Delayed,
     FixedContexts as FixedContexts,
+    Lessons as Lessons,
     Logged as Logged,
     MixedArms as MixedArms,
     MixedContexts as MixedContexts,

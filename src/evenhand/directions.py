@@ -36,6 +36,10 @@ class Directions:
         low = np.where(self.lower >= 0, scaled[:, self.lower], -np.inf)
         return np.minimum(low, high), high
 
+    def rows(self, u: Floats) -> Floats:
+        """What the rows are where the directions are u, `(k)->(d)`."""
+        return np.asarray(u[:, self.of] * self.multiple)
+
     def prices(self, mu: Floats) -> Floats:
         """Prices of the rows, all at least 0, from signed prices of the directions, `(k)->(d)`."""
         price = np.zeros((len(mu), len(self.of)))

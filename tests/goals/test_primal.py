@@ -149,7 +149,7 @@ def test_the_plan_reads_rows_as_decisions_do():
         state.goals[1].history,
         lambda x, w: model.value(state.model, x, w),
         problem.shares[None],
-        policy.goals[0],
+        (policy.goals[0].rows, np.ones((1, 1))),
         goal.rows,
         optimistic=True,
     )

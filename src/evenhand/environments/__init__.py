@@ -4,6 +4,7 @@ from evenhand.environments.base import Arrival, Environment, World
 from evenhand.environments.court import Court
 from evenhand.environments.delayed import Delayed
 from evenhand.environments.knapsack import FixedContexts
+from evenhand.environments.lessons import Lessons
 from evenhand.environments.logged import Logged
 from evenhand.environments.mixture import MixedArms, MixedContexts
 from evenhand.environments.multi_objective import MultiObjective
@@ -14,6 +15,7 @@ __all__ = [
     "Delayed",
     "Environment",
     "FixedContexts",
+    "Lessons",
     "Logged",
     "MixedArms",
     "MixedContexts",

@@ -44,7 +44,7 @@ def _problem(arms: int, horizon: int, rates: tuple[float, ...]) -> Problem:
 
 
 @kernel
-def _coins(mean: Floats, u: Floats) -> Floats:
+def coins(mean: Floats, u: Floats) -> Floats:
     """1 with the probability of each mean, else 0, `(P,M),(M)->(P,M)`."""
     y = np.zeros_like(mean)
     for r in range(len(y)):
@@ -55,7 +55,7 @@ def _coins(mean: Floats, u: Floats) -> Floats:
 
 
 @kernel
-def _blocks(z: Floats, arms: int) -> Floats:
+def blocks(z: Floats, arms: int) -> Floats:
     """(1, z) in the block of each arm, zeros for doing nothing, `(q)->(A+1,A*(q+1))`."""
     width = z.shape[1] + 1
     x = np.zeros((len(z), arms + 1, arms * width))
@@ -80,12 +80,12 @@ class _MixedWorld:
 
     def context(self, step: int) -> Context:
         z = self._luck.uniform(Stream.CONTEXT, np.array([step]), self._contexts)
-        return Context(_blocks(z, self._arms), self._known, self._groups, self._offered)
+        return Context(blocks(z, self._arms), self._known, self._groups, self._offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         mean = self.expected(context, decision.plays)
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), mean.shape[2])
-        y = _coins(mean, u)
+        y = coins(mean, u)
         if self._contexts:
             y[:, :, 1:] = 2.0 * mean[:, :, 1:] * u[:, None, 1:]
         return decision, [Arrival(step, decision, y)]

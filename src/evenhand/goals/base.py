@@ -38,6 +38,21 @@ class Priced(Protocol):
         """
 
 
+class Sloped(Protocol):
+    """An objective as a plan sees it: what its rows are worth depends on where their averages are to end."""
+
+    @property
+    def rows(self) -> Rows:
+        """What it sees of the outcomes."""
+
+    @property
+    def passes(self) -> int:
+        """How often a plan has to look at the slope."""
+
+    def slope(self, z: Floats, t: Floats) -> Floats:
+        """What the rows are worth where their averages over t rounds are z, `(d),()->(d)`."""
+
+
 @runtime_checkable
 class StepsAhead(Protocol):
     """Moves when a decision is made."""

@@ -80,7 +80,12 @@ class FrankWolfe:
         if self.smoothing is None and not self.objective.smooth:
             expected = f"Moreau or Randomized, as the slope of {type(self.objective).__name__} jumps or has no bound"
             raise InvalidInput("FrankWolfe.smoothing", expected, None)
-        self._slope(np.array([self.start_at], float), np.zeros(1))
+        self.slope(np.array([self.start_at], float), np.zeros(1))
+
+    @property
+    def passes(self) -> int:
+        """How often a plan has to look at the slope, as its own end moves it."""
+        return 6
 
     def start(self, replicas: int) -> FrankWolfeState:
         """Empty books."""
@@ -88,7 +93,7 @@ class FrankWolfe:
 
     def price(self, state: FrankWolfeState) -> tuple[Floats, Floats]:
         """The slope at the average so far, `->(k,d),()`, with k = d readings where optimism differs by row."""
-        return quote(-self._slope(self.average(state), state.rounds), 1.0, np.zeros(len(self.rows)), self._by_row)
+        return quote(-self.slope(self.average(state), state.rounds), 1.0, np.zeros(len(self.rows)), self._by_row)
 
     def average(self, state: FrankWolfeState) -> Floats:
         """Where the average stands, `->(d)`."""
@@ -98,7 +103,7 @@ class FrankWolfe:
     def acted(self, state: FrankWolfeState, decision: Decision, estimate: Estimate) -> None:
         """Enter the optimistic estimate of the plays, if that is the way."""
         if self.on == "optimistic":
-            sign = np.sign(self._slope(self.average(state), state.rounds))
+            sign = np.sign(self.slope(self.average(state), state.rounds))
             v = estimate(np.where(sign == 0.0, 1.0, sign))
             self.enter(state, decision.rounds, v * decision.rounds[:, None])
 
@@ -112,8 +117,8 @@ class FrankWolfe:
         state.total += v
         state.rounds += rounds
 
-    def _slope(self, z: Floats, t: Floats) -> Floats:
-        """The gradient of f_t at z, `(d),()->(d)`."""
+    def slope(self, z: Floats, t: Floats) -> Floats:
+        """What the rows are worth where their averages are z: the gradient of f_t, `(d),()->(d)`."""
         try:
             if self.smoothing is None:
                 return self.objective.supergradient(z)

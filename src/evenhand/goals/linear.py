@@ -46,6 +46,15 @@ class Linear:
         """The constant prices."""
         return LinearState(np.tile(np.array(self.weights, float), (replicas, 1, 1)), np.zeros(replicas))
 
+    @property
+    def passes(self) -> int:
+        """How often a plan has to look at the slope: once, as it never moves."""
+        return 1
+
+    def slope(self, z: Floats, t: Floats) -> Floats:
+        """What the rows are worth, wherever their averages are, `(d),()->(d)`."""
+        return np.tile(np.array(self.weights, float), (len(z), 1))
+
     def price(self, state: LinearState) -> tuple[Floats, Floats]:
         """The weights, `->(1,d),()`."""
         return state.q, state.o

@@ -8,7 +8,6 @@ import numpy as np
 
 from evenhand.goals.base import Ask
 from evenhand.goals.history import HistoryState
-from evenhand.goals.linear import Linear
 from evenhand.numerics.kernel import kernel
 from evenhand.rows import Cases, Rows
 from evenhand.types import Floats, Ints
@@ -39,7 +38,7 @@ def _add_learned(price: Floats, low: Floats, high: Floats, use: Floats) -> None:
 
 
 def outlook(
-    state: HistoryState, ask: Ask, shares: Floats, objective: Linear, rows: Rows, *, optimistic: bool
+    state: HistoryState, ask: Ask, shares: Floats, worth: tuple[Rows, Floats], rows: Rows, *, optimistic: bool
 ) -> Outlook:
     """Ask about every candidate of the kept contexts.
 
@@ -47,7 +46,7 @@ def outlook(
         state: with at least one context.
         ask: the model.
         shares: of the groups, as they are believed now, `(R or 1, C)`.
-        objective: what is to be gained, read optimistically.
+        worth: rows of what is to be gained, and what each is worth, `(R, m)`; read optimistically.
         rows: to be read one by one.
         optimistic: read `rows` at the ends of the outcomes' intervals that make them least, or as they are expected.
     """
@@ -61,17 +60,18 @@ def outlook(
     shares = shares if len(shares) == 1 else np.repeat(shares, used, 0)
     prices, use = rows.pull(cases, shares, np.tile(np.eye(len(rows)), (count * used, 1, 1)))
     use = use.reshape(count, used, len(rows), actions)
-    weights = np.array([objective.weights], float)
-    each = np.eye(rows.learned.shape[1])
-    asked = [weights @ objective.rows.learned, *([each, -each] if rows.reads_learned else [])]
-    w = np.tile(np.concatenate(asked), (count, 1, 1))
+    m = rows.learned.shape[1]
+    w = np.zeros((count, 1 + 2 * m if rows.reads_learned else 1, m))
+    for i in range(len(worth[0])):
+        w[:, 0] += worth[1][:, i, None] * worth[0].learned[i]
+    if rows.reads_learned:
+        w[:, 1 : m + 1], w[:, m + 1 :] = np.eye(m), -np.eye(m)
     mean, bonus = ask(x.reshape(count, used * actions, n), w)
     gain = (mean[:, 0] + bonus[:, 0]).reshape(count, used, actions)
-    if objective.rows.known.any():
-        _, offset = objective.rows.pull(cases, shares, np.tile(weights, (count * used, 1, 1)))
+    if worth[0].known.any():
+        _, offset = worth[0].pull(cases, shares, np.repeat(worth[1], used, 0)[:, None, :])
         gain += offset.reshape(gain.shape)
     if rows.reads_learned:
-        m = len(each)
         high, low = mean[:, 1 : m + 1], -mean[:, m + 1 :]
         if optimistic:
             high, low = high + bonus[:, 1 : m + 1], low - bonus[:, m + 1 :]

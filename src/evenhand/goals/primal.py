@@ -107,7 +107,8 @@ class Primal:
         due = (decision.rounds > 0) & (t < self.problem.horizon) & (t >= state.due)
         if not due.any():
             return
-        look = outlook(state.history, ask, decision.shares, self.objective, self._directed, optimistic=True)
+        worth = self.objective.rows, self.objective.slope(state.mu, t)
+        look = outlook(state.history, ask, decision.shares, worth, self._directed, optimistic=True)
         slack = self.slack / np.sqrt(np.maximum(t, 1.0))[:, None]
         low, high = self._directions.bounds(self.bound + slack)
         size = spread(look.weight, look.gain, look.kept)

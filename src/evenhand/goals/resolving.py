@@ -11,10 +11,9 @@ import numpy as np
 from evenhand.directions import Directions, merge
 from evenhand.errors import InvalidInput, whole
 from evenhand.goals import history
-from evenhand.goals.base import Ask
+from evenhand.goals.base import Ask, Sloped
 from evenhand.goals.dual import quote
 from evenhand.goals.history import HistoryState
-from evenhand.goals.linear import Linear
 from evenhand.goals.outlook import outlook
 from evenhand.numerics.fluid import solve_fluid, spread
 from evenhand.problem import Problem
@@ -37,6 +36,7 @@ class ResolvingState:
     jump: Floats  # (R, k) largest consumption met in one round
     due: Floats  # (R,) decided rounds at which to solve next
     solved: Ints  # (R,) how often that was done
+    end: Floats  # (R, m) where the averages of the objective's rows are planned to end
     history: HistoryState
 
 
@@ -76,7 +76,7 @@ class Resolving:
     """
 
     problem: Problem
-    objective: Linear
+    objective: Sloped
     rows: Rows
     bound: Floats
     contexts: int = 1000
@@ -86,8 +86,13 @@ class Resolving:
     temperatures: tuple[float, ...] = (0.05, 0.0125)
 
     def __post_init__(self) -> None:
-        if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
-            raise InvalidInput("Resolving.bound", f"{len(self.rows)} finite numbers", self.bound)
+        if self.bound.shape != (len(self.rows),) or not (self.bound > -np.inf).all():
+            raise InvalidInput("Resolving.bound", f"{len(self.rows)} numbers, infinite where there is none", self.bound)
+        if self.objective.passes > 1 and self._followed is None:
+            missing = tuple(n for n in self.objective.rows.names if n not in self.rows.names)
+            raise InvalidInput(
+                "Resolving.rows", "the objective's rows as well, as its slope moves", f"none of {missing}"
+            )
         whole("Resolving.contexts", self.contexts, 2)
         whole("Resolving.every", self.every, 1)
         if not (math.isfinite(self.growth) and self.growth > 0) or not self.drift > 0:
@@ -109,16 +114,17 @@ class Resolving:
             jump=np.zeros((replicas, k)),
             due=np.ones(replicas),
             solved=np.zeros(replicas, np.int64),
+            end=np.zeros((replicas, len(self.objective.rows))),
             history=history.start(replicas),
         )
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
-        return quote(self._directions.prices(state.mu), 1.0, self.bound, False)
+        return quote(self._directions.prices(state.mu), 1.0, self._finite, False)
 
     def learned(self, state: ResolvingState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Enter (rounds, v) into the books, `(),(d)`; what was not observed counts as planned."""
-        v = np.where(np.isnan(v), rounds[:, None] * self.bound, v)
+        v = np.where(np.isnan(v), rounds[:, None] * self._finite, v)
         state.spent += v
         state.counted += rounds
         used, steered = v[:, self._directions.first], rounds * decision.steered
@@ -143,13 +149,33 @@ class Resolving:
         state.since[due] = 0.0
 
     def _solve(self, state: ResolvingState, due: Bools, decision: Decision, ask: Ask) -> None:
-        look = outlook(state.history, ask, decision.shares, self.objective, self._directed, optimistic=False)
-        rest = np.maximum(self.problem.horizon - state.counted, 1.0)
-        low, high = self._directions.bounds((self.problem.horizon * self.bound - state.spent) / rest[:, None])
-        size = spread(look.weight, look.gain, look.kept)
-        temperatures = size[:, None] * np.array(self.temperatures)
-        warm = state.solved > 0
-        solve_fluid(*look, due, warm, size, state.mu, state.plan, state.noise, low, high, temperatures)
+        """Solve for prices, at the slope where the averages are planned to end, by Frank-Wolfe on that end."""
+        horizon = float(self.problem.horizon)
+        rest = np.maximum(horizon - state.counted, 1.0)
+        low, high = self._directions.bounds((horizon * self.bound - state.spent) / rest[:, None])
+        price = state.mu.copy()
+        for i in range(self.objective.passes):
+            worth = self.objective.rows, self.objective.slope(self._end(state), np.full(len(due), horizon))
+            look = outlook(state.history, ask, decision.shares, worth, self._directed, optimistic=False)
+            size = spread(look.weight, look.gain, look.kept)
+            temperatures = size[:, None] * np.array(self.temperatures)
+            warm = state.solved > 0
+            solve_fluid(*look, due, warm, size, state.mu, state.plan, state.noise, low, high, temperatures)
+            price[due] += (state.mu - price)[due] / (i + 1.0)
+            if self._followed is not None:
+                reached = self._directions.rows(state.plan)[:, self._followed]
+                total = (state.spent[:, self._followed] + rest[:, None] * reached) / horizon
+                first = (state.solved == 0) & (i == 0)
+                step = np.where(first, 1.0, 1.0 / (i + 2.0))[:, None]
+                state.end[due] += (step * (total - state.end))[due]
+        state.mu[due] = price[due]
+
+    def _end(self, state: ResolvingState) -> Floats:
+        """Where the averages are planned to end; before the first plan, where they stand."""
+        if self._followed is None:
+            return state.end
+        now = state.spent[:, self._followed] / np.maximum(state.counted, 1.0)[:, None]
+        return np.where((state.solved > 0)[:, None] | (state.end != 0.0).any(1, keepdims=True), state.end, now)
 
     def _drifted(self, state: ResolvingState, t: Floats) -> Bools:
         look = np.asarray(t % 10 == 0)
@@ -165,3 +191,16 @@ class Resolving:
     @cached_property
     def _directed(self) -> Rows:
         return self.rows.take(self._directions.first)
+
+    @cached_property
+    def _finite(self) -> Floats:
+        """The bounds, 0 where there is none."""
+        return np.where(np.isfinite(self.bound), self.bound, 0.0)
+
+    @cached_property
+    def _followed(self) -> Ints | None:
+        """Which rows are the objective's, if its slope moves."""
+        names = list(self.rows.names)
+        if self.objective.passes == 1:
+            return None
+        return np.array([len(names) - 1 - names[::-1].index(n) for n in self.objective.rows.names], np.int64)

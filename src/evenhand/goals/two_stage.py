@@ -107,7 +107,8 @@ class TwoStage:
         if not due.any():
             return
         plain = partial(_plain, ask)
-        look = outlook(state.history, plain, decision.shares, self.objective, self.rows, optimistic=False)
+        worth = self.objective.rows, self.objective.slope(state.scale[:, None], t)
+        look = outlook(state.history, plain, decision.shares, worth, self.rows, optimistic=False)
         for r in np.flatnonzero(due):
             used = look.kept[r]
             share = used * look.weight[r, :used] / look.weight[r, :used].sum()

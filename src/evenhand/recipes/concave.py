@@ -6,8 +6,11 @@ ranking*. Alone, or beside constraints, which that paper leaves open.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
+
+import numpy as np
 
 from evenhand.choices import EpsilonGreedy, Gamma, InverseGap, Staged, TopK
 from evenhand.errors import InvalidInput
@@ -21,7 +24,7 @@ from evenhand.objectives import Linear as LinearObjective, Moreau, Proximal, Ran
 from evenhand.policy import Policy
 from evenhand.problem import Problem
 from evenhand.recipes.small_budgets import default_margin
-from evenhand.rows import constraint_rows
+from evenhand.rows import Rows, constraint_rows
 from evenhand.system import system
 
 
@@ -141,13 +144,13 @@ def fw_dual(
 
     Equation: a = argmax g.y_ucb(a) - lam.c_lcb(a), g = grad f_{t-1}(z_{t-1}),
     lam <- (lam + gamma (c - (B - margin)))_+.
-    Without constraints it is `fw_linucb`; with a linear objective it is `pgd`.
+    Without constraints it is `fw_linucb`; with a linear objective it is `pgd`. `resolving` gets closer to the optimum.
 
     Args:
         problem: with any objective and any constraints.
         model: with widths.
         smoothing: as for `fw_linucb`.
-        gamma: step of the prices; 2 / sqrt(T) by default.
+        gamma: step of the prices; 2 / (c^2 sqrt(T)) by default, c the most that one play can use of anything.
         margin: taken off every budget per round; as for `pgd` by default.
         warmup: rounds played uniformly at first.
         hard: never exceed a budget.
@@ -165,7 +168,7 @@ def fw_dual(
         rows, bound = constraint_rows(
             problem, problem.subject_to, default_margin(problem) if margin is None else margin
         )
-        step = Steady(2.0 / problem.horizon**0.5 if gamma is None else gamma)
+        step = Steady(_gentle_step(problem, rows) if gamma is None else gamma)
         goals.append(DualGradient(rows=rows, bound=bound, step=step, on="optimistic"))
     if hard and problem.budgets:
         goals.append(hard_budget(problem))
@@ -183,6 +186,14 @@ def default_smoothing(problem: Problem) -> Smoothing | None:
     if problem.objective.smooth:
         return None
     return Moreau(0.01) if isinstance(problem.objective, Proximal) else Randomized(0.01)
+
+
+def _gentle_step(problem: Problem, rows: Rows) -> float:
+    """Prices move by at most c steps a round, and are worth c again."""
+    reach = np.maximum(np.abs(problem.low), np.abs(problem.high))
+    known = np.abs(rows.known @ problem.declared.T).max(initial=0.0)
+    learned = (np.abs(rows.learned) @ np.where(np.isfinite(reach), reach, 1.0)).max(initial=0.0)
+    return 2.0 / (max(float(known), float(learned), 1e-9) ** 2 * math.sqrt(problem.horizon))
 
 
 def _smoothing(problem: Problem, given: Smoothing | None) -> Smoothing | None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from evenhand.choices import Staged, TopK
 from evenhand.choices.base import Choice
 from evenhand.errors import InvalidInput
 from evenhand.goals.base import Goal
+from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.linear import Linear, reward
 from evenhand.goals.resolving import Resolving
 from evenhand.models.base import Model
+from evenhand.objectives import Linear as LinearObjective
 from evenhand.policy import Policy
 from evenhand.problem import Problem
-from evenhand.rows import constraint_rows
+from evenhand.recipes.concave import default_smoothing
+from evenhand.rows import constraint_rows, stack
 from evenhand.system import system
 
 
@@ -53,7 +58,12 @@ def resolving(
     if choice.plays != 1:
         raise InvalidInput("choice", "one that plays one action per round", choice)
     rows, bound = constraint_rows(problem, problem.subject_to)
-    objective = reward(problem)
+    objective: Linear | FrankWolfe
+    if isinstance(problem.objective, LinearObjective):
+        objective = reward(problem)
+    else:  # its own rows are followed, without a bound
+        objective = frank_wolfe(problem, problem.objective, default_smoothing(problem))
+        rows, bound = stack([rows, objective.rows]), np.append(bound, np.full(len(objective.rows), np.inf))
     planner = Resolving(problem=problem, objective=objective, rows=rows, bound=bound, contexts=contexts, every=every)
     goals: tuple[Goal, ...] = (objective, planner)
     return Policy(

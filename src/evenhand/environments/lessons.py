@@ -1,0 +1,104 @@
+"""Four goals that are to keep up with each other, two budgets and a parity, with contexts: everything at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.constraints import Budget, Parity
+from evenhand.environments.base import Arrival
+from evenhand.environments.knapsack import means
+from evenhand.environments.mixture import blocks, coins
+from evenhand.numerics.luck import Luck, Stream
+from evenhand.objectives import GeneralizedGini, Objective
+from evenhand.problem import Groups, Outcome, Problem
+from evenhand.records import Context, Decision
+from evenhand.system import system
+from evenhand.types import Floats, Ints
+
+SUBJECTS = ("reading", "writing", "maths", "music")
+ACTIONS = ("tutor", "group", "club", "camp")
+# constant and slopes in two features, for the chance of progress in each subject under each action
+SLOPES: Floats = np.array(
+    [
+        [[0.37, 0.37, 0.27], [0.08, 0.01, 0.09], [0.11, 0.01, 0.01], [0.27, 0.17, 0.05]],
+        [[0.12, 0.26, 0.20], [0.38, 0.26, 0.26], [0.18, 0.02, 0.13], [0.07, 0.23, 0.01]],
+        [[0.18, 0.23, 0.05], [0.24, 0.23, 0.00], [0.34, 0.15, 0.27], [0.12, 0.05, 0.07]],
+        [[0.21, 0.08, 0.03], [0.19, 0.12, 0.18], [0.06, 0.08, 0.18], [0.29, 0.29, 0.21]],
+    ]
+)
+HOURS = {"tutor": 1.0, "group": 2.0, "club": 1.0, "camp": 3.0}
+MONEY = {"tutor": 2.0, "group": 1.0, "club": 0.5, "camp": 1.0}
+NEAR = 0.3  # share of pupils who live near
+
+
+class _Class:
+    """Pupils with two features, the first of which is larger for those who live far away."""
+
+    idle_counts = True
+
+    def __init__(self, problem: Problem, seed: int, replicas: Ints) -> None:
+        self._luck, self._problem, self.steps = Luck(seed=seed, replicas=replicas), problem, problem.horizon
+        self._theta = np.swapaxes(SLOPES, 0, 1).reshape(len(SUBJECTS), -1).copy()
+        self._offered = np.ones((1, len(problem.actions)), bool)
+
+    def context(self, step: int) -> Context:
+        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 3)
+        groups = (u[:, :1] >= NEAR).astype(np.int64)
+        z = np.stack([0.5 * (groups[:, 0] + u[:, 1]), u[:, 2]], 1)
+        return Context(blocks(z, len(ACTIONS)), self._problem.declared[None], groups, self._offered)
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(SUBJECTS))
+        return decision, [Arrival(step, decision, coins(self.expected(context, decision.plays), u))]
+
+    def expected(self, context: Context, plays: Ints) -> Floats:
+        return means(context.features, self._theta, plays)
+
+
+@system("X2", source="evenhand's own instance: a concave goal, two budgets and a parity, with contexts")
+@dataclass(frozen=True, kw_only=True)
+class Lessons:
+    """Lessons for pupils, one action each or none: progress in four subjects, hours and money that are limited.
+
+    Progress is a coin per subject, whose chance is linear in two features of the pupil. Hours and money are known; both
+    budgets and the parity of hours between pupils who live near and far bind.
+
+    Args:
+        horizon: T; budgets are 0.8 T hours and 0.6 T of money.
+        objective: of the subjects' averages; by default the generalised Gini with weights 1, 1/2, 1/4, 1/8.
+        constrained: leave the budgets and the parity away to see what they cost.
+
+    >>> Lessons(horizon=1000).problem.budgets[0].per_round(1000)
+    0.8
+    """
+
+    horizon: int = 20_000
+    objective: Objective = field(default_factory=lambda: GeneralizedGini(SUBJECTS))
+    constrained: bool = True
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The objective under two budgets and a parity."""
+        hours, money = Outcome("hours", known=HOURS), Outcome("money", known=MONEY)
+        limits = (Budget("hours", rate=0.8), Budget("money", rate=0.6), Parity("hours", by="home", tolerance=0.02))
+        return Problem(
+            actions=("nothing", *ACTIONS),
+            outcomes=(*(Outcome(s, free=("nothing",)) for s in SUBJECTS), hours, money),
+            maximize=self.objective,
+            subject_to=limits if self.constrained else (),
+            groups=(Groups("home", {"near": NEAR, "far": 1.0 - NEAR}),),
+            horizon=self.horizon,
+        )
+
+    @property
+    def features(self) -> int:
+        """A constant and two slopes per action."""
+        return int(SLOPES[:, 0].size)
+
+    def start(self, seed: int, replicas: Ints) -> _Class:
+        """The same pupils and luck for every policy."""
+        return _Class(self.problem, seed, replicas)

@@ -1,0 +1,68 @@
+"""X2: a concave objective with budgets, parity and contexts, against the convex program on sampled contexts."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from evenhand.environments import Lessons
+from evenhand.environments.lessons import NEAR, SUBJECTS
+from evenhand.models import Fixed, Ridge
+from evenhand.objectives import GeneralizedGini, Linear
+from evenhand.recipes import fw_dual, resolving
+from evenhand.simulation import simulate
+
+
+def fluid(seed: int, contexts: int = 1000) -> float:
+    """The value of the best static policy that knows everything."""
+    world = Lessons(horizon=contexts).start(seed, np.array([0]))
+    came = [world.context(i) for i in range(contexts)]
+    mean = np.stack([world.expected(c, np.arange(5)[None])[0] for c in came])  # (S, A, M)
+    near = np.array([c.groups[0, 0] == 0 for c in came])
+    pi = cp.Variable((contexts, 5), nonneg=True)
+    z = cp.hstack([cp.sum(cp.multiply(pi, mean[:, :, m])) / contexts for m in range(4)])
+    hours, money = (pi @ Lessons().problem.declared[:, i] for i in range(2))
+    limits = [cp.sum(pi, 1) == 1, cp.sum(hours) / contexts <= 0.8, cp.sum(money) / contexts <= 0.6]
+    for inside, share in ((near, NEAR), (~near, 1 - NEAR)):
+        limits.append(cp.abs(cp.sum(cp.multiply(hours, inside / share - 1)) / contexts) <= 0.02)
+    w = 0.5 ** np.arange(4)
+    value = sum((w[k] - (w[k + 1] if k < 3 else 0.0)) * cp.sum_smallest(z, k + 1) for k in range(4))
+    return float(cp.Problem(cp.Maximize(value), limits).solve())
+
+
+def model() -> Ridge:
+    return Ridge(features=12, outcomes=4, width=Fixed(0.3))
+
+
+@pytest.mark.slow
+def test_resolved_prices_come_within_a_few_hundredths_of_the_fluid_optimum():
+    """At T = 5,000; the optimum is the mean of four samples of 1,000 pupils, whose spread is its standard error."""
+    world = Lessons(horizon=5000)
+    optima = [fluid(seed) for seed in range(100, 104)]
+    trace = simulate(resolving(world.problem, model(), contexts=300), world, replicas=6, progress=False)
+    error = np.std(optima, ddof=1) / 2
+    assert trace.objective()[-1].mean() >= 0.975 * np.mean(optima) - 2 * error
+    for b in world.problem.budgets:
+        assert (trace.total(b.outcome) <= b.per_round(5000) * 5000 + 1e-6).all()
+    assert (trace.gap(world.problem.subject_to[2])[-1] <= 0.02 + 0.005).all()
+
+
+def test_objective_only_constraints_only_and_both_come_from_one_recipe():
+    total = Linear(dict.fromkeys(SUBJECTS, 1.0))
+    both, goal, limits = (
+        Lessons(horizon=2000),
+        Lessons(horizon=2000, constrained=False),
+        Lessons(horizon=2000, objective=total),
+    )
+    kinds = [[type(g).__name__ for g in fw_dual(w.problem, model()).goals] for w in (both, goal, limits)]
+    assert kinds == [
+        ["FrankWolfe", "DualGradient", "HardBudget"],
+        ["FrankWolfe"],
+        ["FrankWolfe", "DualGradient", "HardBudget"],
+    ]
+    traces = [simulate(fw_dual(w.problem, model()), w, replicas=4, progress=False) for w in (both, goal, limits)]
+    gini = GeneralizedGini(SUBJECTS)
+    value = [gini.value(t.expected[-1] / 2000).mean() for t in traces if t.expected is not None]
+    assert value[1] > value[0] > value[2]  # constraints cost something, and a sum cares for nobody
+    for t in (traces[0], traces[2]):
+        assert (t.total("hours") <= 1600).all()
+        assert (t.total("money") <= 1200 + 1e-9).all()
