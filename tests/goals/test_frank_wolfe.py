@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.choices import Staged, TopK
 from evenhand.constraints import Budget
-from evenhand.environments import FixedContexts, MultiObjective
+from evenhand.environments import FixedContexts, MixedArms, MultiObjective, mixture
 from evenhand.errors import InvalidInput
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.models import Fixed, Ridge, Scalarised
@@ -221,3 +221,59 @@ def test_a_reduced_recipe_keeps_its_other_parts():
     assert [type(g).__name__ for g in policy.goals] == ["FrankWolfe", "DualGradient", "HardBudget"]
     assert isinstance(policy.choice, Staged)
     assert isinstance(policy.choice.then, TopK)
+
+
+@dataclass(frozen=True)
+class Arms:
+    """The arms of MixedArms, all three of whose outcomes are wanted."""
+
+    objective: object
+    horizon: int = 20_000
+
+    @property
+    def inner(self):
+        return MixedArms(horizon=self.horizon)
+
+    @property
+    def problem(self):
+        return replace(self.inner.problem, maximize=self.objective, subject_to=())
+
+    @property
+    def features(self):
+        return 4
+
+    def start(self, seed, replicas):
+        return self.inner.start(seed, replicas)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("objective", "smoothing"),
+    [
+        (AlphaFair(("reward", "cost 1", "cost 2"), alpha=1.0, offset=0.05), None),
+        (GeneralizedGini(("reward", "cost 1", "cost 2")), Moreau(0.05)),
+    ],
+    ids=["smooth", "kinked"],
+)
+def test_the_regret_of_learning_decays_at_least_like_the_root_of_time(objective, smoothing):
+    """Theorem 3: O(1/sqrt t). The slope of log(f* - f(average)) over log t, t in [100, 20,000], of 20 replicas."""
+    world = Arms(objective)
+    model = Ridge(features=4, outcomes=3, width=Fixed(0.5))
+    trace = simulate(fw_linucb(world.problem, model, smoothing=smoothing), world, replicas=20, progress=False)
+    p = cp.Variable(4, nonneg=True)
+    z = mixture.ARMS.T @ p
+    if smoothing is None:
+        value = cp.sum(cp.log(z + 0.05))
+    else:
+        value = 0.5 * cp.sum_smallest(z, 1) + 0.25 * cp.sum_smallest(z, 2) + 0.25 * cp.sum(z)
+    cp.Problem(cp.Maximize(value), [cp.sum(p) == 1]).solve()
+    best = float(objective.value(z.value))
+    regret = best - trace.objective()  # (G, R)
+    late = trace.times >= 100
+    slopes = [
+        np.polyfit(np.log(trace.times[late]), np.log(np.maximum(regret[late][:, half].mean(1), 1e-9)), 1)[0]
+        for half in (slice(0, 10), slice(10, 20))
+    ]
+    error = abs(slopes[0] - slopes[1]) / 2  # of the mean of both halves
+    assert -np.mean(slopes) >= 0.45 - 2 * error
+    assert -np.mean(slopes) >= 0.4
