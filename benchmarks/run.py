@@ -6,12 +6,17 @@ import resource
 import time
 from collections.abc import Callable
 
-from evenhand.environments import Court, FixedContexts
+import numpy as np
+
+from evenhand.environments import Court, FixedContexts, MultiObjective
 from evenhand.environments.base import Environment
-from evenhand.papers.court import model, penalised
+from evenhand.models import Fixed, Ridge, Scalarised
+from evenhand.objectives import GeneralizedGini
+from evenhand.objectives.smoothing import moreau_gradient
+from evenhand.papers.court import model as tuned, penalised
 from evenhand.papers.square_cbwk_systems import newton
 from evenhand.policy import Policy
-from evenhand.recipes import pgd, pgd_adaptive, resolving
+from evenhand.recipes import fw_linucb, pgd, pgd_adaptive, resolving
 from evenhand.simulation import play, simulate
 from evenhand.summary import table
 from tests import plain_court, plain_square
@@ -23,18 +28,20 @@ def main() -> None:
     court = Court(horizon=ROUNDS)
     print(f"court, {ROUNDS} rounds, refits included; microseconds per replica and round\n")
     print(court_table(court))
-    early, late = halves(pgd(court.problem, model(), gamma=0.02), court)
+    early, late = halves(pgd(court.problem, tuned(), gamma=0.02), court)
     print(f"\ncost of rounds 5,001-10,000 over that of rounds 1-5,000 (100 replicas): {late / early:.2f}")
     print("\nsquare_cbwk with Newton oracles, m = 52, K = 3, T = 2000; microseconds per replica and round played\n")
     print(square_table(FixedContexts()))
+    print("\nconcave goals\n")
+    print(goals_table())
     print(f"\npeak resident memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 
 def court_table(court: Court) -> str:
     """PGD beside its plain loop, and re-solving, which has none."""
-    soft = pgd(court.problem, model(), gamma=0.02)
-    hard = pgd(court.problem, model(), gamma=0.02, hard=True)
-    adaptive = pgd_adaptive(court.problem, model())
+    soft = pgd(court.problem, tuned(), gamma=0.02)
+    hard = pgd(court.problem, tuned(), gamma=0.02, hard=True)
+    adaptive = pgd_adaptive(court.problem, tuned())
     planner = resolving(court.problem, penalised())
     for policy in (hard, adaptive, planner):
         simulate(policy, court, replicas=2, progress=False)  # compiles
@@ -63,6 +70,23 @@ def square_table(world: FixedContexts) -> str:
         each = 1e6 * fastest(lambda n=replicas: simulate(policy, world, replicas=n, progress=False)) / played
         rows.append([f"{policy.name}, {replicas} replicas", f"{each:.2f}", f"{plain / each:.1f}"])
     return table(["", "microseconds", "times faster"], rows)
+
+
+def goals_table() -> str:
+    """Frank-Wolfe on 50 arms, with a ridge per outcome and a scalarised one, and the smoothing of many outcomes."""
+    rows = []
+    for outcomes, kind, replicas in ((5, Ridge, 100), (5, Scalarised, 100), (10, Scalarised, 20)):
+        world = MultiObjective(arms=50, outcomes=outcomes, horizon=500)
+        model = kind(features=10, outcomes=outcomes, width=Fixed(0.1))
+        policy = fw_linucb(world.problem, model, optimism="row" if kind is Ridge else "net")
+        simulate(policy, world, replicas=2, progress=False)  # compiles
+        each = f"{cost(policy, world, replicas):.1f} microseconds per replica and round"
+        rows.append([f"fw_linucb, {kind.__name__}, {outcomes} outcomes, {replicas} replicas", each])
+    gini = GeneralizedGini.welfare(tuple(map(str, range(1000))))
+    z = np.random.default_rng(0).random((100, 1000))
+    seconds = fastest(lambda: moreau_gradient(gini, z, 0.01))
+    rows.append(["Moreau gradient of a Gini of 1,000 outcomes, 100 replicas", f"{1e3 * seconds:.2f} milliseconds"])
+    return table(["", "cost"], rows)
 
 
 def cost(policy: Policy, environment: Environment, replicas: int) -> float:

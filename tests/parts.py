@@ -352,7 +352,7 @@ _SHARED_MARKET = Market(problem=_SHARED, offered=0.8)
 RECIPES = {
     "fw_linucb": [
         (fw_linucb(_GOALS.problem, _WIDE), _GOALS),
-        (fw_linucb(_GOALS.problem, Scalarised(features=4, outcomes=3, width=Fixed(0.1))), _GOALS),
+        (fw_linucb(_GOALS.problem, Scalarised(features=4, outcomes=3, width=Fixed(0.1)), optimism="net"), _GOALS),
         (fw_linucb(_GOALS.problem, _WIDE, smoothing=Randomized(0.05, samples=3)), Delayed(_GOALS, delay=4)),
     ],
     "fw_squarecb": [(fw_squarecb(_GOALS.problem, _WIDE, gamma=Gamma(100.0, 0.5)), _GOALS)],

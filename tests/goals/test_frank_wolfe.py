@@ -166,6 +166,38 @@ def test_a_scalarised_ridge_learns_the_same_objective():
     assert values[0] == pytest.approx(values[1], rel=0.01)
 
 
+def test_algorithm_3_by_an_explicit_regression_on_kronecker_products():
+    world = MultiObjective(arms=6, outcomes=3, features=4, horizon=80)
+    alpha, ridge = 0.3, 0.5
+    policy = fw_linucb(
+        world.problem, Scalarised(features=4, outcomes=3, ridge=ridge, width=Fixed(alpha)), optimism="net"
+    )
+    state = policy.start(seed=3)
+    environment = world.start(3, state.replicas)
+    v, b, z = ridge * np.eye(12), np.zeros(12), np.zeros(3)
+    for t in range(80):
+        context = environment.context(t)
+        x = context.features[0]
+        w, beta = 0.5 ** np.arange(3), 0.01 / np.sqrt(t + 1)
+        prox = cp.Variable(3)
+        value = sum((w[k] - (w[k + 1] if k < 2 else 0.0)) * cp.sum_smallest(prox, k + 1) for k in range(3))
+        g = policy.goals[0].slope(z[None], np.array([float(t)]))[0]
+        if t % 20 == 0:  # the slope is the envelope's
+            cp.Problem(cp.Maximize(value - cp.sum_squares(prox - z) / (2 * beta))).solve()
+            np.testing.assert_allclose(g, (prox.value - z) / beta, atol=2e-3)
+        extended = np.array([np.kron(g, xa) for xa in x])
+        inverse = np.linalg.inv(v)
+        score = extended @ inverse @ b + alpha * np.sqrt(np.einsum("ai,ij,aj->a", extended, inverse, extended))
+        decision = policy.act(state, context)
+        a = int(decision.plays[0, 0])
+        assert score[a] >= score.max() - 1e-9
+        y = environment.respond(t, context, decision)[1][0].y
+        policy.learn(state, decision, y)
+        v += np.outer(extended[a], extended[a])
+        b += (g @ y[0, 0]) * extended[a]
+        z += (y[0, 0] - z) / (t + 1)
+
+
 @pytest.mark.parametrize("on", ["observed", "optimistic"])
 def test_what_is_not_observed_counts_as_the_average(on):
     goal = frank_wolfe(problem(GeneralizedGini(("u", "v"))), GeneralizedGini(("u", "v")), Moreau(0.1), on=on)

@@ -92,7 +92,7 @@ def _update(
                 theta[r, i] += miss * gain[i]
 
 
-@system("C2", source="Do et al. 2022, Algorithm 3 (FW-LinUCB)")
+@system("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB)")
 @dataclass(frozen=True, kw_only=True)
 class Scalarised:
     """Linear outcomes learned through their worth g.y at the prices g of each round, as one ridge regression.

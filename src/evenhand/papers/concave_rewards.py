@@ -69,7 +69,7 @@ def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
     return [
         replace(fw_linucb(p, known), name="truth"),
         fw_linucb(p, wide),
-        replace(fw_linucb(p, scalarised), name="fw_linucb, scalarised"),
+        replace(fw_linucb(p, scalarised, optimism="net"), name="fw_linucb, scalarised"),
         fw_squarecb(p, ridge, gamma=Gamma(GAMMA, 0.5)),
         fw_epsilon_greedy(p, ridge),
     ]
@@ -121,12 +121,19 @@ def reproduce(
 
 
 def picture(traces: list[Trace], path: Path) -> Path:
-    """The objective of the average over the rounds."""
+    """The objective over the rounds as a share of the truth's, and its distance from it on logarithmic axes."""
     from evenhand.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
-    axes = over_rounds(traces, [Panel("generalised Gini of the averages", Trace.objective, {}, zoom=True)])
-    axes[0].set_xscale("log")
-    return save(axes, path)
+    best = traces[0].objective()[-1]
+    share = Panel("objective, share of the truth's at the end", lambda t: t.objective() / best, {"truth": 1.0})
+    gap = Panel("what is missing, in percent", lambda t: 100.0 * (1.0 - t.objective() / best), {})
+    left, right = over_rounds(traces, [share, gap])
+    for axes in (left, right):
+        axes.set_xscale("log")
+    left.set_ylim(0.8, 1.02)
+    right.set_yscale("log")
+    right.set_ylim(0.03, 30.0)
+    return save([left], path)
 
 
 def _rows(trace: Trace, truth: Trace, at: dict[str, float]) -> list[Row]:

@@ -1,7 +1,7 @@
 """Concave objectives of the average outcomes, by Frank-Wolfe: any scalar policy becomes one for them.
 
-Source: Do, Dohmatob, Usunier & others 2023, *Contextual bandits with concave rewards, and an application to fair
-ranking*. Alone, or beside constraints, which that paper leaves open.
+Source: Do, Dohmatob, Pirotta, Lazaric & Usunier 2023, *Contextual bandits with concave rewards, and an application to
+fair ranking*. Alone, or beside constraints, which that paper leaves open.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -29,16 +30,23 @@ from evenhand.system import system
 
 
 @system("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB) and Section 5")
-def fw_linucb(problem: Problem, model: Model, *, smoothing: Smoothing | None = None) -> Policy:
+def fw_linucb(
+    problem: Problem,
+    model: Model,
+    *,
+    optimism: Literal["row", "net"] = "row",
+    smoothing: Smoothing | None = None,
+) -> Policy:
     """Play the best optimistic worth at the objective's slope.
 
     Equation: a = argmax over arms of g.y_hat + bonus, g = grad f_{t-1}(z_{t-1}).
     With `Ridge` every outcome has a bonus of its own, which the price |g_i| scales, as in the paper's experiments
-    (there sqrt(epsilon) alpha_t, here the model's width); with `Scalarised` it is Algorithm 3 to the letter.
+    (there sqrt(epsilon) alpha_t, here the model's width). With `Scalarised` and optimism="net" it is Algorithm 3.
 
     Args:
         problem: with any objective, and no constraints (`fw_dual` keeps to some).
         model: with widths.
+        optimism: "row" gives every outcome a bonus, "net" one to the priced sum.
         smoothing: where the objective has kinks; `default_smoothing(problem)` by default.
 
     Raises:
@@ -49,7 +57,7 @@ def fw_linucb(problem: Problem, model: Model, *, smoothing: Smoothing | None = N
     >>> fw_linucb(MultiObjective().problem, Ridge(features=10, outcomes=5, width=Fixed(0.1))).name
     'fw_linucb'
     """
-    goals = (_slope(problem, smoothing),)
+    goals = (_slope(problem, smoothing, optimism),)
     return Policy(problem=problem, model=model, goals=goals, choice=TopK(1), name="fw_linucb")
 
 
@@ -72,7 +80,7 @@ def fw_squarecb(problem: Problem, model: Model, *, gamma: Gamma, smoothing: Smoo
     >>> fw_squarecb(MultiObjective().problem, Ridge(features=10, outcomes=5, ridge=0.1), gamma=Gamma(1e4, 0.5)).name
     'fw_squarecb'
     """
-    goals = (_slope(problem, smoothing),)
+    goals = (_slope(problem, smoothing, "net"),)
     return Policy(problem=problem, model=model, goals=goals, choice=InverseGap(gamma), name="fw_squarecb")
 
 
@@ -95,7 +103,7 @@ def fw_epsilon_greedy(
     >>> fw_epsilon_greedy(MultiObjective().problem, Ridge(features=10, outcomes=5, ridge=0.1)).name
     'fw_epsilon_greedy'
     """
-    goals = (_slope(problem, smoothing),)
+    goals = (_slope(problem, smoothing, "net"),)
     choice = EpsilonGreedy(epsilon)
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name="fw_epsilon_greedy")
 
@@ -200,8 +208,8 @@ def _smoothing(problem: Problem, given: Smoothing | None) -> Smoothing | None:
     return default_smoothing(problem) if given is None else given
 
 
-def _slope(problem: Problem, smoothing: Smoothing | None) -> FrankWolfe:
+def _slope(problem: Problem, smoothing: Smoothing | None, optimism: Literal["row", "net"]) -> FrankWolfe:
     """The one goal of a problem without constraints."""
     if problem.subject_to:
         raise InvalidInput("problem.subject_to", "no constraints; fw_dual keeps to them", problem.subject_to)
-    return frank_wolfe(problem, problem.objective, _smoothing(problem, smoothing))
+    return frank_wolfe(problem, problem.objective, _smoothing(problem, smoothing), optimism=optimism)
