@@ -36,7 +36,7 @@ class ResolvingState:
     jump: Floats  # (R, k) largest consumption met in one round
     due: Floats  # (R,) decided rounds at which to solve next
     solved: Ints  # (R,) how often that was done
-    end: Floats  # (R, m) where the averages of the objective's rows are planned to end
+    end: Floats  # (R, m) where the averages of the objective's rows are planned to end, if its slope moves
     history: HistoryState
 
 
@@ -114,7 +114,7 @@ class Resolving:
             jump=np.zeros((replicas, k)),
             due=np.ones(replicas),
             solved=np.zeros(replicas, np.int64),
-            end=np.zeros((replicas, len(self.objective.rows))),
+            end=np.zeros((replicas, len(self._followed))),
             history=history.start(replicas),
         )
 
@@ -150,32 +150,23 @@ class Resolving:
 
     def _solve(self, state: ResolvingState, due: Bools, decision: Decision, ask: Ask) -> None:
         """Solve for prices, at the slope where the averages are planned to end, by Frank-Wolfe on that end."""
-        horizon = float(self.problem.horizon)
+        horizon, followed, fresh = float(self.problem.horizon), self._followed, state.solved == 0
         rest = np.maximum(horizon - state.counted, 1.0)
         low, high = self._directions.bounds((horizon * self.bound - state.spent) / rest[:, None])
+        state.end[fresh] = (state.spent[:, followed] / np.maximum(state.counted, 1.0)[:, None])[fresh]
         price = state.mu.copy()
         for i in range(self.objective.passes):
-            worth = self.objective.rows, self.objective.slope(self._end(state), np.full(len(due), horizon))
+            worth = self.objective.rows, self.objective.slope(state.end, np.full(len(due), horizon))
             look = outlook(state.history, ask, decision.shares, worth, self._directed, optimistic=False)
             size = spread(look.weight, look.gain, look.kept)
             temperatures = size[:, None] * np.array(self.temperatures)
-            warm = state.solved > 0
-            solve_fluid(*look, due, warm, size, state.mu, state.plan, state.noise, low, high, temperatures)
+            solve_fluid(*look, due, ~fresh, size, state.mu, state.plan, state.noise, low, high, temperatures)
             price[due] += (state.mu - price)[due] / (i + 1.0)
-            if self._followed is not None:
-                reached = self._directions.rows(state.plan)[:, self._followed]
-                total = (state.spent[:, self._followed] + rest[:, None] * reached) / horizon
-                first = (state.solved == 0) & (i == 0)
-                step = np.where(first, 1.0, 1.0 / (i + 2.0))[:, None]
-                state.end[due] += (step * (total - state.end))[due]
+            reached = self._directions.rows(state.plan)[:, followed]
+            total = (state.spent[:, followed] + rest[:, None] * reached) / horizon
+            step = np.where(fresh & (i == 0), 1.0, 1.0 / (i + 2.0))[:, None]
+            state.end[due] += (step * (total - state.end))[due]
         state.mu[due] = price[due]
-
-    def _end(self, state: ResolvingState) -> Floats:
-        """Where the averages are planned to end; before the first plan, where they stand."""
-        if self._followed is None:
-            return state.end
-        now = state.spent[:, self._followed] / np.maximum(state.counted, 1.0)[:, None]
-        return np.where((state.solved > 0)[:, None] | (state.end != 0.0).any(1, keepdims=True), state.end, now)
 
     def _drifted(self, state: ResolvingState, t: Floats) -> Bools:
         look = np.asarray(t % 10 == 0)
@@ -198,9 +189,8 @@ class Resolving:
         return np.where(np.isfinite(self.bound), self.bound, 0.0)
 
     @cached_property
-    def _followed(self) -> Ints | None:
-        """Which rows are the objective's, if its slope moves."""
+    def _followed(self) -> Ints:
+        """Which rows are the objective's, if its slope moves: their averages have to be known."""
         names = list(self.rows.names)
-        if self.objective.passes == 1:
-            return None
-        return np.array([len(names) - 1 - names[::-1].index(n) for n in self.objective.rows.names], np.int64)
+        moving = self.objective.rows.names if self.objective.passes > 1 else ()
+        return np.array([len(names) - 1 - names[::-1].index(n) for n in moving], np.int64)
