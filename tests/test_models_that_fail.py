@@ -8,7 +8,9 @@ import pytest
 from evenhand.environments import FixedContexts, MixedArms, MixedContexts
 from evenhand.errors import InvalidInput
 from evenhand.models import Blank, Fixed, Glmtron, Gradient, Ridge
-from evenhand.recipes import lin_cbwk, primal_lp, resolving, square_cbwk, two_stage_square_cbwk
+from evenhand.problem import Outcome, Problem
+from evenhand.recipes import lin_cbwk, optimistic, primal_lp, resolving, square_cbwk, two_stage_square_cbwk
+from evenhand.records import Context
 from evenhand.simulation import simulate
 
 
@@ -34,7 +36,7 @@ class Oracle:
             if self.fault == "infinite":
                 mean[0, 0, 2] = -np.inf
             if self.fault == "far":
-                mean[0, 0, 2] = 1001.0
+                mean[0, 0, 2] = 1.1e5
             if self.fault == "shape":
                 return mean[:, :, :2], bonus[:, :, :2]
         return mean, bonus
@@ -71,6 +73,21 @@ def test_an_oracle_that_fails_in_planning_is_named_too(fault, recipe):
     world = MixedContexts(horizon=200)
     with pytest.raises(InvalidInput, match=r"Planned in round \d+"):
         simulate(recipe(world.problem, Planned(fault)), world, replicas=2, progress=False)
+
+
+def test_a_ridge_of_next_to_nothing_may_interpolate():
+    """As many observations as features and noise: predictions of more than 1,000, and no reason to stop."""
+    rng, n = np.random.default_rng(0), 10
+    problem = Problem(actions=tuple("abcdefghij"), outcomes=(Outcome("gain"),), maximize="gain", horizon=30)
+    policy = optimistic(problem, Ridge(features=n, ridge=1e-6), warmup=30)
+    state, largest = policy.start(replicas=400), 0.0
+    for _ in range(30):
+        x = rng.normal(size=(400, 10, n))
+        c = Context(x, np.zeros((1, 10, 0)), np.zeros((400, 0), np.int64), np.ones((1, 10), bool))
+        decision = policy.act(state, c)
+        largest = max(largest, float(np.abs(decision.mean).max()))
+        policy.learn(state, decision, rng.integers(0, 2, (400, 1, 1)).astype(float))
+    assert largest > 500.0
 
 
 def test_an_oracle_whose_steps_are_too_long_is_stopped_before_it_is_nan():

@@ -10,7 +10,9 @@ from evenhand.problem import Problem
 from evenhand.records import Context, Decision
 from evenhand.types import Bools, Floats, Ints
 
-FAR = 1000.0  # times the largest declared size of an outcome: predictions beyond it come from a model that diverges
+# Times the largest declared size of an outcome. A ridge of 1e-6 interpolates noise with predictions of thousands where
+# it has as many observations as features; what is beyond this comes from a model that diverges.
+FAR = 1e5
 
 
 @kernel
