@@ -96,7 +96,7 @@ def test_the_play_is_the_candidate_on_whose_part_the_draw_falls():
     ("scale", "power", "t", "rate"), [(3.0, 0.0, 99.0, 3.0), (3.0, 0.5, 99.0, 30.0), (2.0, 1.0, 0.0, 2.0)]
 )
 def test_the_rate_grows_with_the_rounds_that_were_decided(scale, power, t, rate):
-    assert Gamma(scale, power).at(np.array([t]))[0] == pytest.approx(rate)
+    assert Gamma(scale, power).at(t) == pytest.approx(rate)
     p = pick(np.array([[[0.0, 1.0]]]), np.ones((1, 2), bool), scale, power=power, t=t).probabilities
     assert p[0, 0] == pytest.approx(1 / (2 + rate))
 

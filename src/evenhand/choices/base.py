@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+from evenhand.numerics.kernel import kernel
 from evenhand.types import Bools, Floats, Ints
 
 
@@ -13,6 +14,15 @@ class Pick(NamedTuple):
     plays: Ints  # (R, P), -1 where nothing could be played
     probabilities: Floats  # (R, A) with which each candidate was to be chosen
     steered: Floats  # (R,) 1 where the values made the choice, 0 where it looked away
+
+
+@kernel
+def optimistic(mean: Floats, bonus: Floats, a: int) -> float:
+    """Worth of candidate a with its optimism, over all readings, `(K,A),(K,A),()->()`."""
+    total = 0.0
+    for k in range(len(mean)):
+        total += mean[k, a] + bonus[k, a]
+    return total
 
 
 class Choice(Protocol):

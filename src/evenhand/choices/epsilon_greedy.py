@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.choices.base import Pick
+from evenhand.choices.base import Pick, optimistic
 from evenhand.choices.random import draw
 from evenhand.errors import InvalidInput
 from evenhand.numerics.kernel import kernel
@@ -22,9 +22,7 @@ def _draw(mean: Floats, bonus: Floats, playable: Bools, epsilon: float, u: Float
         for a in range(playable.shape[1]):
             if playable[r, a]:
                 count += 1
-                worth = 0.0
-                for k in range(mean.shape[1]):
-                    worth += mean[r, k, a] + bonus[r, k, a]
+                worth = optimistic(mean[r], bonus[r], a)
                 if best < 0 or worth > most:
                     best, most = a, worth
         for a in range(playable.shape[1]):

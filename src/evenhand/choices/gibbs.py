@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.choices.base import Pick
+from evenhand.choices.base import Pick, optimistic
 from evenhand.choices.random import draw
 from evenhand.errors import InvalidInput
 from evenhand.numerics.kernel import kernel
@@ -22,8 +22,7 @@ def _draw(mean: Floats, bonus: Floats, playable: Bools, temperature: float, u: F
         best = -np.inf
         for a in range(playable.shape[1]):
             if playable[r, a]:
-                for k in range(mean.shape[1]):
-                    p[r, a] += mean[r, k, a] + bonus[r, k, a]
+                p[r, a] = optimistic(mean[r], bonus[r], a)
                 best = max(best, p[r, a])
         for a in range(playable.shape[1]):
             if playable[r, a]:

@@ -14,6 +14,11 @@ from evenhand.numerics.kernel import kernel
 from evenhand.types import Bools, Floats, Ints
 
 
+@kernel
+def _rate(scale: float, power: float, t: float) -> float:
+    return scale if power == 0.0 else scale * (t + 1.0) ** power
+
+
 @dataclass(frozen=True)
 class Gamma:
     """A learning rate scale * (t + 1)^power in decided round t, t counted from 0.
@@ -23,8 +28,8 @@ class Gamma:
     Raises:
         InvalidInput: a scale that is not positive, or a power outside [0, 1].
 
-    >>> Gamma(2.0, 0.5).at(np.array([3.0]))
-    array([4.])
+    >>> Gamma(2.0, 0.5).at(3.0)
+    4.0
     """
 
     scale: float
@@ -36,9 +41,9 @@ class Gamma:
         if not 0 <= self.power <= 1:
             raise InvalidInput("Gamma.power", "a number in [0, 1]", self.power)
 
-    def at(self, t: Floats) -> Floats:
-        """The rate in round t, `()->()`."""
-        return np.asarray(self.scale * (t + 1.0) ** self.power)
+    def at(self, t: float) -> float:
+        """The rate in round t."""
+        return float(_rate(self.scale, self.power, t))
 
 
 @kernel
@@ -49,7 +54,7 @@ def _draw(
     p = np.zeros(playable.shape)
     worth = np.empty(playable.shape[1])
     for r in range(len(playable)):
-        gamma = scale if power == 0.0 else scale * (t[r] + 1.0) ** power
+        gamma = _rate(scale, power, t[r])
         best, count = -1, 0
         for a in range(len(worth)):
             worth[a] = 0.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.choices.base import Pick
+from evenhand.choices.base import Pick, optimistic
 from evenhand.errors import InvalidInput
 from evenhand.numerics.kernel import kernel
 from evenhand.types import Bools, Floats, Ints
@@ -19,9 +19,7 @@ def _top(mean: Floats, bonus: Floats, playable: Bools, k: int) -> tuple[Ints, Fl
     worth = np.empty(mean.shape[2])
     for r in range(len(mean)):
         for a in range(len(worth)):
-            worth[a] = 0.0
-            for i in range(mean.shape[1]):
-                worth[a] += mean[r, i, a] + bonus[r, i, a]
+            worth[a] = optimistic(mean[r], bonus[r], a)
         for p in range(k):
             best = -1
             for a in range(len(worth)):

@@ -1,0 +1,11 @@
+"""Contract checks for any part, yours or ours: each is one function that says which promise is broken.
+
+They need no test framework, and no luck: what they feed a part is a pure function of fixed seeds. Call one from a test
+of your own, on an instance of your part in each configuration that matters to you.
+"""
+
+from evenhand.testing.objectives import check_objective
+from evenhand.testing.parts import check_choice, check_goal, check_model
+from evenhand.testing.runs import check_environment, check_policy
+
+__all__ = ["check_choice", "check_environment", "check_goal", "check_model", "check_objective", "check_policy"]

@@ -1,0 +1,79 @@
+"""The contract of an objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from evenhand.errors import InvalidInput
+from evenhand.objectives.base import Conjugate, Objective, Proximal, conjugate
+from evenhand.testing.frames import Draw
+from evenhand.testing.promises import require, same
+from evenhand.types import Floats
+
+
+def check_objective(
+    objective: Objective, *, low: float = 0.05, high: float = 0.95, beta: float = 0.3, tolerance: float = 1e-9
+) -> None:
+    """An objective is concave with the supergradient that it states, alike in a batch and alone; so are its abilities.
+
+    Equation: f(y) <= f(z) + g(z).(y - z), |f(y) - f(z)| <= L |y - z|, and the prox and the maximizer are no worse than
+    any other point that is tried.
+
+    Args:
+        objective: any of `evenhand.objectives`, or your own.
+        low, high: averages between these are in its domain.
+        beta: of the prox.
+        tolerance: how far off its numbers may be, per unit of distance.
+
+    Raises:
+        AssertionError: naming the promise that is broken.
+
+    >>> from evenhand.objectives import GeneralizedGini
+    >>> check_objective(GeneralizedGini(("a", "b", "c")))
+    """
+    m, draw = len(objective.outcomes), Draw(np.arange(12), 0)
+    y, z = low + (high - low) * draw(1, m), low + (high - low) * draw(2, m)
+    z[0] = z[0, 0]  # all equal, where many objectives have their kink
+    theta = 4.0 * draw(3, m) - 2.0
+    objective.check(z, "a point inside the domain")
+    value, slope = _answer(objective.value, z), _answer(objective.supergradient, z)
+    require(value.shape == z.shape[:1] and slope.shape == z.shape, "values and supergradients have shapes () and (m)")
+    for step in (y - z, 0.01 * (y - z)):
+        gain, far = objective.value(z + step) - value, np.sqrt((step**2).sum(1))
+        slack = tolerance * (1.0 + far)
+        require(bool((gain <= (slope * step).sum(1) + slack).all()), "f(y) <= f(z) + g.(y - z)")
+        require(bool((np.abs(gain) <= objective.lipschitz * far + slack).all()), "|f(y) - f(z)| <= L |y - z|")
+    if isinstance(objective, Proximal) and _able(lambda: objective.prox(z, beta)):
+        best = _answer(lambda points: objective.prox(points, beta), z)
+        reached = objective.value(best) - ((best - z) ** 2).sum(1) / (2.0 * beta)
+        for other in (y, z, best + 0.01 * (draw(4, m) - 0.5)):
+            worth = objective.value(other) - ((other - z) ** 2).sum(1) / (2.0 * beta)
+            require(bool((worth <= reached + tolerance).all()), "the prox is no worse than any other point")
+    if isinstance(objective, Conjugate) and _able(lambda: objective.maximizer(theta)):
+        top = _answer(objective.maximizer, theta)
+        require(bool(((top >= 0.0) & (top <= 1.0)).all()), "the maximizer is in the unit cube")
+        best_value = conjugate(objective, theta)
+        for other in (np.clip(y, 0.0, 1.0), np.clip(top + 0.01 * (draw(5, m) - 0.5), 0.0, 1.0)):
+            worth = (theta * other).sum(1) + objective.value(other)
+            require(bool((worth <= best_value + tolerance).all()), "the maximizer is no worse than any other point")
+
+
+def _able(ask: Callable[[], Floats]) -> bool:
+    """Whether an ability is there, as a sum of objectives may have to refuse it."""
+    try:
+        ask()
+    except InvalidInput:
+        return False
+    return True
+
+
+def _answer(ask: Callable[[Floats], Floats], z: Floats) -> Floats:
+    """What is asked of a batch, the same of each row alone, with nothing changed on the way."""
+    given, out = z.copy(), ask(z)
+    require(bool(np.isfinite(out).all()), "answers are finite")
+    same(z, given, "an objective leaves what it is handed as it is")
+    for i, row in enumerate(z):
+        same(out[i], np.asarray(ask(row)), "a replica has in a batch what it has alone")
+    return out

@@ -1,0 +1,195 @@
+"""The contracts of models, goals and choices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from evenhand.choices.base import Choice, Pick
+from evenhand.goals.base import Goal, Learns, Limits, Priced, StepsAhead
+from evenhand.models.base import Model
+from evenhand.numerics.luck import Luck, Stream
+from evenhand.problem import Problem
+from evenhand.records import Context, Decision
+from evenhand.testing.frames import Draw, context_of, decision_of, shares_of
+from evenhand.testing.promises import IDS, require, same, snapshot, sound_pick, unchanged
+from evenhand.types import Bools, Floats, Ints
+
+
+def check_model(model: Model, *, rounds: int = 30) -> None:
+    """A model answers alike in a batch and alone, `value` changes nothing, and what did not happen leaves no trace.
+
+    Outcomes are 0 or 1, of two plays per round; some rounds do not count and some outcomes are not observed.
+
+    Raises:
+        AssertionError: naming the promise that is broken.
+
+    >>> from evenhand.models import Ridge
+    >>> check_model(Ridge(features=3, outcomes=2))
+    """
+    together = _model_run(model, IDS, rounds)
+    for i, replica in enumerate(IDS):
+        alone = _model_run(model, np.array([replica]), rounds)
+        same(together[:, :, i], alone[:, :, 0], f"replica {replica} in a batch has the values that it has alone")
+    ghosts = _model_run(model, IDS, rounds, ghosts=True)
+    same(together, ghosts, "rounds = 0 and outcomes of NaN leave no trace in a model")
+
+
+def _model_run(model: Model, ids: Ints, rounds: int, ghosts: bool = False) -> Floats:
+    n, m, count = model.features, model.outcomes, len(ids)
+    state = model.start(count, np.zeros(m), np.ones(m))
+    answers = []
+    for t in range(rounds):
+        draw = Draw(ids, t)
+        query, w = draw(1, 4, n), 2.0 * draw(2, 2, m) - 1.0
+        before = snapshot(state)
+        mean, bonus = model.value(state, query, w)
+        unchanged(before, state, "`value` leaves the state as it is")
+        for name, z in (("mean", mean), ("bonus", bonus)):
+            require(z.shape == (count, 2, 4), f"the {name} has shape (R, K, A) = {(count, 2, 4)}, not {z.shape}")
+            require(bool(np.isfinite(z).all()), f"the {name} is finite")
+        answers.append((mean, bonus))
+        x = draw(3, 2, n) * (draw(4, 2, n) < 0.7)
+        y = np.where(draw(5, 2, 1) < 0.8, draw(6, 2, m) < 0.5, np.nan)
+        counted = (draw(7, 1)[:, 0] < 0.8).astype(float)
+        model.update(state, x, y, counted, w)
+        if ghosts:
+            model.update(state, x + 1.0, np.full_like(y, np.nan), np.ones(count), w)
+            model.update(state, x + 1.0, np.ones_like(y), np.zeros(count), w)
+    return np.array(answers)
+
+
+def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30) -> None:
+    """A goal's rows have their adjoint; it reads alike in a batch and alone, and what did not happen leaves no trace.
+
+    Equation: q.post(y, z_a) = pull(q).prices . y + pull(q).offset_a for every candidate a.
+
+    Args:
+        goal: any of `evenhand.goals`, or your own.
+        problem: whose outcomes and groups its rows refer to.
+        plays: per round.
+        rounds: how long it is watched.
+
+    Raises:
+        AssertionError: naming the promise that is broken.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.goals.hard_budget import hard_budget
+    >>> check_goal(hard_budget(Court().problem), Court().problem)
+    """
+    require(isinstance(goal, Priced | Limits), "a goal prices outcomes (`Priced`) or forbids candidates (`Limits`)")
+    together = _goal_run(goal, problem, IDS, plays, rounds)
+    for i, replica in enumerate(IDS):
+        alone = _goal_run(goal, problem, np.array([replica]), plays, rounds)
+        same(together[:, i], alone[:, 0], f"replica {replica} in a batch has the readings that it has alone")
+    ghosts = _goal_run(goal, problem, IDS, plays, rounds, ghosts=True)
+    same(together, ghosts, "entries with rounds = 0 leave no trace in a goal")
+
+
+def _goal_run(goal: Goal, problem: Problem, ids: Ints, plays: int, rounds: int, ghosts: bool = False) -> Floats:
+    state, d, count = goal.start(len(ids)), len(goal.rows), len(ids)
+    low, high = np.maximum(problem.low, -1.0), np.minimum(problem.high, 1.0)
+    readings = []
+    for t in range(rounds):
+        draw = Draw(ids, t)
+        context, shares = context_of(problem, draw, plays + 2), shares_of(problem, draw)
+        _check_adjoint(goal, context, shares, draw, low, high)
+        before = snapshot(state)
+        reading = [np.zeros((count, 0))]
+        if isinstance(goal, Priced):
+            q, o = goal.price(state)
+            fits = q.ndim == 3 and q.shape[::2] == (count, d) and o.shape == (count,)
+            require(fits, f"prices have shapes (R, k, {d}) and (R,), not {q.shape} and {o.shape}")
+            require(bool(np.isfinite(q).all() and np.isfinite(o).all()), "prices are finite")
+            reading += [q.reshape(count, -1), o[:, None]]
+        if isinstance(goal, Limits):
+            offered = draw(1, plays + 2) < 0.8
+            playable = offered.copy()
+            goal.limit(state, context, shares, plays, playable)
+            require(not (playable & ~offered).any(), "a limit only ever switches candidates off")
+            require(not playable[goal.over(state)].any(), "where a limit is over, nothing is playable")
+            reading.append(playable.astype(float))
+        unchanged(before, state, "`price` and `limit` leave the state as it is")
+        readings.append(np.concatenate(reading, 1))
+        decision = decision_of(context, shares, plays, (draw(2, 1)[:, 0] < 0.8).astype(float))
+        y = low + (high - low) * draw(3, len(low))
+        declared = (decision.known * decision.rounds[:, None, None]).sum(1)
+        v = goal.rows.post(decision, shares, y * decision.rounds[:, None], declared)
+        _enter(goal, state, decision, v)
+        if ghosts:
+            _enter(goal, state, decision._replace(rounds=np.zeros(count)), np.zeros_like(v))
+    return np.array(readings)
+
+
+def _enter(goal: Goal, state: Any, decision: Decision, v: Floats) -> None:
+    if isinstance(goal, StepsAhead):
+        goal.acted(state, decision, lambda sign: 0.5 * sign * decision.rounds[:, None])
+    if isinstance(goal, Learns):
+        goal.learned(state, decision, decision.rounds, v)
+
+
+def _check_adjoint(goal: Goal, context: Context, shares: Floats, draw: Draw, low: Floats, high: Floats) -> None:
+    d, candidates = len(goal.rows), context.known.shape[1]
+    q, y = 2.0 * draw(4, 1, d) - 1.0, low + (high - low) * draw(5, candidates, len(low))
+    prices, offset = goal.rows.pull(context, shares, q)
+    for a in range(candidates):
+        direct = q[:, 0] * goal.rows.post(context, shares, y[:, a], context.known[:, a])
+        gap = np.abs(direct.sum(1) - (prices[:, 0] * y[:, a]).sum(1) - offset[:, 0, a])
+        require(bool((gap <= 1e-9 * (1.0 + np.abs(direct).sum(1))).all()), "`pull` is the adjoint of `post`")
+
+
+def check_choice(choice: Choice, *, candidates: int = 4) -> None:
+    """A choice plays only what is playable, with the probabilities that it states, alike in a batch and alone.
+
+    Args:
+        choice: any of `evenhand.choices`, or your own.
+        candidates: how many are on offer.
+
+    Raises:
+        AssertionError: naming the promise that is broken.
+
+    >>> from evenhand.choices import Staged, TopK
+    >>> check_choice(Staged(5, TopK(1)))
+    """
+    ids = np.arange(64)
+    draw = Draw(ids, 0)
+    mean, bonus = draw(1, 2, candidates) - 0.5, draw(2, 2, candidates) * 0.1
+    playable = draw(3, candidates) < draw(4, 1)  # from all to none
+    t = np.floor(20.0 * draw(5, 1)[:, 0])
+    u = Luck(seed=1, replicas=ids).uniform(Stream.CHOICE, t.astype(np.int64), choice.draws)
+    pick = _picked(choice, mean, bonus, playable, t, u)
+    for i in ids:
+        one = slice(i, i + 1)
+        alone = _picked(choice, mean[one], bonus[one], playable[one], t[one], u[one])
+        for name, z, solo in zip(Pick._fields, pick, alone, strict=True):
+            same(z[one], solo, f"a replica has the same {name} in a batch and alone")
+    for now in (0.0, 1e6):
+        _check_frequencies(choice, mean[:1], bonus[:1], np.arange(candidates) != 1, now)
+
+
+def _picked(choice: Choice, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
+    state = choice.start(len(t))
+    given = [z.copy() for z in (mean, bonus, playable, t, u)]
+    before = snapshot(state)
+    pick = choice.pick(state, mean, bonus, playable, t, u)
+    unchanged(before, state, "`pick` leaves the state as it is")
+    for z, then in zip((mean, bonus, playable, t, u), given, strict=True):
+        same(z, then, "`pick` leaves what it is handed as it is")
+    sound_pick(pick.plays, pick.probabilities, playable, choice.plays)
+    require(bool(np.isin(pick.steered, (0.0, 1.0)).all()), "`steered` is 0 or 1")
+    return pick
+
+
+def _check_frequencies(choice: Choice, mean: Floats, bonus: Floats, free: Bools, now: float) -> None:
+    """Over 4,000 draws of fixed luck, each candidate is chosen as often as stated, within five standard errors."""
+    draws, shape = 4000, (4000, *mean.shape[1:])
+    t, playable = np.full(draws, now), np.tile(free, (draws, 1))
+    u = Luck(seed=2, replicas=np.arange(draws)).uniform(Stream.CHOICE, np.zeros(1, np.int64), choice.draws)
+    state = choice.start(draws)
+    pick = choice.pick(state, np.broadcast_to(mean, shape).copy(), np.broadcast_to(bonus, shape).copy(), playable, t, u)
+    for a, p in enumerate(pick.probabilities[0]):
+        often = (pick.plays == a).any(1).mean()
+        error = 5.0 * math.sqrt(p * max(1.0 - p, 0.0) / draws) + 1e-12
+        require(bool(abs(often - p) <= error), f"candidate {a} is chosen with the stated {p:.4f}, not {often:.4f}")

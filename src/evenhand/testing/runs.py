@@ -1,0 +1,114 @@
+"""The contracts of environments and of policies in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand import checks
+from evenhand.choices.random import Random
+from evenhand.environments.base import Arrival, Environment
+from evenhand.goals.linear import indifferent
+from evenhand.models.blank import Blank
+from evenhand.policy import Policy
+from evenhand.records import Context, Decision
+from evenhand.testing.promises import IDS, alone, require, same, same_records, snapshot, sound_pick, unchanged
+from evenhand.types import Floats, Ints
+
+
+def check_environment(environment: Environment, *, policy: Policy | None = None, rounds: int = 20) -> None:
+    """An environment's contexts depend on (seed, replica, step) alone, and fit its problem; so do its outcomes.
+
+    Args:
+        environment: any of `evenhand.environments`, or your own.
+        policy: whose decisions it answers; one that draws a single candidate blindly by default.
+        rounds: how long it is watched.
+
+    Raises:
+        AssertionError: naming the promise that is broken.
+        InvalidInput: a context or an outcome that does not fit the problem.
+
+    >>> from evenhand.environments import Court
+    >>> check_environment(Court())
+    """
+    problem = environment.problem
+    model = Blank(environment.features, len(problem.learned))
+    policy = policy or Policy(problem=problem, model=model, goals=(indifferent(problem),), choice=Random())
+    ahead, back = environment.start(5, IDS), environment.start(5, IDS)
+    steps = min(rounds, ahead.steps)
+    contexts = [ahead.context(step) for step in range(steps)]
+    for step in reversed(range(steps)):
+        same_records(contexts[step], back.context(step), "a context is a pure function of (seed, replica, step)")
+    together = list(_run(policy, environment, IDS, steps))
+    for i, replica in enumerate(IDS):
+        for step, solo in enumerate(_run(policy, environment, np.array([replica]), steps)):
+            whole = together[step]
+            same_records(alone(whole.context, i), solo.context, "a context does not depend on the batch")
+            same_records(alone(whole.taken, i), solo.taken, "what is taken does not depend on the batch")
+            require(len(whole.arrivals) == len(solo.arrivals), "outcomes arrive alike in a batch and alone")
+            for a, b in zip(whole.arrivals, solo.arrivals, strict=True):
+                same(a.y[i : i + 1], b.y, "outcomes do not depend on the batch")
+    for r in together:
+        checks.context(r.context, len(IDS), environment.features, problem)
+        require(bool((r.taken.rounds <= r.decision.rounds).all()), "a world takes a decision or leaves it")
+        same(r.taken.plays, r.decision.plays, "a world takes the plays of a decision as they are")
+        for a in r.arrivals:
+            checks.outcomes(a.y, None, a.decision, problem)
+        if r.expected is not None:
+            checks.outcomes(r.expected, None, r.taken, problem)
+
+
+def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) -> None:
+    """A policy acts alike in a batch, alone, and after its state was saved and loaded; `decide` changes nothing.
+
+    Raises:
+        AssertionError: naming the promise that is broken.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.recipes import uniform
+    >>> check_policy(uniform(Court().problem, features=5), Court())
+    """
+    together = list(_run(policy, environment, IDS, rounds))
+    for d in (r.decision for r in together):
+        sound_pick(d.plays, d.probabilities, d.playable, policy.choice.plays)
+        same(d.rounds, (d.plays[:, 0] >= 0).astype(float), "a round counts where something is played")
+    for i, replica in enumerate(IDS):
+        for step, solo in enumerate(_run(policy, environment, np.array([replica]), rounds)):
+            same_records(alone(together[step].decision, i), solo.decision, f"replica {replica} acts as it does alone")
+    restless = list(_run(policy, environment, IDS, rounds, disturb=True))
+    for a, b in zip(together, restless, strict=True):
+        same_records(a.decision, b.decision, "a policy goes on alike after rounds of 0 and being saved and loaded")
+
+
+class _Round(NamedTuple):
+    context: Context
+    decision: Decision
+    taken: Decision
+    arrivals: tuple[Arrival, ...]
+    expected: Floats | None
+
+
+def _run(policy: Policy, environment: Environment, ids: Ints, rounds: int, disturb: bool = False) -> Iterator[_Round]:
+    world, state = environment.start(5, ids), policy.start(seed=5, replicas=ids.tolist())
+    for step in range(min(rounds, world.steps)):
+        context = world.context(step)
+        before = snapshot(state)
+        decision = policy.decide(state, context)
+        unchanged(before, state, "`decide` leaves the state as it is")
+        if disturb and step % 7 == 3:
+            policy.commit(state, context, decision._replace(rounds=np.zeros(len(ids))))
+        if disturb and step == rounds // 2:
+            with TemporaryDirectory() as folder:
+                policy.save(state, Path(folder) / "state.npz")
+                state = policy.load(Path(folder) / "state.npz")
+        taken, arrivals = world.respond(step, context, decision)
+        policy.commit(state, context, taken)
+        for a in arrivals:
+            policy.learn(state, a.decision, a.y)
+            if disturb:
+                policy.learn(state, a.decision._replace(rounds=np.zeros(len(ids))), a.y)
+        yield _Round(context, decision, taken, tuple(arrivals), world.expected(context, taken.plays))
