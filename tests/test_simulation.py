@@ -269,10 +269,11 @@ def test_a_run_that_ends_when_nobody_can_play_any_more_is_the_whole_run(delay):
 
 
 def test_what_is_under_way_at_the_horizon_still_arrives():
-    log = Delayed(LOG, delay=30)
-    policy = optimistic(LOG.problem, Ridge(features=8, outcomes=2), warmup=0)
-    policy = replace(policy, problem=log.problem)
+    log = Delayed(replace(LOG, problem=replace(LOG.problem, horizon=40)), delay=100)
+    policy = optimistic(log.problem, Ridge(features=8, outcomes=2), warmup=0)
     short_run, whole = (simulate(policy, log, replicas=3, record=r, progress=False) for r in ("grid", "all"))
+    assert (whole.elapsed[-1] == 40).all()  # the horizon is reached, and the log goes on
+    assert short_run.times[-1] < whole.times[-1]
     np.testing.assert_array_equal(short_run.totals[-1], whole.totals[-1])
 
 

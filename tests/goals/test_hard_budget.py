@@ -244,3 +244,22 @@ def test_a_problem_without_budgets_has_no_hard_limit():
     problem = Problem(actions=("a",), outcomes=(Outcome("gain"),), maximize="gain", horizon=5)
     with pytest.raises(InvalidInput, match=r"^subject_to: expected at least one Budget to be kept hard"):
         hard_budget(problem)
+
+
+def test_it_is_over_only_when_nothing_is_under_way_and_nothing_fits():
+    """Three plays of at most 1 each out of 3: what is held back may come back."""
+    problem = Problem(
+        actions=("go",), outcomes=(Outcome("cost"),), maximize="cost", subject_to=(Budget("cost", total=3),), horizon=9
+    )
+    policy = Policy(
+        problem=problem, model=Ridge(features=1), goals=(reward(problem), hard_budget(problem)), choice=TopK()
+    )
+    state = policy.start(replicas=2)
+    one = Context(np.ones((2, 1, 1)), np.zeros((1, 1, 0)), np.zeros((2, 0), np.int64), np.ones((1, 1), bool))
+    waiting = [policy.act(state, one) for _ in range(3)]
+    assert (policy.decide(state, one).plays == -1).all()  # nothing fits now
+    assert not policy.over(state).any()
+    for decision in waiting:
+        policy.learn(state, decision, np.array([[[1.0]], [[0.5]]]))
+    np.testing.assert_array_equal(policy.over(state), [True, False])
+    np.testing.assert_array_equal(policy.decide(state, one).plays[:, 0], [-1, 0])
