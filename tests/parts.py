@@ -7,7 +7,7 @@ import cvxpy as cp
 import numpy as np
 from sklearn.linear_model import LinearRegression, SGDRegressor
 
-from evenhand.choices import Cycle, EpsilonGreedy, Gamma, Gibbs, InverseGap, Random, Staged, TopK
+from evenhand.choices import Cycle, EpsilonGreedy, Gamma, Gibbs, GradientLottery, InverseGap, Random, Staged, TopK
 from evenhand.constraints import Budget, Parity
 from evenhand.environments import (
     Court,
@@ -71,6 +71,7 @@ from evenhand.recipes import (
     fw_squarecb,
     lin_cbwk,
     mixed_oracle,
+    molincb,
     optimistic,
     pgd,
     pgd_adaptive,
@@ -250,6 +251,7 @@ GOALS = [
     (_resolved(COURT.problem, drift=math.inf, temperatures=(0.02,)), COURT.problem),
     (reward(EVERYTHING), EVERYTHING),
     (reward(LITTLE), LITTLE),
+    (Linear(rows=select(EVERYTHING, ("gain", "miles")), weights=(2.0, -0.1), optimism="row"), EVERYTHING),
     (Linear(rows=select(EVERYTHING, ("miles", "gain")), weights=(-1.0, 0.5)), EVERYTHING),
     (_constrained(EVERYTHING, Steady(0.1)), EVERYTHING),
     (_constrained(EVERYTHING, Steady(0.1), optimism="net"), EVERYTHING),
@@ -283,6 +285,8 @@ CHOICES = [
     EpsilonGreedy(0.1),
     EpsilonGreedy(0.0),
     Gibbs(0.05),
+    GradientLottery(GeneralizedGini(("a", "b")), candidates=4, scale=0.5, steps=20),
+    Staged(10, GradientLottery(AlphaFair(("a", "b"), alpha=1.0, offset=2.0), candidates=4, scale=2.0)),
     Staged(7, Gibbs(2.0), first=Cycle()),
     TopK(),
     TopK(2),
@@ -357,6 +361,11 @@ RECIPES = {
     ],
     "fw_squarecb": [(fw_squarecb(_GOALS.problem, _WIDE, gamma=Gamma(100.0, 0.5)), _GOALS)],
     "fw_epsilon_greedy": [(fw_epsilon_greedy(_GOALS.problem, _WIDE, epsilon=0.2), _GOALS)],
+    "molincb": [
+        (molincb(_GOALS.problem, _WIDE, steps=5), _GOALS),
+        (molincb(_GOALS.problem, Ridge(features=4, outcomes=3), steps=1, delta=0.5), Delayed(_GOALS, delay=4)),
+        (molincb(LITTLE, Ridge(features=3)), Market(problem=LITTLE)),
+    ],
     "fw": [
         (fw(_GOALS.problem, lambda p: optimistic(p, _WIDE, warmup=5)), _GOALS),
         (fw(_SHARED, lambda p: lin_cbwk(p, _PAIR), smoothing=Moreau(0.1)), _SHARED_MARKET),

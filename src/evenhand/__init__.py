@@ -13,7 +13,17 @@ from evenhand.version import __version__
 
 # What type checkers see of this is `__init__.pyi`; a test holds the two together.
 _HOMES = {
-    "choices": ("Cycle", "EpsilonGreedy", "Gamma", "Gibbs", "InverseGap", "Random", "Staged", "TopK"),
+    "choices": (
+        "Cycle",
+        "EpsilonGreedy",
+        "Gamma",
+        "Gibbs",
+        "GradientLottery",
+        "InverseGap",
+        "Random",
+        "Staged",
+        "TopK",
+    ),
     "constraints": ("Budget", "Parity"),
     "environments": (
         "Court",
@@ -65,6 +75,7 @@ _HOMES = {
         "fw_squarecb",
         "lin_cbwk",
         "mixed_oracle",
+        "molincb",
         "optimistic",
         "pgd",
         "pgd_adaptive",

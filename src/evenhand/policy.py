@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evenhand import checks, saving
-from evenhand.choices.base import Choice
+from evenhand.choices.base import Choice, Follows
 from evenhand.errors import InvalidInput
 from evenhand.explain import explain
 from evenhand.goals.base import Goal, Learns, Limits, Plans, Priced, StepsAhead
@@ -191,6 +191,8 @@ class Policy:
             goal.acted(state.goals[i], decision, partial(self._estimate, state, decision, goal.rows))
         state.t += decision.rounds
         _count(decision.groups, decision.rounds, state.seen)
+        if self._follows is not None:
+            self._follows.acted(state.choice, decision)
         for i, planner in self._planning:
             planner.look(state.goals[i], context, decision, state.t, partial(self._ask, state))
 
@@ -322,6 +324,10 @@ class Policy:
     def _quoted(self) -> Rows:
         """The rows of all priced goals."""
         return stack([goal.rows for _, goal in self._priced])
+
+    @cached_property
+    def _follows(self) -> Follows | None:
+        return self.choice if isinstance(self.choice, Follows) else None
 
     @cached_property
     def _limits(self) -> list[tuple[int, Limits]]:

@@ -1,12 +1,26 @@
 """Choices: values into plays and probabilities."""
 
-from evenhand.choices.base import Choice, Pick
+from evenhand.choices.base import Choice, Follows, Pick
 from evenhand.choices.cycle import Cycle
 from evenhand.choices.epsilon_greedy import EpsilonGreedy
 from evenhand.choices.gibbs import Gibbs
+from evenhand.choices.gradient_lottery import GradientLottery
 from evenhand.choices.inverse_gap import Gamma, InverseGap
 from evenhand.choices.random import Random
 from evenhand.choices.staged import Staged
 from evenhand.choices.top_k import TopK
 
-__all__ = ["Choice", "Cycle", "EpsilonGreedy", "Gamma", "Gibbs", "InverseGap", "Pick", "Random", "Staged", "TopK"]
+__all__ = [
+    "Choice",
+    "Cycle",
+    "EpsilonGreedy",
+    "Follows",
+    "Gamma",
+    "Gibbs",
+    "GradientLottery",
+    "InverseGap",
+    "Pick",
+    "Random",
+    "Staged",
+    "TopK",
+]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from evenhand.numerics.kernel import kernel
+from evenhand.records import Decision
 from evenhand.types import Bools, Floats, Ints
 
 
@@ -41,3 +42,11 @@ class Choice(Protocol):
 
     def pick(self, state: Any, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
         """Choose, `(K,A),(K,A),(A),(),(draws)->(P),(A),()`, in decided round t (counted from 0)."""
+
+
+@runtime_checkable
+class Follows(Protocol):
+    """A choice that goes on from what it chose."""
+
+    def acted(self, state: Any, decision: Decision) -> None:
+        """A decision was made; it is this choice's own where `steered` and `rounds` are 1."""

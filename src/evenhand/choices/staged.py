@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Pick
+from evenhand.choices.base import Choice, Follows, Pick
 from evenhand.choices.random import Random
 from evenhand.errors import InvalidInput
+from evenhand.records import Decision
 from evenhand.types import Bools, Floats
 
 
@@ -78,3 +79,9 @@ class Staged:
             np.where(early[:, None], first.probabilities, then.probabilities),
             np.where(early, first.steered, then.steered),
         )
+
+    def acted(self, state: StagedState, decision: Decision) -> None:
+        """Tell whichever stage follows what it chose."""
+        for choice, its in ((self.first, state.first), (self.then, state.then)):
+            if isinstance(choice, Follows):
+                choice.acted(its, decision)

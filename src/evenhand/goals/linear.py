@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from evenhand.types import Floats
 class LinearState:
     """The constant prices, once per replica."""
 
-    q: Floats  # (R, 1, d)
+    q: Floats  # (R, k, d)
     o: Floats  # (R,)
 
 
@@ -26,6 +27,11 @@ class Linear:
     """Maximise a weighted sum of rows.
 
     Equation: q = weights, o = 0.
+
+    Args:
+        rows: d of them.
+        weights: one per row.
+        optimism: "net" gives one bonus to the sum, "row" one to each row, which is then a reading of its own.
 
     Raises:
         InvalidInput: not one finite weight per row.
@@ -37,6 +43,7 @@ class Linear:
 
     rows: Rows
     weights: tuple[float, ...]
+    optimism: Literal["row", "net"] = "net"
 
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.rows) or not np.isfinite(np.array(self.weights, float)).all():
@@ -44,7 +51,9 @@ class Linear:
 
     def start(self, replicas: int) -> LinearState:
         """The constant prices."""
-        return LinearState(np.tile(np.array(self.weights, float), (replicas, 1, 1)), np.zeros(replicas))
+        weights = np.array(self.weights, float)
+        q = np.diag(weights) if self.optimism == "row" else weights[None]
+        return LinearState(np.tile(q, (replicas, 1, 1)), np.zeros(replicas))
 
     @property
     def passes(self) -> int:
@@ -56,7 +65,7 @@ class Linear:
         return np.tile(np.array(self.weights, float), (len(z), 1))
 
     def price(self, state: LinearState) -> tuple[Floats, Floats]:
-        """The weights, `->(1,d),()`."""
+        """The weights, `->(k,d),()`."""
         return state.q, state.o
 
 

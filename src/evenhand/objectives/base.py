@@ -18,7 +18,6 @@ from evenhand.types import Floats
 
 
 @runtime_checkable
-@runtime_checkable
 class Objective(Protocol):
     """A concave function of the average of some outcomes."""
 

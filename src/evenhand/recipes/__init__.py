@@ -2,6 +2,7 @@
 
 from evenhand.recipes.blind import uniform
 from evenhand.recipes.concave import fw, fw_dual, fw_epsilon_greedy, fw_linucb, fw_squarecb
+from evenhand.recipes.multi_objective import molincb
 from evenhand.recipes.primal import primal_lp
 from evenhand.recipes.regression_oracles import lin_cbwk, square_cbwk
 from evenhand.recipes.replanning import resolving
@@ -17,6 +18,7 @@ __all__ = [
     "fw_squarecb",
     "lin_cbwk",
     "mixed_oracle",
+    "molincb",
     "optimistic",
     "pgd",
     "pgd_adaptive",

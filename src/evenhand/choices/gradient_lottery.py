@@ -1,0 +1,160 @@
+"""A lottery that climbs: gradient steps on the chances of the candidates, for an objective of what the mix brings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.choices.base import Pick
+from evenhand.choices.random import draw
+from evenhand.errors import InvalidInput, whole
+from evenhand.numerics.kernel import kernel
+from evenhand.objectives.base import Objective
+from evenhand.records import Decision
+from evenhand.types import Bools, Floats
+
+
+@dataclass
+class GradientLotteryState:
+    """The lottery that was last played."""
+
+    chances: Floats  # (R, A)
+
+
+@kernel
+def _onto_simplex(p: Floats, playable: Bools) -> None:
+    """Replace p by the nearest lottery over what is playable, `(A),(A)`, in place; all 0 where nothing is.
+
+    A common amount is taken off all, those that would fall below 0 leave, and so on (Michelot 1986).
+    """
+    left, last, excess = playable.copy(), -1, 0.0
+    count = left.sum()
+    while count > 0 and count != last:
+        total = 0.0
+        for a in range(len(p)):
+            if left[a]:
+                total += p[a]
+        excess, last = (total - 1.0) / count, count
+        for a in range(len(p)):
+            if left[a] and p[a] <= excess and count > 1:
+                left[a] = False
+                count -= 1
+    for a in range(len(p)):
+        p[a] = max(p[a] - excess, 0.0) if left[a] else 0.0
+
+
+@kernel
+def _mixture(worth: Floats, p: Floats) -> Floats:
+    """Outcomes of a lottery, `(K,A),(A)->(K)`."""
+    z = np.zeros(worth.shape[:2])
+    for r in range(len(p)):
+        for k in range(worth.shape[1]):
+            for a in range(p.shape[1]):
+                z[r, k] += worth[r, k, a] * p[r, a]
+    return z
+
+
+@kernel
+def _ascend(worth: Floats, p: Floats, slope: Floats, step: Floats, playable: Bools) -> None:
+    """One step of every lottery, and back onto the simplex, `(K,A),(A),(K),(),(A)`, in place."""
+    for r in range(len(p)):
+        for a in range(p.shape[1]):
+            for k in range(worth.shape[1]):
+                p[r, a] += step[r] * slope[r, k] * worth[r, k, a]
+        _onto_simplex(p[r], playable[r])
+
+
+@kernel
+def _restrict(p: Floats, playable: Bools) -> Floats:
+    """The nearest lotteries over what is playable, `(A),(A)->(A)`."""
+    q = p.copy()
+    for r in range(len(q)):
+        _onto_simplex(q[r], playable[r])
+    return q
+
+
+@dataclass(frozen=True, eq=False)
+class GradientLottery:
+    """Draw from a lottery that is moved uphill each round, from where it was left: towards more f of what it brings.
+
+    Equation: p <- the lottery nearest to p + eta_t Y' grad f(Y p), `steps` times; eta_t = scale / sqrt(t + 1), Y the
+    optimistic readings of the candidates, K of them, one for each outcome of f.
+    Source: Mehrotra et al. 2020 (MO-LinCB), after Busa-Fekete et al. 2017, Algorithm 1 (MO-OGDE), which takes one step
+    a round and keeps every chance above eta_t / A. Candidates whose features change from round to round need many
+    steps, as one of them only undoes what the last round wanted.
+
+    Args:
+        objective: f, whose outcomes are the readings, in order.
+        candidates: A.
+        scale: of the steps, above 0.
+        steps: how many are taken each round.
+
+    Raises:
+        InvalidInput: sizes below 1, a scale that is not positive; later, other numbers of candidates or of readings, or
+            an expected outcome at which f has no slope.
+
+    >>> from evenhand.objectives import GeneralizedGini
+    >>> choice = GradientLottery(GeneralizedGini(("a", "b")), candidates=3, scale=0.5, steps=100)
+    >>> worth, playable = np.array([[[1.0, 0.0, 0.3], [0.0, 1.0, 0.3]]]), np.ones((1, 3), bool)
+    >>> pick = choice.pick(choice.start(1), worth, 0 * worth, playable, np.zeros(1), np.array([[0.7]]))
+    >>> pick.probabilities.round(1)  # half of each is worth more than either, or than a little of both
+    array([[0.5, 0.5, 0. ]])
+    """
+
+    objective: Objective
+    candidates: int
+    scale: float
+    steps: int = 1
+
+    def __post_init__(self) -> None:
+        whole("GradientLottery.candidates", self.candidates, 1)
+        whole("GradientLottery.steps", self.steps, 1)
+        if not (math.isfinite(self.scale) and self.scale > 0):
+            raise InvalidInput("GradientLottery.scale", "a finite number above 0", self.scale)
+
+    @property
+    def plays(self) -> int:
+        """One candidate."""
+        return 1
+
+    @property
+    def draws(self) -> int:
+        """One uniform number."""
+        return 1
+
+    def start(self, replicas: int) -> GradientLotteryState:
+        """Every candidate has the same chance."""
+        return GradientLotteryState(np.full((replicas, self.candidates), 1.0 / self.candidates))
+
+    def pick(
+        self, state: GradientLotteryState, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats
+    ) -> Pick:
+        """Climb and draw, `(K,A),(K,A),(A),(),(1)->(1),(A),()`."""
+        meant = (len(self.objective.outcomes), self.candidates)
+        if mean.shape[1:] != meant:
+            expected = f"as many readings and candidates as come, {mean.shape[1:]}"
+            raise InvalidInput("GradientLottery.objective, candidates", expected, meant)
+        worth, p, some = mean + bonus, _restrict(state.chances, playable), playable.any(1)
+        if some.any():
+            step = self.scale / np.sqrt(t + 1.0)
+            for _ in range(self.steps):
+                z = _mixture(worth, p)
+                z[~some] = z[some][0]  # where nothing can be played, any slope will do
+                _ascend(worth, p, self._slope(z, t), step, playable)
+        plays, probabilities = draw(p, playable, u[:, 0])
+        return Pick(plays, probabilities, np.ones(len(p)))
+
+    def acted(self, state: GradientLotteryState, decision: Decision) -> None:
+        """Go on from the lottery that was played."""
+        mine = (decision.rounds > 0) & (decision.steered > 0)
+        state.chances[mine] = decision.probabilities[mine]
+
+    def _slope(self, z: Floats, t: Floats) -> Floats:
+        try:
+            return self.objective.supergradient(z)
+        except InvalidInput:
+            for r in range(len(z)):  # the error of one replica, with its round
+                self.objective.check(z[r], f"what the lottery of round {int(t[r]) + 1} is expected to bring")
+            raise

@@ -1,0 +1,50 @@
+"""Several objectives by a lottery per case: what was done before the slope of the average was known to suffice."""
+
+from __future__ import annotations
+
+import math
+
+from evenhand.choices import GradientLottery
+from evenhand.errors import InvalidInput
+from evenhand.goals.linear import Linear
+from evenhand.models.base import Model
+from evenhand.policy import Policy
+from evenhand.problem import Problem
+from evenhand.rows import select
+from evenhand.system import system
+
+
+@system("C8", source="Mehrotra, Xue & Lalmas 2020 (MO-LinCB), as in Do et al. 2023, Appendix B.2")
+def molincb(problem: Problem, model: Model, *, steps: int = 100, delta: float = 0.05) -> Policy:
+    """Draw from the lottery whose expected outcomes are best for this case, found by gradient steps.
+
+    Equation: p <- the lottery nearest to p + eta_t Y_hat' grad f(Y_hat p), `steps` times, from the last round's p;
+    eta_t = sqrt(2) / (1 - 1/sqrt(A)) sqrt(ln(2 / delta) / t), A the number of actions.
+    A baseline. It is fair to the outcomes of every single case, not of their average, which allows for more.
+    Deviation: one step a round, as MO-OGDE takes where arms stay the same (`steps=1`), ends no better than a uniform
+    lottery where features of arms change from round to round, so many are taken. No exploration is forced.
+
+    Args:
+        problem: with any objective of learned or known outcomes, and no constraints.
+        model: such as `Ridge`; its bonuses, if any, are added to every outcome.
+        steps: each round.
+        delta: in (0, 1).
+
+    Raises:
+        InvalidInput: constraints, or a delta out of range.
+
+    >>> from evenhand.environments import MultiObjective
+    >>> from evenhand.models import Ridge
+    >>> molincb(MultiObjective().problem, Ridge(features=10, outcomes=5, ridge=0.1)).name
+    'molincb'
+    """
+    if problem.subject_to:
+        raise InvalidInput("problem.subject_to", "no constraints; fw_dual keeps to them", problem.subject_to)
+    if not 0 < delta < 1:
+        raise InvalidInput("delta", "a number in (0, 1)", delta)
+    names, actions = tuple(problem.objective.outcomes), len(problem.actions)
+    spread = 1.0 - 1.0 / math.sqrt(actions) if actions > 1 else 1.0
+    scale = math.sqrt(2.0 * math.log(2.0 / delta)) / spread
+    outcomes = Linear(rows=select(problem, names), weights=(1.0,) * len(names), optimism="row")
+    choice = GradientLottery(problem.objective, candidates=actions, scale=scale, steps=steps)
+    return Policy(problem=problem, model=model, goals=(outcomes,), choice=choice, name="molincb")
