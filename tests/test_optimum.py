@@ -21,7 +21,7 @@ def sample(rng: np.random.Generator, count: int, actions: int, rows: int) -> Sam
 def test_the_program_agrees_with_its_dual_and_with_cvxpy(seed):
     rng = np.random.default_rng(seed)
     s, bound = sample(rng, 40, 3, 2), np.array([0.2, 0.3])
-    value, prices = solve(s, bound)
+    value, prices, _ = solve(s, bound)
     assert dual_value(s, bound, prices) == pytest.approx(value, abs=1e-9)
     lam = cp.Variable(2, nonneg=True)
     worth = [cp.max(s.reward[i] - s.rows[i] @ lam) for i in range(40)]
@@ -38,14 +38,14 @@ def test_deterministic_policies_by_brute_force_never_do_better():
         rows = np.arange(7), np.array(choice)
         if (s.rows[rows].mean(0) <= bound).all():
             best = max(best, s.reward[rows].mean())
-    value, _ = solve(s, bound)
+    value, *_ = solve(s, bound)
     assert best <= value + 1e-9
     assert value - best <= 2 / 7  # a vertex of the program mixes in at most two contexts
 
 
 def test_candidates_that_are_not_offered_are_not_used():
     s = Sample(np.array([[0.1, 0.9]]), np.zeros((1, 2, 1)), np.array([[1.0, 0.0]]))
-    value, prices = solve(s, np.array([1.0]))
+    value, prices, _ = solve(s, np.array([1.0]))
     assert value == pytest.approx(0.1)
     assert dual_value(s, np.array([1.0]), prices) == pytest.approx(0.1)
 

@@ -1,4 +1,4 @@
-"""What the best static policy could reach: the fluid problem on sampled contexts, as a linear program."""
+"""What the best static policy could reach: the fluid problem on sampled contexts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from tqdm import tqdm
 
 from evenhand.environments.base import Environment
 from evenhand.errors import InvalidInput
-from evenhand.goals.linear import reward
+from evenhand.goals.frank_wolfe import middle
+from evenhand.numerics.concave_program import Truth, maximize
 from evenhand.numerics.program import Sample, solve
+from evenhand.objectives import Linear
 from evenhand.parallel import hidden
-from evenhand.rows import Cases, Rows, constraint_rows
+from evenhand.problem import Problem
+from evenhand.rows import Cases, Rows, constraint_rows, select
 from evenhand.summary import standard_error
 from evenhand.system import system
 from evenhand.types import Floats
@@ -40,8 +43,9 @@ def opt(
     """Value and dual prices of the best static policy that knows the truth, per round.
 
     Equation: OPT(B) = max E sum_a pi_a(X) r(X, a) s.t. E sum_a pi_a(X) v(X, a) <= B, which by duality is
-    min over lam >= 0 of E max_a [r - lam.(v - B)]; solved on `repeats` independent samples of `contexts` contexts,
-    whose average is reported with its standard error. (The optimum on a sample is biased upwards, by O(d / contexts).)
+    min over lam >= 0 of E max_a [r - lam.(v - B)]; a concave objective f(E sum_a pi_a(X) y(X, a)) takes the place of r.
+    Solved on `repeats` independent samples of `contexts` contexts, whose average is reported with its standard error.
+    (The optimum on a sample is biased upwards, by O(d / contexts).)
 
     Args:
         environment: with a known truth.
@@ -61,22 +65,38 @@ def opt(
     """
     if contexts < 1 or repeats < 1:
         raise InvalidInput("contexts, repeats", "whole numbers of at least 1", (contexts, repeats))
-    _, bound = constraint_rows(environment.problem, environment.problem.subject_to, margin)
+    problem = environment.problem
+    _, bound = constraint_rows(problem, problem.subject_to, margin)
     bar = tqdm(range(repeats), desc="OPT", unit="program", leave=False, disable=hidden(progress))
-    found = [solve(draw(environment, contexts, seed, first=i * contexts), bound) for i in bar]
+    found = [best(problem, draw(environment, contexts, seed, first=i * contexts), bound) for i in bar]
     values, prices = np.array([v for v, _ in found]), np.array([p for _, p in found])
     spread = np.array([standard_error(p) for p in prices.T])
     return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread)
 
 
-def draw(environment: Environment, contexts: int, seed: int, first: int = 0) -> Sample:
-    """Sample contexts of one replica with the truth about every candidate.
+def best(problem: Problem, truth: Truth, bound: Floats) -> tuple[float, Floats]:
+    """Value and prices of the best static policy on a sample, `(d)->(),(d)`.
+
+    Raises:
+        InfeasibleProblem: no static policy keeps to the bounds on this sample.
+    """
+    objective = problem.objective
+    if isinstance(objective, Linear):
+        reward = truth.outcomes @ np.array(list(objective.weights.values()))
+        value, prices, _ = solve(Sample(reward, truth.rows, truth.offered), bound)
+        return value, prices
+    found = maximize(objective, truth, bound, np.array(middle(problem, objective.outcomes)))
+    return found.value, found.prices
+
+
+def draw(environment: Environment, contexts: int, seed: int, first: int = 0, replica: int = 0) -> Truth:
+    """Sample contexts of one replica, from step `first` on, with the truth about every candidate.
 
     Raises:
         InvalidInput: the environment has no truth.
     """
     problem = environment.problem
-    world = environment.start(seed, np.array([0]))
+    world = environment.start(seed, np.array([replica]))
     known, groups, offered, truths = [], [], [], []
     for step in range(first, first + contexts):
         context = world.context(step)
@@ -87,17 +107,16 @@ def draw(environment: Environment, contexts: int, seed: int, first: int = 0) -> 
         groups.append(context.groups)
         offered.append(context.offered)
         truths.append(truth)
-    frame = Cases(np.concatenate(known), np.concatenate(groups))
-    objective, (rows, _) = reward(problem), constraint_rows(problem, problem.subject_to)
-    weights, each, truth = np.array([objective.weights]), np.eye(len(rows)), np.concatenate(truths)
-    return Sample(
-        _read(objective.rows, frame, problem.shares[None], weights, truth)[:, 0],
-        np.swapaxes(_read(rows, frame, problem.shares[None], each, truth), 1, 2),
-        np.concatenate(offered).astype(float),
+    frame, truth = Cases(np.concatenate(known), np.concatenate(groups)), np.concatenate(truths)
+    constrained, _ = constraint_rows(problem, problem.subject_to)
+    outcomes, rows = (
+        _expected(rows, frame, problem.shares[None], truth)
+        for rows in (select(problem, tuple(problem.objective.outcomes)), constrained)
     )
+    return Truth(outcomes, rows, np.concatenate(offered).astype(float))
 
 
-def _read(rows: Rows, frame: Cases, shares: Floats, q: Floats, truth: Floats) -> Floats:
-    """Expected rows of every candidate at prices q, `(k,d),(A,M)->(k,A)`."""
-    prices, offset = rows.pull(frame, shares, np.tile(q, (len(truth), 1, 1)))
-    return np.asarray(prices @ np.swapaxes(truth, 1, 2) + offset)
+def _expected(rows: Rows, frame: Cases, shares: Floats, truth: Floats) -> Floats:
+    """Expected rows of every candidate, `(A,M)->(A,d)`."""
+    prices, offset = rows.pull(frame, shares, np.tile(np.eye(len(rows)), (len(truth), 1, 1)))
+    return np.swapaxes(prices @ np.swapaxes(truth, 1, 2) + offset, 1, 2)

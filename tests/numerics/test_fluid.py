@@ -44,7 +44,7 @@ def prices(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None, warm=F
 def test_at_a_low_temperature_prices_are_those_of_the_program(seed):
     g, u, high = instance(seed)
     sample = Sample(g, np.swapaxes(u, 1, 2), np.ones(g.shape))
-    value, _ = solve(sample, high)
+    value, *_ = solve(sample, high)
     mu, plan = prices(g, u, np.full(2, -np.inf), high)
     assert (mu >= 0).all()
     # the smoothed dual exceeds the dual by at most temperature * spread * ln A; its minimiser is off by no more
@@ -61,7 +61,7 @@ def test_two_sided_bounds_have_signed_prices(seed):
     g[:, 1] += 0.3 * u[:, 0, 1]
     mu, plan = prices(g, u, np.array([-0.01]), np.array([0.01]))
     rows = np.stack([u[:, 0], -u[:, 0]], 2)
-    _, lam = solve(Sample(g, rows, np.ones(g.shape)), np.array([0.01, 0.01]))
+    _, lam, _ = solve(Sample(g, rows, np.ones(g.shape)), np.array([0.01, 0.01]))
     assert mu[0] == pytest.approx(lam[0] - lam[1], abs=0.02)
     assert abs(plan[0]) <= 0.02
 
@@ -86,7 +86,7 @@ def test_rare_cases_that_are_worth_much_have_the_price_of_the_program(share):
     g[:rare, 1] = rng.uniform(0.5, 1.0, rare)
     high = np.array([0.4 * share])
     mu, plan = prices(g, u, np.full(1, -np.inf), high)
-    _, lam = solve(Sample(g, np.swapaxes(u, 1, 2), np.ones(g.shape)), high)
+    _, lam, _ = solve(Sample(g, np.swapaxes(u, 1, 2), np.ones(g.shape)), high)
     assert mu[0] == pytest.approx(lam[0], abs=0.03)  # a temperature of 0.0015 and gaps of 0.5 / 20 between the rare
     assert plan[0] <= 1.05 * high[0]
 

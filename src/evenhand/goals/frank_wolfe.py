@@ -148,9 +148,14 @@ def frank_wolfe(
     """The goal of a problem's concave objective; z_0 is the middle of each declared range, where that is finite."""
     rows = select(problem, tuple(objective.outcomes))
     if start_at is None:
-        low = np.concatenate([problem.low, problem.declared.min(0)])
-        high = np.concatenate([problem.high, problem.declared.max(0)])
-        finite = np.isfinite(low) & np.isfinite(high)
-        middle = np.where(finite, (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)) / 2.0, 0.0)
-        start_at = tuple(float(middle[problem.names.index(n)]) for n in objective.outcomes)
+        start_at = middle(problem, tuple(objective.outcomes))
     return FrankWolfe(rows=rows, objective=objective, smoothing=smoothing, start_at=start_at, on=on, optimism=optimism)
+
+
+def middle(problem: Problem, outcomes: tuple[str, ...]) -> tuple[float, ...]:
+    """The middle of the declared range of each outcome; 0 where that is not finite."""
+    low = np.concatenate([problem.low, problem.declared.min(0)])
+    high = np.concatenate([problem.high, problem.declared.max(0)])
+    finite = np.isfinite(low) & np.isfinite(high)
+    centre = np.where(finite, (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)) / 2.0, 0.0)
+    return tuple(float(centre[problem.names.index(n)]) for n in outcomes)

@@ -120,7 +120,7 @@ class TwoStage:
         gain = np.where(offered, gain, 0.0)
         try:
             scaled = Sample(gain * share[:, None], use * share[:, None, None], offered.astype(float))
-            best, _ = solve(scaled, self.bound + 2 * self.radius)
+            best = solve(scaled, self.bound + 2 * self.radius).value
         except InfeasibleProblem:  # estimates that bad bound nothing: the best without constraints does
             best = float((np.where(offered, gain, -np.inf).max(1) * share).mean())
         return max(best + self.radius, 1e-9) / self.smallest

@@ -18,8 +18,16 @@ class Sample(NamedTuple):
     offered: Floats  # (S, A) 1 where a candidate may be played
 
 
-def solve(sample: Sample, limit: Floats) -> tuple[float, Floats]:
-    """Value and dual prices of the linear program on one sample, by HiGHS, `(S,A),(S,A,d),(d)->(),(d)`.
+class Solution(NamedTuple):
+    """An optimum of the linear program."""
+
+    value: float
+    prices: Floats  # (d,) of the constraint rows
+    lottery: Floats  # (S, A) chances of the candidates in every context
+
+
+def solve(sample: Sample, limit: Floats) -> Solution:
+    """The linear program on one sample, by HiGHS, `(S,A),(S,A,d),(d)->(),(d),(S,A)`.
 
     Raises:
         InfeasibleProblem: no policy keeps to the limits on this sample.
@@ -44,7 +52,8 @@ def solve(sample: Sample, limit: Floats) -> tuple[float, Floats]:
         raise InfeasibleProblem(
             f"no static policy keeps to the constraints on {count} sampled contexts: {result.message}"
         )
-    return float(-result.fun), np.maximum(-result.ineqlin.marginals, 0.0)
+    prices = np.maximum(-result.ineqlin.marginals, 0.0)
+    return Solution(float(-result.fun), prices, result.x.reshape(count, actions))
 
 
 def dual_value(sample: Sample, limit: Floats, prices: Floats) -> float:

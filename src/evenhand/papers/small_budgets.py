@@ -148,7 +148,7 @@ def _measure(
     budget = total(exponent, rounds)
     court = Court(tolerance=TOLERANCE, horizon=rounds, ride=budget / rounds, voucher=budget / rounds)
     best = opt(court, repeats=4, progress=False).value
-    nothing = float(draw(court, 10_000, seed=10**6).reward[:, 0].mean())
+    nothing = float(draw(court, 10_000, seed=10**6).outcomes[:, 0].mean())
     for name, recipe in recipes().items():
         try:
             policy = recipe(court.problem)
