@@ -17,7 +17,8 @@ def test_results_follow_the_schema(tmp_path):
     found = json.loads((tmp_path / "results.json").read_text())
     assert found["settings"]["arms"] == [4]
     assert [r["system"] for r in found["rows"] if r["metric"] == "t=60"] == [
-        "truth", "fw_linucb", "fw_linucb, scalarised", "fw_squarecb", "fw_epsilon_greedy",
+        "truth", "fw_linucb", "fw_linucb, scalarised", "fw_linucb, random smoothing", "fw_squarecb",
+        "fw_epsilon_greedy", "molincb", "optimum in hindsight",
     ]  # fmt: skip
     assert (tmp_path / "concave-rewards-arms=4-outcomes=2.png").read_bytes()[:4] == b"\x89PNG"
     assert "share late" in "\n".join(said)

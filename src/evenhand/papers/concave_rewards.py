@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 from evenhand.choices import Gamma
 from evenhand.environments import MultiObjective
 from evenhand.models import Fixed, Ridge, Scalarised
 from evenhand.models.ridge import RidgeState
-from evenhand.parallel import patient
+from evenhand.objectives import Randomized
+from evenhand.optimum import best, draw
+from evenhand.parallel import hidden, patient
 from evenhand.policy import Policy
-from evenhand.recipes import fw_epsilon_greedy, fw_linucb, fw_squarecb
+from evenhand.recipes import fw_epsilon_greedy, fw_linucb, fw_squarecb, molincb
 from evenhand.results import Results, Row, prepare
 from evenhand.simulation import simulate
 from evenhand.system import system
@@ -27,6 +30,8 @@ EARLY = 50
 RIDGE = 0.1
 WIDTH = 0.1  # the paper's sqrt(epsilon), alpha_t being taken as 1
 GAMMA = 1e4
+SOLVED = 20  # replicas whose optimum is found
+OPTIMUM = "optimum in hindsight"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,8 +75,10 @@ def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
         replace(fw_linucb(p, known), name="truth"),
         fw_linucb(p, wide),
         replace(fw_linucb(p, scalarised, optimism="net"), name="fw_linucb, scalarised"),
+        replace(fw_linucb(p, wide, smoothing=Randomized(0.01)), name="fw_linucb, random smoothing"),
         fw_squarecb(p, ridge, gamma=Gamma(GAMMA, 0.5)),
         fw_epsilon_greedy(p, ridge),
+        molincb(p, ridge),
     ]
 
 
@@ -90,7 +97,9 @@ def reproduce(
     """Run every system for every number of arms and outcomes; print the objective early and late, JSON and plots.
 
     Each replica has parameters of its own, so that standard errors are over instances; `share` is the objective over
-    that of the truth in the same replica. Ctrl-C ends early; what is finished is printed and written.
+    that of the truth in the same replica. The optimum in hindsight is the best that a policy could have made of the
+    contexts that came, had it known the parameters and all of them; it is found for the first 20 replicas. Ctrl-C ends
+    early; what is finished is printed and written.
     """
     if out is not None:
         prepare(out)
@@ -100,33 +109,52 @@ def reproduce(
         for a, m in [(a, m) for a in dict.fromkeys(arms) for m in dict.fromkeys(outcomes)]:
             world = MultiObjective(arms=a, outcomes=m, horizon=rounds)
             say(f"generalised Gini of {m} outcomes, {a} arms, {rounds} rounds, {replicas} replicas, seed {seed}")
-            traces: list[Trace] = []
-            for policy in policies(world, replicas, seed):
-                trace = None if asked() else simulate(policy, world, replicas=replicas, seed=seed, progress=progress)
-                if trace is None or not trace.finished:
-                    results.interrupted = True
-                    break
-                traces.append(trace)
-                results.rows += _rows(trace, traces[0], {"arms": a, "outcomes": m})
-            names = (f"t={min(EARLY, rounds)}", "share early", f"t={rounds}", "share late")
-            say(results.table({"arms": a, "outcomes": m}, names) + "\n")
+            traces, values = _run(world, replicas, seed, progress, asked)
+            results.interrupted = len(values) == 0
+            at = {"arms": a, "outcomes": m}
+            for trace in traces:
+                results.rows += _rows(trace, traces[0], at)
+            if len(values):
+                share = values / traces[0].objective()[-1, : len(values)]
+                results.rows.append(Row.of(OPTIMUM, at, f"t={rounds}", values, worst="low"))
+                results.rows.append(Row.of(OPTIMUM, at, "share late", share, worst="low"))
+            say(results.table(at, (f"t={min(EARLY, rounds)}", "share early", f"t={rounds}", "share late")) + "\n")
             if out is not None:
                 results.write(out)
                 if traces:
-                    picture(traces, out / f"concave-rewards-arms={a}-outcomes={m}.png")
+                    picture(traces, values, out / f"concave-rewards-arms={a}-outcomes={m}.png")
             if results.interrupted:
                 say("interrupted: the systems above are complete, the others are missing")
                 break
     return results
 
 
-def picture(traces: list[Trace], path: Path) -> Path:
+def _run(
+    world: MultiObjective, replicas: int, seed: int, progress: bool | None, asked: Callable[[], bool]
+) -> tuple[list[Trace], Floats]:
+    """Traces of all systems, and the optima in hindsight; fewer traces and no optima where somebody asks to stop."""
+    traces: list[Trace] = []
+    for policy in policies(world, replicas, seed):
+        trace = None if asked() else simulate(policy, world, replicas=replicas, seed=seed, progress=progress)
+        if trace is None or not trace.finished:
+            return traces, np.zeros(0)
+        traces.append(trace)
+    values: list[float] = []
+    for r in tqdm(range(min(replicas, SOLVED)), desc=OPTIMUM, unit="replica", leave=False, disable=hidden(progress)):
+        if asked():
+            return traces, np.zeros(0)
+        values.append(best(world.problem, draw(world, world.horizon, seed, replica=r), np.zeros(0))[0])
+    return traces, np.array(values)
+
+
+def picture(traces: list[Trace], values: Floats, path: Path) -> Path:
     """The objective over the rounds as a share of the truth's, and its distance from it on logarithmic axes."""
     from evenhand.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
-    best = traces[0].objective()[-1]
-    share = Panel("objective, share of the truth's at the end", lambda t: t.objective() / best, {"truth": 1.0})
-    gap = Panel("what is missing, in percent", lambda t: 100.0 * (1.0 - t.objective() / best), {})
+    end = traces[0].objective()[-1]
+    lines = {OPTIMUM: float((values / end[: len(values)]).mean())} if len(values) else {}
+    share = Panel("objective, share of the truth's at the end", lambda t: t.objective() / end, lines)
+    gap = Panel("what is missing, in percent", lambda t: 100.0 * (1.0 - t.objective() / end), {})
     left, right = over_rounds(traces, [share, gap])
     for axes in (left, right):
         axes.set_xscale("log")
@@ -136,13 +164,13 @@ def picture(traces: list[Trace], path: Path) -> Path:
     return save([left], path)
 
 
-def _rows(trace: Trace, truth: Trace, at: dict[str, float]) -> list[Row]:
+def _rows(trace: Trace, truth: Trace, at: Mapping[str, float]) -> list[Row]:
     """The objective early and at the end, and as a share of the truth's."""
     rows = []
     rounds = int(trace.times[-1])
-    value, best = trace.objective(), truth.objective()
+    value, end = trace.objective(), truth.objective()[-1]
     for when, t in (("early", min(EARLY, rounds)), ("late", rounds)):
         i = int(np.searchsorted(trace.times, t))
         rows.append(Row.of(trace.policy, at, f"t={t}", value[i], worst="low"))
-        rows.append(Row.of(trace.policy, at, f"share {when}", value[i] / best[-1], worst="low"))
+        rows.append(Row.of(trace.policy, at, f"share {when}", value[i] / end, worst="low"))
     return rows
