@@ -7,7 +7,18 @@ import cvxpy as cp
 import numpy as np
 from sklearn.linear_model import LinearRegression, SGDRegressor
 
-from evenhand.choices import Cycle, EpsilonGreedy, Gamma, Gibbs, GradientLottery, InverseGap, Random, Staged, TopK
+from evenhand.choices import (
+    Cycle,
+    EpsilonGreedy,
+    Gamma,
+    Gibbs,
+    GradientLottery,
+    InverseGap,
+    Lottery,
+    Random,
+    Staged,
+    TopK,
+)
 from evenhand.constraints import Budget, Parity
 from evenhand.environments import (
     Court,
@@ -18,6 +29,7 @@ from evenhand.environments import (
     MixedArms,
     MixedContexts,
     MultiObjective,
+    WithoutContexts,
 )
 from evenhand.environments.logged import blocks
 from evenhand.goals import (
@@ -51,6 +63,7 @@ from evenhand.models import (
     Scalarised,
     SelfNormalised,
     Sklearn,
+    Tabular,
 )
 from evenhand.objectives import (
     AlphaFair,
@@ -61,9 +74,11 @@ from evenhand.objectives import (
     Moreau,
     Randomized,
     WeightedSum,
+    Within,
 )
 from evenhand.problem import Groups, Outcome, Problem
 from evenhand.recipes import (
+    bwcr,
     fw,
     fw_dual,
     fw_epsilon_greedy,
@@ -138,6 +153,8 @@ OBJECTIVES = [
     AlphaFair.welfare(_ITEMS, power=0.2, offset=0.05),
     EqualExposure(("a", "b")),
     EqualExposure(_ITEMS),
+    Within(_THREE, (0.625, 0.25, 2.0)),
+    Within(("a",), (0.25,)),
     WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.difference(_ITEMS)))),
     WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.welfare(_ITEMS)))),
     WeightedSum(((2.0, AlphaFair(_THREE, alpha=2.0, offset=0.2)), (0.3, LinearObjective({"b": -1.0, "d": 0.5})))),
@@ -187,11 +204,21 @@ MODELS = [
     OnlineToBatch(inner=Sklearn(estimator=LinearRegression(), features=3, first=2, buffer=9), snapshots=4),
     Sklearn(estimator=LinearRegression(), features=3, outcomes=2, first=3),
     Sklearn(estimator=SGDRegressor(eta0=0.01), features=2, mode="partial_fit"),
+    Tabular(arms=3, outcomes=2, gamma=0.5),
+    Tabular(arms=1, gamma=0.0),
     Blank(features=2),
     Blank(features=1, outcomes=3),
     Beside((Logistic(features=3), Ridge(features=3, outcomes=2, width=Fixed(0.1)))),
     Beside((Logistic(features=2), Blank(features=1), Ridge(features=3)), shared=False),
 ]
+
+
+def one_hot(u):
+    """A 1 where a number is largest."""
+    return np.eye(u.shape[-1])[u.argmax(-1)]
+
+
+TAKES = {Tabular: one_hot}  # how to make features for models that do not take any numbers
 
 
 def _constrained(problem, step, **options):
@@ -241,6 +268,16 @@ GOALS = [
         ),
         COURT.problem,
     ),
+    (
+        FrankWolfe(
+            rows=select(EVERYTHING, ("hours", "letters")),
+            objective=Within(("hours", "letters"), (0.1, 0.5)),
+            smoothing=Moreau(0.1),
+            start_at=(0.3, 0.2),
+            on="optimistic",
+        ),
+        EVERYTHING,
+    ),
     (_planned(EVERYTHING, contexts=8, every=1), EVERYTHING),
     (_planned(LITTLE_SPENT, contexts=2, slack=0.5), LITTLE_SPENT),
     (_planned(COURT.problem, temperature=0.01), COURT.problem),
@@ -288,6 +325,8 @@ CHOICES = [
     GradientLottery(GeneralizedGini(("a", "b")), candidates=4, scale=0.5, steps=20),
     Staged(10, GradientLottery(AlphaFair(("a", "b"), alpha=1.0, offset=2.0), candidates=4, scale=2.0)),
     Staged(7, Gibbs(2.0), first=Cycle()),
+    Lottery(1),
+    Lottery(2),
     TopK(),
     TopK(2),
     TopK(9),  # more than are ever on offer
@@ -335,10 +374,14 @@ ENVIRONMENTS = [
     MixedContexts(horizon=80),
     Lessons(horizon=80),
     Lessons(horizon=30, constrained=False),
+    Lessons(horizon=30, parity=False),
     MultiObjective(arms=3, outcomes=2, features=2, horizon=60),
     MultiObjective(arms=1, outcomes=1, horizon=20, noise=0.0),
     LOG,
     UNEVEN_LOG,
+    WithoutContexts(FixedContexts(arms=4, dimension=6, horizon=40, null_arm=True)),
+    WithoutContexts(Delayed(Market(problem=EVERYTHING, offered=0.7), delay=3)),
+    WithoutContexts(UNEVEN_LOG),
 ]
 
 _LEARNER = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
@@ -351,6 +394,11 @@ _WIDE = Ridge(features=4, outcomes=3, width=Fixed(0.1))
 # A concave objective under budgets and parity.
 _SHARED = replace(EVERYTHING, maximize=_GINI)
 _SHARED_MARKET = Market(problem=_SHARED, offered=0.8)
+# The same without parity, and nobody to tell from another.
+_SPENT = replace(_SHARED, subject_to=_SHARED.budgets)
+_BLIND_MARKET = WithoutContexts(Market(problem=_SPENT, offered=0.8))
+_BLIND_LESSONS = WithoutContexts(Lessons(horizon=150, parity=False))
+_MEANS = Tabular(arms=4, outcomes=2, gamma=0.5)
 
 # By recipe: policies, each with an environment in which it can act.
 RECIPES = {
@@ -374,6 +422,12 @@ RECIPES = {
         (fw_dual(_GOALS.problem, _WIDE), _GOALS),
         (fw_dual(_SHARED, _PAIR, gamma=0.1, margin=0.01), _SHARED_MARKET),
         (fw_dual(_SHARED, _PAIR, hard=False, smoothing=Randomized(0.1)), Delayed(_SHARED_MARKET, delay=4)),
+    ],
+    "bwcr": [
+        (bwcr(_BLIND_LESSONS.problem, Tabular(arms=5, outcomes=4, gamma=0.5)), _BLIND_LESSONS),
+        (bwcr(_SPENT, _MEANS, margin=0.01, smoothing=Randomized(0.1)), Delayed(_BLIND_MARKET, delay=4)),
+        (bwcr(_SPENT, _PAIR, hard=False), Market(problem=_SPENT)),
+        (bwcr(LITTLE, Ridge(features=3)), Market(problem=LITTLE)),
     ],
     "uniform": [
         (uniform(COURT.problem, features=5), COURT),

@@ -52,6 +52,12 @@ def test_resolved_prices_come_within_a_few_hundredths_of_the_fluid_optimum():
     assert (trace.gap(world.problem.subject_to[2])[-1] <= 0.02 + 0.005).all()
 
 
+def test_the_parity_can_be_left_away_by_itself():
+    world = Lessons(horizon=100, parity=False)
+    assert world.problem.subject_to == Lessons(horizon=100).problem.budgets
+    assert Lessons(horizon=100, parity=False, constrained=False).problem.subject_to == ()
+
+
 def test_objective_only_constraints_only_and_both_come_from_one_recipe():
     total = Linear(dict.fromkeys(SUBJECTS, 1.0))
     both, goal, limits = (

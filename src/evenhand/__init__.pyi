@@ -5,6 +5,7 @@ from evenhand.choices import (
     Gibbs as Gibbs,
     GradientLottery as GradientLottery,
     InverseGap as InverseGap,
+    Lottery as Lottery,
     Random as Random,
     Staged as Staged,
     TopK as TopK,
@@ -19,6 +20,7 @@ from evenhand.environments import (
     MixedArms as MixedArms,
     MixedContexts as MixedContexts,
     MultiObjective as MultiObjective,
+    WithoutContexts as WithoutContexts,
 )
 from evenhand.errors import (
     CannotSave as CannotSave,
@@ -45,6 +47,7 @@ from evenhand.models import (
     Scalarised as Scalarised,
     SelfNormalised as SelfNormalised,
     Sklearn as Sklearn,
+    Tabular as Tabular,
 )
 from evenhand.objectives import (
     AlphaFair as AlphaFair,
@@ -55,11 +58,13 @@ from evenhand.objectives import (
     Moreau as Moreau,
     Randomized as Randomized,
     WeightedSum as WeightedSum,
+    Within as Within,
 )
 from evenhand.optimum import opt as opt
 from evenhand.policy import Policy as Policy
 from evenhand.problem import Groups as Groups, Outcome as Outcome, Problem as Problem
 from evenhand.recipes import (
+    bwcr as bwcr,
     fw as fw,
     fw_dual as fw_dual,
     fw_epsilon_greedy as fw_epsilon_greedy,

@@ -12,7 +12,7 @@ from evenhand.environments import FixedContexts, MixedArms, MultiObjective, mixt
 from evenhand.errors import InvalidInput
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.models import Fixed, Ridge, Scalarised
-from evenhand.objectives import AlphaFair, GeneralizedGini, Linear, Moreau, Randomized
+from evenhand.objectives import AlphaFair, GeneralizedGini, Linear, Moreau, Randomized, Within
 from evenhand.problem import Outcome, Problem
 from evenhand.recipes import fw, fw_dual, fw_linucb, lin_cbwk, pgd, resolving
 from evenhand.records import Context
@@ -109,6 +109,21 @@ def test_ten_rounds_by_hand():
         z = (z if t > 1 else 0.0) + (ARMS[expected] - (z if t > 1 else 0.0)) / t
         seen.append(expected)
     assert len(set(seen)) == 3  # a mixture
+
+
+@pytest.mark.parametrize("optimism", ["row", "net"])
+def test_readings_add_up_to_the_tangent_where_its_constant_is_known(optimism):
+    """Beyond bounds: phi.(bound - v), phi pointing from the bounds to the average; 0 within them."""
+    within = Within(("u", "v", "w"), (0.3, 0.2, 0.9))
+    goal = frank_wolfe(problem(within), within, Moreau(0.01), start_at=(0.0, 0.0, 0.0), optimism=optimism)
+    state, v = goal.start(2), np.random.default_rng(1).random((5, 3))
+    for q in goal.price(state):
+        assert not q.any()
+    goal.enter(state, np.ones(2), np.array([[0.6, 0.6, 0.1], [0.1, 0.1, 0.1]]))
+    q, o = goal.price(state)
+    np.testing.assert_allclose(q[0].sum(0) @ v.T + o[0], np.array([0.6, 0.8, 0.0]) @ (np.array([0.3, 0.2, 0.9]) - v).T)
+    assert not q[1].any()
+    assert o[1] == 0.0
 
 
 def test_with_a_linear_objective_it_is_the_scalar_policy_action_by_action():

@@ -51,6 +51,10 @@ class Faulty:
             return best * 1.1
         return np.clip(best * 0.99, 0, 1) if self.fault == "maximizer" else best
 
+    def intercept(self, slope):
+        exact = (INNER.offset * slope - np.log(slope) - 1.0).sum(-1)  # the most of ln(z + offset) - slope z
+        return exact + 0.01 if self.fault == "tangent" else exact
+
 
 def test_the_objective_without_a_fault_passes():
     check_objective(Faulty())
@@ -69,6 +73,7 @@ def test_the_objective_without_a_fault_passes():
         ("prox", "the prox is no worse"),
         ("outside the cube", "the maximizer is in the unit cube"),
         ("maximizer", "the maximizer is no worse"),
+        ("tangent", r"f\(z\) = g\.z \+ intercept\(g\)"),
     ],
 )
 def test_a_fault_is_caught_and_named(fault, promise):

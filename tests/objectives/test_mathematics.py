@@ -8,13 +8,14 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from evenhand.objectives import EqualExposure, GeneralizedGini, Linear
-from evenhand.objectives.base import Conjugate, Proximal, conjugate
+from evenhand.objectives.base import Conjugate, Proximal, Tangential, conjugate
 from evenhand.objectives.smoothing import envelope, moreau_gradient
 from tests.objectives import twins
 from tests.parts import OBJECTIVES, SUMS, WRITTEN
 
 CLOSED = [f for f in OBJECTIVES if isinstance(f, Proximal)]
 CONJUGATES = [f for f in OBJECTIVES if isinstance(f, Conjugate)]
+TANGENTS = [f for f in OBJECTIVES if isinstance(f, Tangential)]
 EVERY = pytest.mark.parametrize("objective", OBJECTIVES + SUMS, ids=repr)
 WITH_PROX = pytest.mark.parametrize("objective", CLOSED, ids=repr)
 WITH_CONJUGATE = pytest.mark.parametrize("objective", CONJUGATES, ids=repr)
@@ -72,10 +73,11 @@ def test_a_batch_has_bit_for_bit_what_each_has_alone(objective, shape):
     if objective in OBJECTIVES:
         asked |= {"prox": (z, beta)} if isinstance(objective, Proximal) else {}
         asked |= {"maximizer": (theta,)} if isinstance(objective, Conjugate) else {}
+        asked |= {"intercept": (objective.supergradient(z),)} if isinstance(objective, Tangential) else {}
     for name, given_ in asked.items():
         ask = getattr(objective, name)
         together, fortran = ask(*given_), ask(*(np.asfortranarray(a) for a in given_))
-        assert together.shape == (shape if name == "value" else z.shape)
+        assert together.shape == (shape if name in ("value", "intercept") else z.shape)
         np.testing.assert_array_equal(together, fortran)
         for i in np.ndindex(shape):
             np.testing.assert_array_equal(together[i], ask(*(a[i] for a in given_)))
@@ -168,6 +170,16 @@ def test_fenchel_and_young_agree(objective, data):
     other = point(data, objective, st.floats(-4, 4))
     rise = objective.maximizer(theta) @ (other - theta)
     assert conjugate(objective, other) >= conjugate(objective, theta) + rise - 1e-9
+
+
+@pytest.mark.parametrize("objective", TANGENTS, ids=repr)
+@given(data=st.data(), beta=st.sampled_from(BETAS))
+def test_tangents_touch_it_and_are_nowhere_below(objective, data, beta):
+    y, z = point(data, objective), point(data, objective)
+    for touched, g in ((z, objective.supergradient(z)), (objective.prox(z, beta), moreau_gradient(objective, z, beta))):
+        c = objective.intercept(g)
+        assert objective.value(touched) == pytest.approx(g @ touched + c, abs=1e-9)
+        assert objective.value(y) <= g @ y + c + 1e-9
 
 
 @pytest.mark.parametrize("objective", WRITTEN, ids=repr)

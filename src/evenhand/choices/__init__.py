@@ -6,6 +6,7 @@ from evenhand.choices.epsilon_greedy import EpsilonGreedy
 from evenhand.choices.gibbs import Gibbs
 from evenhand.choices.gradient_lottery import GradientLottery
 from evenhand.choices.inverse_gap import Gamma, InverseGap
+from evenhand.choices.lottery import Lottery
 from evenhand.choices.random import Random
 from evenhand.choices.staged import Staged
 from evenhand.choices.top_k import TopK
@@ -19,6 +20,7 @@ __all__ = [
     "Gibbs",
     "GradientLottery",
     "InverseGap",
+    "Lottery",
     "Pick",
     "Random",
     "Staged",

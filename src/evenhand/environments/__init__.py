@@ -8,6 +8,7 @@ from evenhand.environments.lessons import Lessons
 from evenhand.environments.logged import Logged
 from evenhand.environments.mixture import MixedArms, MixedContexts
 from evenhand.environments.multi_objective import MultiObjective
+from evenhand.environments.without_contexts import WithoutContexts
 
 __all__ = [
     "Arrival",
@@ -20,5 +21,6 @@ __all__ = [
     "MixedArms",
     "MixedContexts",
     "MultiObjective",
+    "WithoutContexts",
     "World",
 ]

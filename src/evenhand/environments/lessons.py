@@ -71,6 +71,7 @@ class Lessons:
         horizon: T; budgets are 0.8 T hours and 0.6 T of money.
         objective: of the subjects' averages; by default the generalised Gini with weights 1, 1/2, 1/4, 1/8.
         constrained: leave the budgets and the parity away to see what they cost.
+        parity: leave the parity alone away, for policies that look at nobody's group.
 
     >>> Lessons(horizon=1000).problem.budgets[0].per_round(1000)
     0.8
@@ -79,17 +80,19 @@ class Lessons:
     horizon: int = 20_000
     objective: Objective = field(default_factory=lambda: GeneralizedGini(SUBJECTS))
     constrained: bool = True
+    parity: bool = True
 
     @cached_property
     def problem(self) -> Problem:
         """The objective under two budgets and a parity."""
         hours, money = Outcome("hours", known=HOURS), Outcome("money", known=MONEY)
-        limits = (Budget("hours", rate=0.8), Budget("money", rate=0.6), Parity("hours", by="home", tolerance=0.02))
+        budgets = (Budget("hours", rate=0.8), Budget("money", rate=0.6))
+        parities = (Parity("hours", by="home", tolerance=0.02),) if self.parity else ()
         return Problem(
             actions=("nothing", *ACTIONS),
             outcomes=(*(Outcome(s, free=("nothing",)) for s in SUBJECTS), hours, money),
             maximize=self.objective,
-            subject_to=limits if self.constrained else (),
+            subject_to=(*budgets, *parities) if self.constrained else (),
             groups=(Groups("home", {"near": NEAR, "far": 1.0 - NEAR}),),
             horizon=self.horizon,
         )

@@ -12,7 +12,7 @@ from evenhand.errors import InvalidInput
 from evenhand.goals.base import Estimate
 from evenhand.goals.dual import quote
 from evenhand.numerics.luck import Stream, normal
-from evenhand.objectives.base import Objective
+from evenhand.objectives.base import Objective, Tangential
 from evenhand.objectives.smoothing import Smoothing
 from evenhand.problem import Problem
 from evenhand.records import Decision
@@ -34,7 +34,8 @@ class FrankWolfe:
 
     Equation: q_t = grad f_{t-1}(z_{t-1}), z_t = z_{t-1} + (v_t - z_{t-1}) / t, with v the observed outcomes, or the
     optimistic estimate of what was played; z_0 is `start_at`, and the first round replaces it. f_t is f where that is
-    smooth, else its stand-in of round t (`objectives.Moreau`, `objectives.Randomized`).
+    smooth, else its stand-in of round t (`objectives.Moreau`, `objectives.Randomized`). o is 0, or the intercept of the
+    tangent where the objective knows it (`objectives.Within` does), so that readings add up to the tangent's value.
     Source: Do et al. 2023 (concave rewards), Section 3, Algorithm 2 (C1); `on="optimistic"` as in Agrawal & Devanur
     2014, Algorithm 4. Rounds of a warm-up count, as the average does not ask who steered. The luck of random smoothing
     is the same in all replicas: it is a way to integrate, and takes nothing from anybody's chances.
@@ -93,7 +94,9 @@ class FrankWolfe:
 
     def price(self, state: FrankWolfeState) -> tuple[Floats, Floats]:
         """The slope at the average so far, `->(k,d),()`, with k = d readings where optimism differs by row."""
-        return quote(-self.slope(self.average(state), state.rounds), 1.0, np.zeros(len(self.rows)), self._by_row)
+        slope = self.slope(self.average(state), state.rounds)
+        q, o = quote(-slope, 1.0, np.zeros(len(self.rows)), self._by_row)
+        return q, o if self._tangent is None else self._tangent.intercept(slope)
 
     def average(self, state: FrankWolfeState) -> Floats:
         """Where the average stands, `->(d)`."""
@@ -130,6 +133,11 @@ class FrankWolfe:
             for r in range(len(z)):  # the error of one replica, with its round
                 self.objective.check(z[r], f"the average after round {int(t[r])}" if t[r] else "start_at")
             raise
+
+    @cached_property
+    def _tangent(self) -> Tangential | None:
+        """The objective, if it knows the constant of its tangent: only a lottery with slack takes note of constants."""
+        return self.objective if isinstance(self.objective, Tangential) else None
 
     @cached_property
     def _by_row(self) -> bool:

@@ -11,6 +11,7 @@ from evenhand.models.oracles import Glmtron, Gradient
 from evenhand.models.ridge import Ridge
 from evenhand.models.scalarised import Scalarised
 from evenhand.models.sklearn import Sklearn
+from evenhand.models.tabular import Tabular
 from evenhand.models.widths import Fixed, Logarithmic, SelfNormalised, Width
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "Scalarised",
     "SelfNormalised",
     "Sklearn",
+    "Tabular",
     "Width",
 ]

@@ -1,13 +1,14 @@
 """Objectives: what a problem maximises, as a concave function of the average outcomes."""
 
 from evenhand.objectives.alpha_fair import AlphaFair
-from evenhand.objectives.base import Conjugate, Objective, Proximal
+from evenhand.objectives.base import Conjugate, Objective, Proximal, Tangential
 from evenhand.objectives.convex import Concave
 from evenhand.objectives.equal_exposure import EqualExposure
 from evenhand.objectives.gini import GeneralizedGini
 from evenhand.objectives.linear import Linear
 from evenhand.objectives.smoothing import Moreau, Randomized, Smoothing
 from evenhand.objectives.weighted_sum import WeightedSum
+from evenhand.objectives.within import Within
 
 __all__ = [
     "AlphaFair",
@@ -21,5 +22,7 @@ __all__ = [
     "Proximal",
     "Randomized",
     "Smoothing",
+    "Tangential",
     "WeightedSum",
+    "Within",
 ]

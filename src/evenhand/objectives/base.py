@@ -1,7 +1,8 @@
 """What an objective is: a concave function f of the average outcomes, in ascent signs throughout.
 
-Every objective has a value, a supergradient and a domain. Two abilities are optional, and each is an argmax from which
-the rest follows: `prox` gives the Moreau envelope and its gradient (`smoothing.py`), `maximizer` the conjugate.
+Every objective has a value, a supergradient and a domain. Three abilities are optional. Two are an argmax from which
+the rest follows: `prox` gives the Moreau envelope and its gradient (`smoothing.py`), `maximizer` the conjugate. The
+third, `intercept`, says what a tangent is at 0, for those who need a value of the tangent and not just its slope.
 Leading axes are replicas, and each is computed as it is alone, bit for bit.
 """
 
@@ -76,6 +77,17 @@ class Conjugate(Protocol):
 
         Raises:
             InvalidInput: a sum of objectives that has no closed form after all.
+        """
+
+
+@runtime_checkable
+class Tangential(Protocol):
+    """Knows its tangents by their slopes."""
+
+    def intercept(self, slope: Floats) -> Floats:
+        """The least c with f(z) <= slope.z + c for all z, `(m)->()`, for slopes that f or an envelope of it has.
+
+        It is minus the concave conjugate, over all of space; f(z) = slope.z + c where the slope is a supergradient.
         """
 
 

@@ -2,6 +2,7 @@
 
 from evenhand.recipes.blind import uniform
 from evenhand.recipes.concave import fw, fw_dual, fw_epsilon_greedy, fw_linucb, fw_squarecb
+from evenhand.recipes.convex_knapsacks import bwcr
 from evenhand.recipes.multi_objective import molincb
 from evenhand.recipes.primal import primal_lp
 from evenhand.recipes.regression_oracles import lin_cbwk, square_cbwk
@@ -11,6 +12,7 @@ from evenhand.recipes.two_stage import two_stage_square_cbwk
 from evenhand.recipes.unconstrained import optimistic
 
 __all__ = [
+    "bwcr",
     "fw",
     "fw_dual",
     "fw_epsilon_greedy",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from evenhand.errors import InvalidInput
-from evenhand.objectives.base import Conjugate, Objective, Proximal, conjugate
+from evenhand.objectives.base import Conjugate, Objective, Proximal, Tangential, conjugate
 from evenhand.testing.frames import Draw
 from evenhand.testing.promises import require, same
 from evenhand.types import Floats
@@ -18,8 +18,8 @@ def check_objective(
 ) -> None:
     """An objective is concave with the supergradient that it states, alike in a batch and alone; so are its abilities.
 
-    Equation: f(y) <= f(z) + g(z).(y - z), |f(y) - f(z)| <= L |y - z|, and the prox and the maximizer are no worse than
-    any other point that is tried.
+    Equation: f(y) <= f(z) + g(z).(y - z), |f(y) - f(z)| <= L |y - z|, the prox and the maximizer are no worse than any
+    other point that is tried, and tangents touch f.
 
     Args:
         objective: any of `evenhand.objectives`, or your own.
@@ -45,12 +45,18 @@ def check_objective(
         slack = tolerance * (1.0 + far)
         require(bool((gain <= (slope * step).sum(1) + slack).all()), "f(y) <= f(z) + g.(y - z)")
         require(bool((np.abs(gain) <= objective.lipschitz * far + slack).all()), "|f(y) - f(z)| <= L |y - z|")
+    touched = [(z, slope)]
     if isinstance(objective, Proximal) and _able(lambda: objective.prox(z, beta)):
         best = _answer(lambda points: objective.prox(points, beta), z)
+        touched.append((best, (best - z) / beta))
         reached = objective.value(best) - ((best - z) ** 2).sum(1) / (2.0 * beta)
         for other in (y, z, best + 0.01 * (draw(4, m) - 0.5)):
             worth = objective.value(other) - ((other - z) ** 2).sum(1) / (2.0 * beta)
             require(bool((worth <= reached + tolerance).all()), "the prox is no worse than any other point")
+    if isinstance(objective, Tangential):
+        for point, g in touched:
+            gap = objective.value(point) - (g * point).sum(1) - _answer(objective.intercept, g)
+            require(bool((np.abs(gap) <= tolerance * (1.0 + np.abs(g).sum(1))).all()), "f(z) = g.z + intercept(g)")
     if isinstance(objective, Conjugate) and _able(lambda: objective.maximizer(theta)):
         top = _answer(objective.maximizer, theta)
         require(bool(((top >= 0.0) & (top <= 1.0)).all()), "the maximizer is in the unit cube")

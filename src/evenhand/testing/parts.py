@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,16 @@ from evenhand.testing.promises import IDS, require, same, snapshot, sound_pick, 
 from evenhand.types import Bools, Floats, Ints
 
 
-def check_model(model: Model, *, rounds: int = 30) -> None:
+def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], Floats] | None = None) -> None:
     """A model answers alike in a batch and alone, `value` changes nothing, and what did not happen leaves no trace.
 
     Outcomes are 0 or 1, of two plays per round; some rounds do not count and some outcomes are not observed.
+
+    Args:
+        model: any of `evenhand.models`, or your own.
+        rounds: how long it is watched.
+        features: makes features that the model takes, such as one-hot ones, of numbers in [0, 1), `(n)->(n)`; by
+            default they are taken as they are.
 
     Raises:
         AssertionError: naming the promise that is broken.
@@ -29,21 +36,26 @@ def check_model(model: Model, *, rounds: int = 30) -> None:
     >>> from evenhand.models import Ridge
     >>> check_model(Ridge(features=3, outcomes=2))
     """
-    together = _model_run(model, IDS, rounds)
+    take = _as_they_are if features is None else features
+    together = _model_run(model, IDS, rounds, take)
     for i, replica in enumerate(IDS):
-        alone = _model_run(model, np.array([replica]), rounds)
+        alone = _model_run(model, np.array([replica]), rounds, take)
         same(together[:, :, i], alone[:, :, 0], f"replica {replica} in a batch has the values that it has alone")
-    ghosts = _model_run(model, IDS, rounds, ghosts=True)
+    ghosts = _model_run(model, IDS, rounds, take, ghosts=True)
     same(together, ghosts, "rounds = 0 and outcomes of NaN leave no trace in a model")
 
 
-def _model_run(model: Model, ids: Ints, rounds: int, ghosts: bool = False) -> Floats:
+def _as_they_are(u: Floats) -> Floats:
+    return u
+
+
+def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Floats], ghosts: bool = False) -> Floats:
     n, m, count = model.features, model.outcomes, len(ids)
     state = model.start(count, np.zeros(m), np.ones(m))
     answers = []
     for t in range(rounds):
         draw = Draw(ids, t)
-        query, w = draw(1, 4, n), 2.0 * draw(2, 2, m) - 1.0
+        query, w = take(draw(1, 4, n)), 2.0 * draw(2, 2, m) - 1.0
         before = snapshot(state)
         mean, bonus = model.value(state, query, w)
         unchanged(before, state, "`value` leaves the state as it is")
@@ -51,7 +63,7 @@ def _model_run(model: Model, ids: Ints, rounds: int, ghosts: bool = False) -> Fl
             require(z.shape == (count, 2, 4), f"the {name} has shape (R, K, A) = {(count, 2, 4)}, not {z.shape}")
             require(bool(np.isfinite(z).all()), f"the {name} is finite")
         answers.append((mean, bonus))
-        x = draw(3, 2, n) * (draw(4, 2, n) < 0.7)
+        x = take(draw(3, 2, n) * (draw(4, 2, n) < 0.7))
         y = np.where(draw(5, 2, 1) < 0.8, draw(6, 2, m) < 0.5, np.nan)
         counted = (draw(7, 1)[:, 0] < 0.8).astype(float)
         model.update(state, x, y, counted, w)

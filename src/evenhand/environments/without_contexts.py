@@ -1,0 +1,98 @@
+"""Any environment, its features hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.environments.base import Arrival, Environment, World
+from evenhand.errors import InvalidInput
+from evenhand.problem import Problem
+from evenhand.records import Context, Decision
+from evenhand.types import Floats, Ints
+
+
+class _BlindWorld:
+    """Hands policies one-hot features, and the world its own."""
+
+    def __init__(self, world: World, arms: int, replicas: int) -> None:
+        self._world = world
+        self._one_hot = np.eye(arms + 1, arms)  # the last row is zeros: that of -1, where nothing is played
+        self._features = np.tile(self._one_hot[:arms], (replicas, 1, 1))
+        self._shown: Context | None = None
+        self._hidden: Context | None = None
+
+    @property
+    def steps(self) -> int:
+        return self._world.steps
+
+    @property
+    def idle_counts(self) -> bool:
+        return self._world.idle_counts
+
+    def context(self, step: int) -> Context:
+        self._hidden = self._world.context(step)
+        if self._hidden.features.shape[1] != self._features.shape[1]:
+            expected = f"one whose candidates are its {self._features.shape[1]} actions"
+            raise InvalidInput("WithoutContexts.environment", expected, f"{self._hidden.features.shape[1]} candidates")
+        self._shown = self._hidden._replace(features=self._features)
+        return self._shown
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        hidden = self._behind(context)
+        played = np.maximum(decision.plays, 0)[:, :, None]
+        x = np.take_along_axis(hidden.features, played, 1) * (decision.plays >= 0)[:, :, None]
+        taken, arrivals = self._world.respond(step, hidden, decision._replace(features=x))
+        return self._blind(taken), [a._replace(decision=self._blind(a.decision)) for a in arrivals]
+
+    def expected(self, context: Context, plays: Ints) -> Floats | None:
+        return self._world.expected(self._behind(context), plays)
+
+    def _behind(self, context: Context) -> Context:
+        if self._hidden is None or context is not self._shown:
+            raise InvalidInput("context", "the last one shown, as what was hidden in others is not kept", "another one")
+        return self._hidden
+
+    def _blind(self, decision: Decision) -> Decision:
+        return decision._replace(features=self._one_hot[decision.plays])
+
+
+@dataclass(frozen=True)
+class WithoutContexts:
+    """Every case looks alike: each candidate's features say which action it is, and nothing else.
+
+    Equation: x_a = e_a in R^A. Problem, cases, outcomes and luck are those of the environment, and so are expectations,
+    which are still those of the case that was hidden; groups are still counted. What a policy reaches here, beside what
+    others reach with features, is the price of not looking.
+
+    Args:
+        environment: one whose candidates are the actions of its problem. Its world answers for the context that it
+            showed last.
+
+    Raises:
+        InvalidInput: in a run, contexts with other candidates.
+
+    >>> from evenhand.environments.court import Court
+    >>> WithoutContexts(Court()).start(0, np.arange(1)).context(0).features
+    array([[[1., 0., 0.],
+            [0., 1., 0.],
+            [0., 0., 1.]]])
+    """
+
+    environment: Environment
+
+    @property
+    def problem(self) -> Problem:
+        """The same problem."""
+        return self.environment.problem
+
+    @property
+    def features(self) -> int:
+        """One per action."""
+        return len(self.problem.actions)
+
+    def start(self, seed: int, replicas: Ints) -> World:
+        """The same world, seen by nobody."""
+        return _BlindWorld(self.environment.start(seed, replicas), self.features, len(replicas))

@@ -1,0 +1,96 @@
+"""A concave objective and convex constraints at once, without contexts.
+
+Source: Agrawal & Devanur 2014, *Bandits with concave rewards and convex knapsacks*, Section 6.
+"""
+
+from __future__ import annotations
+
+import math
+
+from evenhand.choices import Lottery
+from evenhand.constraints import Budget
+from evenhand.errors import InvalidInput
+from evenhand.goals.base import Goal
+from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.models.base import Model
+from evenhand.objectives import Moreau, Smoothing, Within
+from evenhand.policy import Policy
+from evenhand.problem import Problem
+from evenhand.recipes.concave import default_smoothing
+from evenhand.recipes.small_budgets import default_margin
+from evenhand.rows import constraint_rows, select
+from evenhand.system import system
+
+
+@system("B7", source="Agrawal & Devanur 2014, Algorithm 6, with primal updates (Algorithms 4 and 5) of both vectors")
+def bwcr(
+    problem: Problem,
+    model: Model,
+    *,
+    smoothing: Smoothing | None = None,
+    margin: float | None = None,
+    hard: bool = True,
+) -> Policy:
+    """Draw from the best lottery at the objective's slope that leads back to the budgets; budgets are hard.
+
+    Equation: p = argmax g.y_ucb p s.t. phi.c_lcb p <= phi.(B - margin), over lotteries p, with g = grad f_{t-1} at the
+    average of y_ucb and phi = (c - (B - margin))_+ at the average c of c_lcb, both over the arms that were drawn.
+    While the average keeps to the budgets phi is 0, and anything goes. With `Tabular` on an environment
+    `WithoutContexts` it is the source's algorithm. A model of features makes a lottery for every context, but each has
+    to lead back by itself, so that little is saved for those who need it more: `resolving` and `fw_dual` do that.
+    Deviations: averages take the arm that was drawn rather than the lottery; g is smoothed by beta / sqrt(t) rather
+    than by one eta; known outcomes are read as they are; where no lottery fits, the candidate of most slack is played.
+
+    Args:
+        problem: with any objective; budgets are the only constraints.
+        model: with widths.
+        smoothing: as for `fw_linucb`.
+        margin: taken off every budget per round; as for `pgd` by default.
+        hard: never exceed a budget.
+
+    Raises:
+        InvalidInput: a parity, an objective that cannot be smoothed, or a margin that leaves nothing of a budget.
+
+    >>> from evenhand.environments import MixedArms
+    >>> from evenhand.models import Tabular
+    >>> bwcr(MixedArms().problem, Tabular(arms=4, outcomes=3, gamma=0.5)).name
+    'bwcr'
+    """
+    if any(not isinstance(c, Budget) for c in problem.subject_to):
+        raise InvalidInput("problem.subject_to", "budgets only, as nobody's group is looked at", problem.subject_to)
+    smoothing = default_smoothing(problem) if smoothing is None else smoothing
+    slope = frank_wolfe(problem, problem.objective, smoothing, on="optimistic")
+    goals: list[Goal] = [slope]
+    if problem.budgets:
+        goals.append(_keep_within(problem, default_margin(problem) if margin is None else margin))
+    if hard and problem.budgets:
+        goals.append(hard_budget(problem))
+    wanted = slope.price(slope.start(1))[0].shape[1]
+    return Policy(problem=problem, model=model, goals=tuple(goals), choice=Lottery(wanted), name="bwcr")
+
+
+def theoretical_gamma(problem: Problem, delta: float = 0.05) -> float:
+    """ln(A T M / delta), what the widths of `Tabular` are to be for Theorem 6.1, up to a constant.
+
+    >>> from evenhand.environments import Lessons
+    >>> round(theoretical_gamma(Lessons().problem), 1)
+    16.3
+    """
+    return math.log(len(problem.actions) * problem.horizon * len(problem.names) / delta)
+
+
+def _keep_within(problem: Problem, margin: float) -> FrankWolfe:
+    """The distance from the budgets as an objective, whose reading is phi.(bound - c)."""
+    rows, bound = constraint_rows(problem, problem.budgets, margin)
+    tightest: dict[str, float] = {}
+    for name, b in zip(rows.names, bound.tolist(), strict=True):
+        tightest[name] = min(b, tightest.get(name, math.inf))
+    bounds = tuple(tightest.values())
+    return FrankWolfe(
+        rows=select(problem, tuple(tightest)),
+        objective=Within(tuple(tightest), bounds),
+        smoothing=Moreau(1.0),  # whatever it is: of phi the lottery only reads the direction (Section 5.3)
+        start_at=bounds,
+        on="optimistic",
+    )

@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy.optimize import linprog
+
+from evenhand.choices import Lottery, TopK
+from evenhand.errors import InvalidInput
+
+
+def pick(choice, mean, bonus, playable, u=0.5):
+    return choice.pick(None, mean, bonus, playable, np.zeros(len(mean)), np.full((len(mean), 1), u))
+
+
+@given(
+    candidates=st.integers(1, 8),
+    wanted=st.integers(1, 3),
+    slacks=st.integers(1, 3),
+    chance=st.sampled_from([0.4, 1.0]),
+    digits=st.sampled_from([0, 1, 9]),
+    shift=st.sampled_from([-1.0, 0.0, 1.0]),
+    seed=st.integers(0, 10_000),
+)
+def test_no_lottery_is_better_by_highs(candidates, wanted, slacks, chance, digits, shift, seed):
+    rng = np.random.default_rng(seed)
+    mean, bonus = rng.normal(size=(2, 30, wanted + slacks, candidates)).round(digits)
+    mean[:, wanted] += shift
+    playable = rng.random((30, candidates)) < chance
+    made = pick(Lottery(wanted), mean, bonus, playable)
+    readings = mean + bonus
+    worth, slack = readings[:, :wanted].sum(1), readings[:, wanted:].sum(1)
+    for r in range(30):
+        p = made.probabilities[r]
+        if not playable[r].any():
+            assert made.plays[r] == -1
+            assert not p.any()
+            continue
+        assert p.sum() == pytest.approx(1.0, abs=1e-12)
+        assert not p[~playable[r]].any()
+        assert (p > 0).sum() <= 2
+        limits = [(0.0, 1.0 if may else 0.0) for may in playable[r]]
+        best = linprog(-worth[r], -slack[r][None], [0.0], np.ones((1, candidates)), [1.0], bounds=limits)
+        most = slack[r][playable[r]].max()
+        if abs(most) > 1e-6:  # HiGHS calls feasible what is within 1e-7
+            assert (best.status == 0) == (most > 0)
+        if most >= 0:
+            assert p @ slack[r] >= -1e-12
+            assert p @ worth[r] >= -best.fun - 1e-6
+        else:
+            assert p[playable[r].nonzero()[0][np.argmax(slack[r][playable[r]])]] == 1.0
+
+
+def test_of_equals_the_first_is_taken():
+    wanted = np.array([0.0, 1.0, 1.0, 2.0, 2.0])
+    slack = np.array([1.0, 0.0, 0.0, -1.0, -1.0])
+    readings = np.stack([wanted, slack])[None]
+    everything = np.ones((1, 5), bool)
+    np.testing.assert_array_equal(pick(Lottery(1), readings, 0 * readings, everything).probabilities, [[0, 1, 0, 0, 0]])
+    readings[0, 1, :2] = 2.0, -1.0  # the first and the fourth are now worth 4/3 together
+    expected = [[1 / 3, 0, 0, 2 / 3, 0]]
+    np.testing.assert_allclose(pick(Lottery(1), readings, 0 * readings, everything).probabilities, expected)
+
+
+def test_optimism_counts_on_both_sides():
+    mean = np.array([[[0.5, 0.4], [0.0, -1.0]]])
+    bonus = np.array([[[0.0, 0.2], [0.0, 1.0]]])
+    made = pick(Lottery(1), mean, bonus, np.ones((1, 2), bool))
+    assert made.plays.tolist() == [[1]]
+    assert made.steered.tolist() == [1.0]
+
+
+def test_where_nothing_has_enough_slack_the_most_is_played():
+    readings = np.array([[[9.0, 1.0, 2.0], [-3.0, -1.0, -1.0]]])
+    made = pick(Lottery(1), readings, 0 * readings, np.ones((1, 3), bool))
+    np.testing.assert_array_equal(made.probabilities, [[0.0, 1.0, 0.0]])
+    made = pick(Lottery(1), readings, 0 * readings, np.array([[True, False, False]]))
+    np.testing.assert_array_equal(made.probabilities, [[1.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-12, 1e12])
+def test_units_of_slack_do_not_matter(scale):
+    readings = np.array([[[0.0, 1.0, 0.3], [0.5, -0.5, 0.1]]])
+    readings[:, 1] *= scale
+    made = pick(Lottery(1), readings, 0 * readings, np.ones((1, 3), bool))
+    np.testing.assert_allclose(made.probabilities, [[0.5, 0.5, 0.0]])
+
+
+@pytest.mark.parametrize("readings", [1, 2])
+def test_without_slack_it_is_the_argmax(readings):
+    rng = np.random.default_rng(1)
+    mean, bonus = rng.normal(size=(2, 40, readings, 5)).round(1)
+    playable = rng.random((40, 5)) < 0.6
+    made, top = pick(Lottery(readings), mean, bonus, playable), pick(TopK(1), mean, bonus, playable)
+    np.testing.assert_array_equal(made.plays, top.plays)
+    np.testing.assert_array_equal(made.probabilities, top.probabilities)
+
+
+def test_at_least_one_reading_is_wanted_and_no_more_than_there_are():
+    with pytest.raises(InvalidInput, match=r"^Lottery\.first: expected a whole number of at least 1, got 0"):
+        Lottery(0)
+    none = np.zeros((1, 2, 3))
+    with pytest.raises(InvalidInput, match=r"^Lottery\.first: expected at most 2, the readings that the goals have"):
+        pick(Lottery(3), none, none, np.ones((1, 3), bool))

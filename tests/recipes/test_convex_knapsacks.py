@@ -1,0 +1,140 @@
+"""B7: a plain loop with a solver round by round, and the best fixed lottery by a convex program."""
+
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from evenhand.constraints import Budget
+from evenhand.environments import Lessons, MixedArms, WithoutContexts
+from evenhand.environments.lessons import NEAR, SLOPES
+from evenhand.errors import InvalidInput
+from evenhand.goals import FrankWolfe
+from evenhand.models import Tabular
+from evenhand.objectives import Linear, Moreau
+from evenhand.objectives.smoothing import moreau_gradient
+from evenhand.recipes import bwcr
+from evenhand.simulation import play, simulate
+
+GAMMA = 0.5
+
+
+class Plain:
+    """The source's algorithm for one replica, its averages over the arms that were drawn."""
+
+    def __init__(self, problem, margin):
+        arms, names = len(problem.actions), problem.names
+        self.problem, self.count, self.total = problem, np.zeros(arms), np.zeros((arms, len(problem.learned)))
+        self.wanted = [names.index(n) for n in problem.objective.outcomes]
+        self.bounded = [names.index(b.outcome) for b in problem.budgets]
+        self.bound = np.array([b.per_round(problem.horizon) for b in problem.budgets]) - margin
+        self.t, self.x, self.c = 0, np.full(len(self.wanted), 0.5), self.bound
+
+    def vectors(self):
+        """Slope g and direction phi, and the outcomes of every arm as each of them likes them."""
+        f = self.problem.objective
+        smooth = isinstance(f, Linear)
+        g = f.supergradient(self.x) if smooth else moreau_gradient(f, self.x, 0.01 / np.sqrt(self.t + 1))
+        phi = np.maximum(self.c - self.bound, 0.0)
+        n = self.count[:, None] + 1
+        v = self.total / n
+        rad = np.sqrt(GAMMA * v / n) + GAMMA / n
+        high = np.hstack([np.minimum(v + 2 * rad, 1.0), self.problem.declared])
+        low = np.hstack([np.maximum(v - 2 * rad, 0.0), self.problem.declared])
+        wanted = np.where(g >= 0, high[:, self.wanted], low[:, self.wanted])
+        return g, phi, wanted, np.where(phi > 0, low[:, self.bounded], high[:, self.bounded])
+
+    def solve(self, wanted, slack):
+        best = linprog(-wanted, -slack[None], [0.0], np.ones((1, len(wanted))), [1.0])
+        return -best.fun if best.status == 0 else None
+
+    def learn(self, arm, y, wanted, used):
+        self.x, self.c = ((z * (self.t > 0) * self.t + v) / (self.t + 1) for z, v in ((self.x, wanted), (self.c, used)))
+        self.t += 1
+        self.count[arm] += 1
+        self.total[arm] += y
+
+
+@pytest.mark.parametrize("inner", [Lessons(horizon=300, parity=False), MixedArms(horizon=300)], ids=repr)
+def test_every_lottery_is_the_linear_programs(inner):
+    """Known costs and a concave objective, and learned costs and a linear one; round by round along the same draws."""
+    world, problem = WithoutContexts(inner), inner.problem
+    model = Tabular(arms=5, outcomes=len(problem.learned), gamma=GAMMA)
+    policy = bwcr(problem, model, margin=0.01, hard=False)
+    plain, mixed, bound = Plain(problem, 0.01), 0, 0
+    state = policy.start()
+    for r in play(policy, state, world.start(0, state.replicas), range(300)):
+        g, phi, wanted, used = plain.vectors()
+        worth, slack = wanted @ g, phi @ plain.bound - used @ phi
+        p, best = r.decision.probabilities[0], plain.solve(worth, slack)
+        bound += phi.any()
+        mixed += (p > 0).sum() == 2
+        assert best is not None  # doing nothing fits
+        assert p @ worth == pytest.approx(best, abs=1e-6)
+        assert p @ slack >= -1e-9
+        arm = r.decision.plays[0, 0]
+        plain.learn(arm, r.arrivals[0].y[0, 0], wanted[arm], used[arm])
+        np.testing.assert_allclose(plain.x, policy.goals[0].average(state.goals[0])[0], atol=1e-12)
+        np.testing.assert_allclose(plain.c, policy.goals[1].average(state.goals[1])[0], atol=1e-12)
+    assert bound > 50
+    assert mixed > 50
+
+
+MEANS = np.vstack([np.zeros(4), SLOPES @ np.array([1.0, 0.5 * (1.5 - NEAR), 0.5])])  # what is linear: at mean features
+
+
+def test_the_means_are_those_of_sampled_contexts():
+    world, contexts = Lessons(horizon=4000).start(7, np.array([0])), 4000
+    seen = np.array([world.expected(world.context(i), np.arange(5)[None])[0] for i in range(contexts)])
+    assert (np.abs(seen.mean(0) - MEANS) <= 5 * seen.std(0) / np.sqrt(contexts)).all()
+
+
+def best_lottery(v):
+    """The most that any fixed lottery over actions can reach, `(A,M)->()`."""
+    p, w = cp.Variable(5, nonneg=True), 0.5 ** np.arange(4)
+    value = sum((w[k] - (w[k + 1] if k < 3 else 0.0)) * cp.sum_smallest(v.T @ p, k + 1) for k in range(4))
+    limits = [cp.sum(p) == 1, Lessons().problem.declared.T @ p <= np.array([0.8, 0.6])]
+    return float(cp.Problem(cp.Maximize(value), limits).solve())
+
+
+@pytest.mark.slow
+def test_the_best_fixed_lottery_is_approached_and_nothing_is_overspent():
+    """Theorem 6.1: the regret is of the order of L sqrt(gamma A / T), 0.026 here; a fifth of it is left."""
+    world = Lessons(horizon=5000, parity=False)
+    best = best_lottery(MEANS)
+    policy = bwcr(world.problem, Tabular(arms=5, outcomes=4, gamma=GAMMA))
+    trace = simulate(policy, WithoutContexts(world), replicas=6, progress=False)
+    reached = trace.objective()[-1]
+    spread = 2 * reached.std(ddof=1) / np.sqrt(6)
+    scale = world.problem.objective.lipschitz * np.sqrt(GAMMA * 5 / 5000)
+    assert best - 0.2 * scale - spread <= reached.mean() <= best + spread
+    for b in world.problem.budgets:
+        used = trace.total(b.outcome)
+        assert (used <= b.per_round(5000) * 5000 + 1e-6).all()
+        assert (used >= 0.97 * b.per_round(5000) * 5000).all()
+
+
+def test_parity_is_refused():
+    with pytest.raises(
+        InvalidInput, match=r"^problem\.subject_to: expected budgets only, as nobody's group is looked at"
+    ):
+        bwcr(Lessons().problem, Tabular(arms=5, outcomes=4, gamma=GAMMA))
+
+
+def test_of_two_budgets_on_one_outcome_the_tighter_counts():
+    problem = Lessons(horizon=1000, parity=False).problem
+    twice = replace(problem, subject_to=(*problem.subject_to, Budget("hours", rate=0.5), Budget("hours", rate=0.7)))
+    goals = bwcr(twice, Tabular(arms=5, outcomes=4, gamma=GAMMA), margin=0.0).goals
+    assert isinstance(goals[1], FrankWolfe)
+    assert goals[1].objective.outcomes == ("hours", "money")
+    assert goals[1].objective.bounds == (0.5, 0.6)
+
+
+def test_what_smooths_the_distance_does_not_matter():
+    world = WithoutContexts(Lessons(horizon=200, parity=False))
+    policy = bwcr(world.problem, Tabular(arms=5, outcomes=4, gamma=GAMMA))
+    other = replace(policy, goals=(policy.goals[0], replace(policy.goals[1], smoothing=Moreau(1e-3)), policy.goals[2]))
+    one, two = (simulate(p, world, replicas=3, record="all", progress=False) for p in (policy, other))
+    np.testing.assert_array_equal(one.plays.actions, two.plays.actions)
