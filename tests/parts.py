@@ -233,7 +233,7 @@ def _hedged(problem, scale, step, **options):
 
 def _resolved(problem, **options):
     rows, bound = constraint_rows(problem, problem.subject_to)
-    return Resolving(problem=problem, objective=reward(problem), rows=rows, bound=bound, **options)
+    return Resolving(problem=problem, objective=reward(problem), constraints=rows, limit=bound, **options)
 
 
 def _planned(problem, **options):

@@ -58,20 +58,18 @@ def test_the_parity_can_be_left_away_by_itself():
     assert Lessons(horizon=100, parity=False, constrained=False).problem.subject_to == ()
 
 
-def test_objective_only_constraints_only_and_both_come_from_one_recipe():
+@pytest.mark.parametrize(("recipe", "keeper"), [(fw_dual, "DualGradient"), (resolving, "Resolving")])
+def test_objective_only_constraints_only_and_both_come_from_one_recipe(recipe, keeper):
     total = Linear(dict.fromkeys(SUBJECTS, 1.0))
     both, goal, limits = (
         Lessons(horizon=2000),
         Lessons(horizon=2000, constrained=False),
         Lessons(horizon=2000, objective=total),
     )
-    kinds = [[type(g).__name__ for g in fw_dual(w.problem, model()).goals] for w in (both, goal, limits)]
-    assert kinds == [
-        ["FrankWolfe", "DualGradient", "HardBudget"],
-        ["FrankWolfe"],
-        ["FrankWolfe", "DualGradient", "HardBudget"],
-    ]
-    traces = [simulate(fw_dual(w.problem, model()), w, replicas=4, progress=False) for w in (both, goal, limits)]
+    kinds = [[type(g).__name__ for g in recipe(w.problem, model()).goals] for w in (both, goal, limits)]
+    sloped = "Linear" if recipe is resolving else "FrankWolfe"
+    assert kinds == [["FrankWolfe", keeper, "HardBudget"], ["FrankWolfe"], [sloped, keeper, "HardBudget"]]
+    traces = [simulate(recipe(w.problem, model()), w, replicas=4, progress=False) for w in (both, goal, limits)]
     gini = GeneralizedGini(SUBJECTS)
     value = [gini.value(t.expected[-1] / 2000).mean() for t in traces if t.expected is not None]
     assert value[1] > value[0] > value[2]  # constraints cost something, and a sum cares for nobody

@@ -230,13 +230,13 @@ def test_what_is_not_observed_counts_as_the_average(on):
 def test_bad_goals_are_refused():
     p = problem(GeneralizedGini(("u", "v")))
     with pytest.raises(InvalidInput, match=r"smoothing.*jumps"):
-        frank_wolfe(p, p.objective, None)
+        FrankWolfe(rows=select(p, ("u", "v")), objective=p.objective, start_at=(0.0, 0.0))
     with pytest.raises(InvalidInput, match="rows"):
         FrankWolfe(rows=select(p, ("v", "u")), objective=p.objective, smoothing=Moreau(0.1), start_at=(0.0, 0.0))
     with pytest.raises(InvalidInput, match="start_at"):
         frank_wolfe(p, p.objective, Moreau(0.1), start_at=(0.0,))
     with pytest.raises(InvalidInput, match=r"start_at.*offset|offset.*start_at"):
-        frank_wolfe(p, AlphaFair(("u", "v"), alpha=1.0), None, start_at=(0.0, 0.5))
+        FrankWolfe(rows=select(p, ("u", "v")), objective=AlphaFair(("u", "v"), alpha=1.0), start_at=(0.0, 0.5))
 
 
 def test_an_average_that_leaves_the_domain_names_round_and_outcome():

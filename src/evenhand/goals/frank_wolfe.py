@@ -13,7 +13,7 @@ from evenhand.goals.base import Estimate
 from evenhand.goals.dual import quote
 from evenhand.numerics.luck import Stream, normal
 from evenhand.objectives.base import Objective, Tangential
-from evenhand.objectives.smoothing import Smoothing
+from evenhand.objectives.smoothing import Smoothing, default_smoothing
 from evenhand.problem import Problem
 from evenhand.records import Decision
 from evenhand.rows import Rows, select
@@ -147,17 +147,22 @@ class FrankWolfe:
 def frank_wolfe(
     problem: Problem,
     objective: Objective,
-    smoothing: Smoothing | None,
+    smoothing: Smoothing | None = None,
     *,
     start_at: tuple[float, ...] | None = None,
     on: Literal["observed", "optimistic"] = "observed",
     optimism: Literal["row", "net"] = "row",
 ) -> FrankWolfe:
-    """The goal of a problem's concave objective; z_0 is the middle of each declared range, where that is finite."""
+    """The goal of a problem's concave objective, smoothed by default where it has kinks; z_0 is `middle` by default."""
     rows = select(problem, tuple(objective.outcomes))
-    if start_at is None:
-        start_at = middle(problem, tuple(objective.outcomes))
-    return FrankWolfe(rows=rows, objective=objective, smoothing=smoothing, start_at=start_at, on=on, optimism=optimism)
+    return FrankWolfe(
+        rows=rows,
+        objective=objective,
+        smoothing=default_smoothing(objective) if smoothing is None else smoothing,
+        start_at=middle(problem, tuple(objective.outcomes)) if start_at is None else start_at,
+        on=on,
+        optimism=optimism,
+    )
 
 
 def middle(problem: Problem, outcomes: tuple[str, ...]) -> tuple[float, ...]:

@@ -18,7 +18,7 @@ from evenhand.goals.outlook import outlook
 from evenhand.numerics.fluid import solve_fluid, spread
 from evenhand.problem import Problem
 from evenhand.records import Context, Decision
-from evenhand.rows import Rows
+from evenhand.rows import Rows, stack
 from evenhand.types import Bools, Floats, Ints
 
 
@@ -54,8 +54,8 @@ class Resolving:
 
     Args:
         problem: for shares and horizon.
-        objective: the goal that says what outcomes are worth.
-        rows, bound: the constraints, on average v <= bound over the horizon.
+        objective: the goal that says what outcomes are worth; if its slope moves, its rows are followed as well.
+        constraints, limit: on average v <= limit over the horizon.
         contexts: S, how many contexts are kept at most.
         growth: relative change after which to solve again.
         every: largest number of rounds between two solves.
@@ -63,22 +63,22 @@ class Resolving:
         temperatures: of the smoothed dual, falling, in units of the spread of rewards where they differ.
 
     Raises:
-        InvalidInput: bounds of the wrong number, or numbers that are not positive.
+        InvalidInput: limits of the wrong number, or numbers that are not positive.
 
     >>> from evenhand.goals.linear import reward
     >>> from evenhand.problem import Outcome
     >>> calls = Outcome("calls", known={"call": 1})
     >>> problem = Problem(actions=("wait", "call"), outcomes=(Outcome("gain"), calls), maximize="gain", horizon=9)
     >>> rows = Rows.plain(["calls"], np.zeros((1, 1)), np.ones((1, 1)))
-    >>> goal = Resolving(problem=problem, objective=reward(problem), rows=rows, bound=np.array([0.5]))
+    >>> goal = Resolving(problem=problem, objective=reward(problem), constraints=rows, limit=np.array([0.5]))
     >>> goal.price(goal.start(1))[1]  # free until the first solve
     array([0.])
     """
 
     problem: Problem
     objective: Sloped
-    rows: Rows
-    bound: Floats
+    constraints: Rows
+    limit: Floats
     contexts: int = 1000
     growth: float = 0.2
     every: int = 100
@@ -86,13 +86,8 @@ class Resolving:
     temperatures: tuple[float, ...] = (0.05, 0.0125)
 
     def __post_init__(self) -> None:
-        if self.bound.shape != (len(self.rows),) or not (self.bound > -np.inf).all():
-            raise InvalidInput("Resolving.bound", f"{len(self.rows)} numbers, infinite where there is none", self.bound)
-        if self.objective.passes > 1 and self._followed is None:
-            missing = tuple(n for n in self.objective.rows.names if n not in self.rows.names)
-            raise InvalidInput(
-                "Resolving.rows", "the objective's rows as well, as its slope moves", f"none of {missing}"
-            )
+        if self.limit.shape != (len(self.constraints),) or not np.isfinite(self.limit).all():
+            raise InvalidInput("Resolving.limit", f"{len(self.constraints)} finite numbers", self.limit)
         whole("Resolving.contexts", self.contexts, 2)
         whole("Resolving.every", self.every, 1)
         if not (math.isfinite(self.growth) and self.growth > 0) or not self.drift > 0:
@@ -152,7 +147,7 @@ class Resolving:
         """Solve for prices, at the slope where the averages are planned to end, by Frank-Wolfe on that end."""
         horizon, followed, fresh = float(self.problem.horizon), self._followed, state.solved == 0
         rest = np.maximum(horizon - state.counted, 1.0)
-        low, high = self._directions.bounds((horizon * self.bound - state.spent) / rest[:, None])
+        low, high = self._directions.bounds((horizon * self._bound - state.spent) / rest[:, None])
         state.end[fresh] = (state.spent[:, followed] / np.maximum(state.counted, 1.0)[:, None])[fresh]
         price = state.mu.copy()
         for i in range(self.objective.passes):
@@ -176,8 +171,22 @@ class Resolving:
         return np.asarray(look & (np.abs(state.gap) > self.drift * usual).any(1))
 
     @cached_property
+    def rows(self) -> Rows:
+        """The constraints, and below them what has to be followed to know how an objective's slope moves."""
+        return stack([self.constraints, self.objective.rows]) if self._moves else self.constraints
+
+    @cached_property
+    def _moves(self) -> bool:
+        return self.objective.passes > 1
+
+    @cached_property
+    def _bound(self) -> Floats:
+        """The limits, infinite where rows are only followed."""
+        return np.append(self.limit, np.full(len(self.rows) - len(self.limit), np.inf))
+
+    @cached_property
     def _directions(self) -> Directions:
-        return merge(self.problem, self.rows, self.bound)
+        return merge(self.problem, self.rows, self._bound)
 
     @cached_property
     def _directed(self) -> Rows:
@@ -186,11 +195,9 @@ class Resolving:
     @cached_property
     def _finite(self) -> Floats:
         """The bounds, 0 where there is none."""
-        return np.where(np.isfinite(self.bound), self.bound, 0.0)
+        return np.where(np.isfinite(self._bound), self._bound, 0.0)
 
     @cached_property
     def _followed(self) -> Ints:
         """Which rows are the objective's, if its slope moves: their averages have to be known."""
-        names = list(self.rows.names)
-        moving = self.objective.rows.names if self.objective.passes > 1 else ()
-        return np.array([len(names) - 1 - names[::-1].index(n) for n in moving], np.int64)
+        return np.arange(len(self.constraints), len(self.rows))

@@ -156,3 +156,15 @@ def envelope(objective: ProximalObjective, z: Floats, beta: Floats | float) -> F
 def _check_beta(kind: str, beta: float) -> None:
     if not (math.isfinite(beta) and beta > 0):
         raise InvalidInput(f"{kind}.beta", "a finite number above 0", beta)
+
+
+def default_smoothing(objective: Objective) -> Smoothing | None:
+    """None for a smooth objective, the Moreau envelope with beta_0 = 0.01 where there is a prox, else random points.
+
+    >>> from evenhand.objectives import GeneralizedGini
+    >>> default_smoothing(GeneralizedGini(("a", "b")))
+    Moreau(beta=0.01)
+    """
+    if objective.smooth:
+        return None
+    return Moreau(0.01) if isinstance(objective, Proximal) else Randomized(0.01)

@@ -21,7 +21,7 @@ from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import Linear
 from evenhand.models.base import Model
-from evenhand.objectives import Linear as LinearObjective, Moreau, Proximal, Randomized, Smoothing
+from evenhand.objectives import Linear as LinearObjective, Smoothing
 from evenhand.policy import Policy
 from evenhand.problem import Problem
 from evenhand.recipes.small_budgets import default_margin
@@ -47,7 +47,7 @@ def fw_linucb(
         problem: with any objective, and no constraints (`fw_dual` keeps to some).
         model: with widths.
         optimism: "row" gives every outcome a bonus, "net" one to the priced sum.
-        smoothing: where the objective has kinks; `default_smoothing(problem)` by default.
+        smoothing: where the objective has kinks; `objectives.smoothing.default_smoothing` by default.
 
     Raises:
         InvalidInput: constraints, or an objective that cannot be smoothed.
@@ -132,7 +132,7 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
     scalar = recipe(replace(problem, maximize=LinearObjective(dict.fromkeys(problem.objective.outcomes, 1.0))))
     if any(isinstance(g, Plans) for g in scalar.goals):
         raise InvalidInput("recipe", "one whose goals do not plan on a linear objective", scalar.name)
-    slope = frank_wolfe(problem, problem.objective, _smoothing(problem, smoothing))
+    slope = frank_wolfe(problem, problem.objective, smoothing)
     goals: tuple[Goal, ...] = tuple(slope if isinstance(g, Linear) else g for g in scalar.goals)
     return replace(scalar, problem=problem, goals=goals, name=f"fw({scalar.name})")
 
@@ -171,7 +171,7 @@ def fw_dual(
     >>> fw_dual(MultiObjective().problem, Ridge(features=10, outcomes=5, width=Fixed(0.1))).name
     'fw_dual'
     """
-    goals: list[Goal] = [frank_wolfe(problem, problem.objective, _smoothing(problem, smoothing))]
+    goals: list[Goal] = [frank_wolfe(problem, problem.objective, smoothing)]
     if problem.subject_to:
         rows, bound = constraint_rows(
             problem, problem.subject_to, default_margin(problem) if margin is None else margin
@@ -184,18 +184,6 @@ def fw_dual(
     return Policy(problem=problem, model=model, goals=tuple(goals), choice=choice, name="fw_dual")
 
 
-def default_smoothing(problem: Problem) -> Smoothing | None:
-    """None for a smooth objective, the Moreau envelope with beta_0 = 0.01 where there is one, else randomised.
-
-    >>> from evenhand.environments import MultiObjective
-    >>> default_smoothing(MultiObjective().problem)
-    Moreau(beta=0.01)
-    """
-    if problem.objective.smooth:
-        return None
-    return Moreau(0.01) if isinstance(problem.objective, Proximal) else Randomized(0.01)
-
-
 def _gentle_step(problem: Problem, rows: Rows) -> float:
     """Prices move by at most c steps a round, and are worth c again."""
     reach = np.maximum(np.abs(problem.low), np.abs(problem.high))
@@ -204,12 +192,8 @@ def _gentle_step(problem: Problem, rows: Rows) -> float:
     return 2.0 / (max(float(known), float(learned), 1e-9) ** 2 * math.sqrt(problem.horizon))
 
 
-def _smoothing(problem: Problem, given: Smoothing | None) -> Smoothing | None:
-    return default_smoothing(problem) if given is None else given
-
-
 def _slope(problem: Problem, smoothing: Smoothing | None, optimism: Literal["row", "net"]) -> FrankWolfe:
     """The one goal of a problem without constraints."""
     if problem.subject_to:
         raise InvalidInput("problem.subject_to", "no constraints; fw_dual keeps to them", problem.subject_to)
-    return frank_wolfe(problem, problem.objective, _smoothing(problem, smoothing), optimism=optimism)
+    return frank_wolfe(problem, problem.objective, smoothing, optimism=optimism)

@@ -17,7 +17,6 @@ from evenhand.models.base import Model
 from evenhand.objectives import Moreau, Smoothing, Within
 from evenhand.policy import Policy
 from evenhand.problem import Problem
-from evenhand.recipes.concave import default_smoothing
 from evenhand.recipes.small_budgets import default_margin
 from evenhand.rows import constraint_rows, select
 from evenhand.system import system
@@ -59,7 +58,6 @@ def bwcr(
     """
     if any(not isinstance(c, Budget) for c in problem.subject_to):
         raise InvalidInput("problem.subject_to", "budgets only, as nobody's group is looked at", problem.subject_to)
-    smoothing = default_smoothing(problem) if smoothing is None else smoothing
     slope = frank_wolfe(problem, problem.objective, smoothing, on="optimistic")
     goals: list[Goal] = [slope]
     if problem.budgets:

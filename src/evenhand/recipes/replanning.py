@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from evenhand.choices import Staged, TopK
 from evenhand.choices.base import Choice
 from evenhand.errors import InvalidInput
 from evenhand.goals.base import Goal
-from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import Linear, reward
+from evenhand.goals.pursuit import pursue
 from evenhand.goals.resolving import Resolving
 from evenhand.models.base import Model
-from evenhand.objectives import Linear as LinearObjective
 from evenhand.policy import Policy
 from evenhand.problem import Problem
-from evenhand.recipes.concave import default_smoothing
-from evenhand.rows import constraint_rows, stack
+from evenhand.rows import constraint_rows
 from evenhand.system import system
 
 
@@ -34,10 +29,12 @@ def resolving(
     """Play the best action at prices that are optimal for the rest; budgets are hard.
 
     Equation: a = argmax r_ucb(a) - lam.v(a), lam from the fluid problem of the remaining budgets and rounds on the
-    contexts so far (`goals.Resolving`); no action whose worst case does not fit is ever played.
+    contexts so far (`goals.Resolving`); no action whose worst case does not fit is ever played. A concave objective
+    pays its slope where the average stands as r. Without constraints there is nothing to plan, and it plays just that.
 
     Args:
-        problem: with budgets, parities or both; costs may be learned or known, a free action may or may not exist.
+        problem: with any objective, budgets, parities or both; costs may be learned or known, and a free action is not
+            needed.
         model: for the learned outcomes, any; a penalised one with some optimism does not lock in early.
         choice: of one action, after the warm-up; the best by default, `InverseGap` for models without widths.
         warmup: rounds played uniformly at first; 20 by default, fewer where they could take a twentieth of a budget.
@@ -45,31 +42,30 @@ def resolving(
         every: largest number of rounds between two solves.
 
     Raises:
-        InvalidInput: no constraints, or a choice of several actions.
+        InvalidInput: a choice of several actions.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic
     >>> resolving(Court().problem, Logistic(features=5)).name
     'resolving'
     """
-    if not problem.subject_to:
-        raise InvalidInput("problem.subject_to", "at least one constraint to set prices for", problem.subject_to)
     choice = TopK(1) if choice is None else choice
     if choice.plays != 1:
         raise InvalidInput("choice", "one that plays one action per round", choice)
-    rows, bound = constraint_rows(problem, problem.subject_to)
-    objective: Linear | FrankWolfe
-    if isinstance(problem.objective, LinearObjective):
-        objective = reward(problem)
-    else:  # its own rows are followed, without a bound
-        objective = frank_wolfe(problem, problem.objective, default_smoothing(problem))
-        rows, bound = stack([rows, objective.rows]), np.append(bound, np.full(len(objective.rows), np.inf))
-    planner = Resolving(problem=problem, objective=objective, rows=rows, bound=bound, contexts=contexts, every=every)
-    goals: tuple[Goal, ...] = (objective, planner)
+    objective = pursue(problem)
+    goals: list[Goal] = [objective]
+    if problem.subject_to:
+        rows, limit = constraint_rows(problem, problem.subject_to)
+        planner = Resolving(
+            problem=problem, objective=objective, constraints=rows, limit=limit, contexts=contexts, every=every
+        )
+        goals.append(planner)
+    if problem.budgets:
+        goals.append(hard_budget(problem))
     return Policy(
         problem=problem,
         model=model,
-        goals=(*goals, hard_budget(problem)) if problem.budgets else goals,
+        goals=tuple(goals),
         choice=Staged(gentle_warmup(problem) if warmup is None else warmup, choice),
         name="resolving",
     )
