@@ -6,11 +6,13 @@ import pytest
 
 from evenhand.environments import Lessons
 from evenhand.environments.lessons import NEAR, SUBJECTS
+from evenhand.errors import InvalidInput
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini, Linear
-from evenhand.optimum import opt
+from evenhand.optimum import draw, opt, opt_without_contexts
 from evenhand.recipes import fw_dual, resolving
 from evenhand.simulation import simulate
+from tests.worlds import Market
 
 
 def fluid(seed: int, contexts: int = 1000) -> float:
@@ -38,6 +40,22 @@ def test_the_optimum_agrees_with_cvxpy_on_the_same_pupils():
     found = opt(Lessons(), contexts=300, repeats=1, seed=7, progress=False)
     assert found.value == pytest.approx(fluid(7, 300), abs=1e-5)
     assert (found.prices[:2] > 0).all()  # hours and money bind
+
+
+def test_who_sees_no_contexts_has_one_lottery_for_everybody():
+    world, contexts = Lessons(parity=False), 300
+    truth = draw(world, contexts, seed=7)
+    p, mean = cp.Variable(5, nonneg=True), truth.outcomes.mean(0)
+    z, w = p @ mean, 0.5 ** np.arange(4)
+    value = sum((w[k] - (w[k + 1] if k < 3 else 0.0)) * cp.sum_smallest(z, k + 1) for k in range(4))
+    hours, money = world.problem.declared.T
+    best = cp.Problem(cp.Maximize(value), [cp.sum(p) == 1, p @ hours <= 0.8, p @ money <= 0.6]).solve()
+    found = opt_without_contexts(world, contexts=contexts, repeats=1, seed=7, progress=False).value
+    assert found == pytest.approx(best, abs=1e-5)
+    assert found < opt(world, contexts=contexts, repeats=1, seed=7, progress=False).value
+    some = Market(problem=world.problem, offered=0.5)
+    with pytest.raises(InvalidInput, match="offers everybody the same"):
+        opt_without_contexts(some, contexts=9, repeats=1, progress=False)
 
 
 @pytest.mark.slow

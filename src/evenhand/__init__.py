@@ -68,7 +68,7 @@ _HOMES = {
         "WeightedSum",
         "Within",
     ),
-    "optimum": ("opt",),
+    "optimum": ("opt", "opt_without_contexts"),
     "policy": ("Policy",),
     "problem": ("Groups", "Outcome", "Problem"),
     "recipes": (

@@ -60,7 +60,7 @@ from evenhand.objectives import (
     WeightedSum as WeightedSum,
     Within as Within,
 )
-from evenhand.optimum import opt as opt
+from evenhand.optimum import opt as opt, opt_without_contexts as opt_without_contexts
 from evenhand.policy import Policy as Policy
 from evenhand.problem import Groups as Groups, Outcome as Outcome, Problem as Problem
 from evenhand.recipes import (

@@ -22,6 +22,7 @@ start here:
   evenhand reproduce square-cbwk                      the same for knapsacks with regression oracles
   evenhand reproduce small-budgets                    how small may budgets be, for every policy?
   evenhand reproduce concave-rewards                  objectives that are not a plain sum
+  evenhand reproduce lessons                          such an objective with budgets and parity
   evenhand replay LOG.csv --problem PROBLEM.toml      run a policy on your own randomised log
   evenhand systems                                    everything that is implemented, with its source
 """
@@ -80,6 +81,14 @@ def build() -> argparse.ArgumentParser:
     concave.add_argument("--arms", type=_count, action="append", metavar="A", help="may be repeated (default: 50)")
     concave.add_argument("--outcomes", type=_count, action="append", metavar="M",
                          help="may be repeated (default: 5 and 20)")  # fmt: skip
+
+    lessons = papers.add_parser("lessons", help="a concave goal, budgets, a parity and contexts: X2", description=(
+        "Four subjects that keep up with each other under two budgets and a parity: with everything, with each half of "
+        "it, and without contexts, beside what the best static policies reach that know the truth."
+    ))  # fmt: skip
+    _common(lessons, replicas=50)
+    lessons.add_argument("--rounds", type=_count, default=20_000, metavar="T", help="pupils to come (default: 20000)")
+    lessons.add_argument("--jobs", type=_count, default=1, metavar="N", help="processes (default: 1)")
 
     replay = commands.add_parser("replay", help="run a policy on a log whose actions were randomised", description=(
         "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
@@ -172,6 +181,11 @@ def _reproduce(o: argparse.Namespace) -> int:
         results = concave_rewards.reproduce(
             arms=arms, outcomes=outcomes, replicas=o.replicas, rounds=o.rounds, seed=o.seed, out=o.out
         )
+        drawn = True
+    elif o.paper == "lessons":
+        from evenhand.papers import lessons
+
+        results = lessons.reproduce(replicas=o.replicas, rounds=o.rounds, jobs=o.jobs, seed=o.seed, out=o.out)
         drawn = True
     elif o.paper == "small-budgets":
         from evenhand.papers import small_budgets

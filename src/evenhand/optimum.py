@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -63,12 +64,53 @@ def opt(
     >>> 0.44 < opt(Court(tolerance=0.025), contexts=500, repeats=2).value < 0.50
     True
     """
+    return _repeated(environment, margin, contexts, repeats, seed, progress, lambda truth: truth)
+
+
+def opt_without_contexts(
+    environment: Environment,
+    *,
+    margin: float = 0.0,
+    contexts: int = 10_000,
+    repeats: int = 10,
+    seed: int = 10**6,
+    progress: bool | None = None,
+) -> Optimum:
+    """Value and dual prices of the best lottery of actions that is the same for everybody: the price of not looking.
+
+    Equation: max f(E sum_a p_a y(X, a)) s.t. E sum_a p_a v(X, a) <= B, over one lottery p.
+
+    Args:
+        environment, margin, contexts, repeats, seed, progress: as for `opt`.
+
+    Raises:
+        InvalidInput: as for `opt`, or not the same actions are offered to everybody.
+        InfeasibleProblem: no lottery keeps to the constraints.
+
+    >>> from evenhand.environments import Court
+    >>> court = Court(tolerance=0.025)
+    >>> blind, seeing = (best(court, contexts=500, repeats=2).value for best in (opt_without_contexts, opt))
+    >>> blind < seeing
+    True
+    """
+    return _repeated(environment, margin, contexts, repeats, seed, progress, _pooled)
+
+
+def _repeated(
+    environment: Environment,
+    margin: float,
+    contexts: int,
+    repeats: int,
+    seed: int,
+    progress: bool | None,
+    seen: Callable[[Truth], Truth],
+) -> Optimum:
     if contexts < 1 or repeats < 1:
         raise InvalidInput("contexts, repeats", "whole numbers of at least 1", (contexts, repeats))
     problem = environment.problem
     _, bound = constraint_rows(problem, problem.subject_to, margin)
     bar = tqdm(range(repeats), desc="OPT", unit="program", leave=False, disable=hidden(progress))
-    found = [best(problem, draw(environment, contexts, seed, first=i * contexts), bound) for i in bar]
+    found = [best(problem, seen(draw(environment, contexts, seed, first=i * contexts)), bound) for i in bar]
     values, prices = np.array([v for v, _ in found]), np.array([p for _, p in found])
     spread = np.array([standard_error(p) for p in prices.T])
     return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread)
@@ -114,6 +156,17 @@ def draw(environment: Environment, contexts: int, seed: int, first: int = 0, rep
         for rows in (select(problem, tuple(problem.objective.outcomes)), constrained)
     )
     return Truth(outcomes, rows, np.concatenate(offered).astype(float))
+
+
+def _pooled(truth: Truth) -> Truth:
+    """The sample to somebody who sees no contexts: a single one, in which candidates are worth their average.
+
+    Raises:
+        InvalidInput: not the same actions are offered in all contexts.
+    """
+    if (truth.offered != truth.offered[:1]).any():
+        raise InvalidInput("environment", "one that offers everybody the same actions", "one that does not")
+    return Truth(truth.outcomes.mean(0)[None], truth.rows.mean(0)[None], truth.offered[:1])
 
 
 def _expected(rows: Rows, frame: Cases, shares: Floats, truth: Floats) -> Floats:
