@@ -34,6 +34,15 @@ def whole(field: str, value: object, least: int) -> None:
         raise InvalidInput(field, f"a whole number of at least {least}", value)
 
 
+def one_of(field: str, value: object, names: tuple[str, ...]) -> None:
+    """Refuse what is not one of some names.
+
+    >>> one_of("on", "observed", ("observed", "optimistic"))
+    """
+    if value not in names:
+        raise InvalidInput(field, f"one of {names}", repr(value))
+
+
 class InfeasibleProblem(EvenhandError, ValueError):
     """No policy at all can keep to the constraints that were stated."""
 

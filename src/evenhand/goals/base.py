@@ -49,6 +49,10 @@ class Sloped(Protocol):
     def passes(self) -> int:
         """How often a plan has to look at the slope."""
 
+    @property
+    def start_at(self) -> tuple[float, ...]:
+        """Averages of the rows to begin with, where there is a slope."""
+
     def slope(self, z: Floats, t: Floats) -> Floats:
         """What the rows are worth where their averages over t rounds are z, `(d),()->(d)`."""
 

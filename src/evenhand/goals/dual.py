@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
+from evenhand.errors import InvalidInput, one_of
 from evenhand.goals.base import Estimate
 from evenhand.numerics.kernel import kernel
 from evenhand.records import Decision
@@ -194,6 +194,8 @@ class DualGradient:
             raise InvalidInput("DualGradient.start_at", f"{len(self.rows)} prices", len(self.start_at))
         if not all(p >= 0 and math.isfinite(p) for p in self.start_at):
             raise InvalidInput("DualGradient.start_at", "finite prices of at least 0", self.start_at)
+        one_of("DualGradient.on", self.on, ("observed", "optimistic"))
+        one_of("DualGradient.optimism", self.optimism, ("row", "net"))
 
     def start(self, replicas: int) -> DualState:
         """Initial prices in regime 0."""
@@ -301,6 +303,7 @@ class DualHedge:
             raise InvalidInput("DualHedge.scale", "a finite number above 0", self.scale)
         if not (math.isfinite(self.step) and self.step >= 0):
             raise InvalidInput("DualHedge.step", "a finite number of at least 0", self.step)
+        one_of("DualHedge.optimism", self.optimism, ("row", "net"))
 
     def start(self, replicas: int) -> HedgeState:
         """Uniform weights."""

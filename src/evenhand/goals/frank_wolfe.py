@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
+from evenhand.errors import InvalidInput, one_of
 from evenhand.goals.base import Estimate
 from evenhand.goals.dual import quote
 from evenhand.numerics.luck import Stream, normal
@@ -25,7 +25,7 @@ class FrankWolfeState:
     """Books of the outcomes that the objective reads."""
 
     total: Floats  # (R, d)
-    rounds: Floats  # (R,)
+    rounds: Floats  # (R, d) in which each was observed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,7 +57,7 @@ class FrankWolfe:
     >>> gini = GeneralizedGini(("a", "b"))
     >>> goal = FrankWolfe(rows=rows, objective=gini, smoothing=Moreau(0.01), start_at=(0.0, 0.0))
     >>> state = goal.start(1)
-    >>> goal.enter(state, np.ones(1), np.array([[0.9, 0.1]]))
+    >>> goal.enter(state, np.ones((1, 2)), np.array([[0.9, 0.1]]))
     >>> goal.price(state)[0].sum(1)  # the outcome that lags behind is worth more
     array([[0.5, 1. ]])
     """
@@ -76,8 +76,9 @@ class FrankWolfe:
             )
         if len(self.start_at) != len(self.rows):
             raise InvalidInput("FrankWolfe.start_at", f"{len(self.rows)} numbers", self.start_at)
-        if self.smoothing is None:
-            self.objective.check(np.array(self.start_at, float), "FrankWolfe.start_at")
+        one_of("FrankWolfe.on", self.on, ("observed", "optimistic"))
+        one_of("FrankWolfe.optimism", self.optimism, ("row", "net"))
+        self.objective.check(np.array(self.start_at, float), "FrankWolfe.start_at")
         if self.smoothing is None and not self.objective.smooth:
             expected = f"Moreau or Randomized, as the slope of {type(self.objective).__name__} jumps or has no bound"
             raise InvalidInput("FrankWolfe.smoothing", expected, None)
@@ -86,37 +87,39 @@ class FrankWolfe:
     @property
     def passes(self) -> int:
         """How often a plan has to look at the slope, as its own end moves it."""
-        return 6
+        return 3
 
     def start(self, replicas: int) -> FrankWolfeState:
         """Empty books."""
-        return FrankWolfeState(np.zeros((replicas, len(self.rows))), np.zeros(replicas))
+        return FrankWolfeState(*np.zeros((2, replicas, len(self.rows))))
 
     def price(self, state: FrankWolfeState) -> tuple[Floats, Floats]:
         """The slope at the average so far, `->(k,d),()`, with k = d readings where optimism differs by row."""
-        slope = self.slope(self.average(state), state.rounds)
+        z, t = self.average(state), state.rounds.max(1)
+        self._stay(z, t)
+        slope = self.slope(z, t)
         q, o = quote(-slope, 1.0, np.zeros(len(self.rows)), self._by_row)
         return q, o if self._tangent is None else self._tangent.intercept(slope)
 
     def average(self, state: FrankWolfeState) -> Floats:
         """Where the average stands, `->(d)`."""
-        some = state.rounds[:, None] > 0
-        return np.where(some, state.total / np.maximum(state.rounds, 1.0)[:, None], np.array(self.start_at, float))
+        return np.where(state.rounds > 0, state.total / np.maximum(state.rounds, 1.0), np.array(self.start_at, float))
 
     def acted(self, state: FrankWolfeState, decision: Decision, estimate: Estimate) -> None:
         """Enter the optimistic estimate of the plays, if that is the way."""
         if self.on == "optimistic":
-            sign = np.sign(self.slope(self.average(state), state.rounds))
-            v = estimate(np.where(sign == 0.0, 1.0, sign))
-            self.enter(state, decision.rounds, v * decision.rounds[:, None])
+            sign = np.sign(self.slope(self.average(state), state.rounds.max(1)))
+            v, rounds = estimate(np.where(sign == 0.0, 1.0, sign)), decision.rounds[:, None] * np.ones(len(self.rows))
+            self.enter(state, rounds, v * rounds)
 
     def learned(self, state: FrankWolfeState, decision: Decision, rounds: Floats, v: Floats) -> None:
-        """Enter the observed outcomes, if that is the way; what was not observed counts as the average, `(),(d)`."""
+        """Enter the observed outcomes, if that is the way; averages are over what was observed, `(),(d)`."""
         if self.on == "observed":
-            self.enter(state, rounds, np.where(np.isnan(v), self.average(state) * rounds[:, None], v))
+            seen = ~np.isnan(v)
+            self.enter(state, rounds[:, None] * seen, np.where(seen, v, 0.0))
 
     def enter(self, state: FrankWolfeState, rounds: Floats, v: Floats) -> None:
-        """Enter (rounds, v) into the books, `(),(d)`."""
+        """Enter (rounds, v) into the books, `(d),(d)`."""
         state.total += v
         state.rounds += rounds
 
@@ -129,10 +132,25 @@ class FrankWolfe:
             return self.smoothing.gradient(
                 self.objective, z, t, normal(0, Stream.SMOOTHING, np.zeros(len(t), np.int64), t, draws)
             )
-        except InvalidInput:
+        except InvalidInput as error:
             for r in range(len(z)):  # the error of one replica, with its round
-                self.objective.check(z[r], f"the average after round {int(t[r])}" if t[r] else "start_at")
-            raise
+                self.objective.check(z[r], _place(t[r]))
+            place = f"random points around {_place(t.max())}, {error.field}"
+            raise InvalidInput(place, f"{error.expected}; or a smaller beta", error.got) from error
+
+    def _stay(self, z: Floats, t: Floats) -> None:
+        """Refuse averages outside of the objective's domain; on its edge, which smoothing can bear, is no error.
+
+        A domain is convex, so that a hair's breadth from its edge towards the start is inside.
+        """
+        if self.smoothing is None:
+            return  # then the slope says so, and the edge is an error as well
+        inside = z + 1e-9 * (np.array(self.start_at, float) - z)
+        try:
+            self.objective.check(inside, "the average")
+        except InvalidInput:
+            for r in range(len(z)):
+                self.objective.check(inside[r], _place(t[r]))
 
     @cached_property
     def _tangent(self) -> Tangential | None:
@@ -142,6 +160,10 @@ class FrankWolfe:
     @cached_property
     def _by_row(self) -> bool:
         return self.optimism == "row" and self.rows.reads_learned
+
+
+def _place(t: float) -> str:
+    return f"the average after round {int(t)}" if t else "start_at"
 
 
 def frank_wolfe(
@@ -167,8 +189,14 @@ def frank_wolfe(
 
 def middle(problem: Problem, outcomes: tuple[str, ...]) -> tuple[float, ...]:
     """The middle of the declared range of each outcome; 0 where that is not finite."""
+    low, high = ranges(problem, outcomes)
+    finite = np.isfinite(low) & np.isfinite(high)
+    return tuple(np.where(finite, (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)) / 2.0, 0.0).tolist())
+
+
+def ranges(problem: Problem, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
+    """The least and the most that each outcome can be, `->(m),(m)`."""
+    chosen = [problem.names.index(n) for n in outcomes]
     low = np.concatenate([problem.low, problem.declared.min(0)])
     high = np.concatenate([problem.high, problem.declared.max(0)])
-    finite = np.isfinite(low) & np.isfinite(high)
-    centre = np.where(finite, (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)) / 2.0, 0.0)
-    return tuple(float(centre[problem.names.index(n)]) for n in outcomes)
+    return low[chosen], high[chosen]

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
+from evenhand.errors import InvalidInput, one_of
 from evenhand.objectives import Linear as LinearObjective
 from evenhand.problem import Problem
 from evenhand.rows import Rows, select
@@ -48,6 +48,7 @@ class Linear:
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.rows) or not np.isfinite(np.array(self.weights, float)).all():
             raise InvalidInput("Linear.weights", f"{len(self.rows)} finite numbers", self.weights)
+        one_of("Linear.optimism", self.optimism, ("row", "net"))
 
     def start(self, replicas: int) -> LinearState:
         """The constant prices."""
@@ -59,6 +60,11 @@ class Linear:
     def passes(self) -> int:
         """How often a plan has to look at the slope: once, as it never moves."""
         return 1
+
+    @property
+    def start_at(self) -> tuple[float, ...]:
+        """Any place will do."""
+        return (0.0,) * len(self.weights)
 
     def slope(self, z: Floats, t: Floats) -> Floats:
         """What the rows are worth, wherever their averages are, `(d),()->(d)`."""

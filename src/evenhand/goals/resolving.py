@@ -11,8 +11,9 @@ import numpy as np
 from evenhand.directions import Directions, merge
 from evenhand.errors import InvalidInput, whole
 from evenhand.goals import history
-from evenhand.goals.base import Ask, Sloped
+from evenhand.goals.base import Ask, Estimate, Sloped
 from evenhand.goals.dual import quote
+from evenhand.goals.frank_wolfe import ranges
 from evenhand.goals.history import HistoryState
 from evenhand.goals.outlook import outlook
 from evenhand.numerics.fluid import solve_fluid, spread
@@ -29,8 +30,9 @@ class ResolvingState:
     mu: Floats  # (R, k) signed prices of the directions
     plan: Floats  # (R, k) consumption per round that the prices were to lead to
     noise: Floats  # (R, k) and its mean square
-    spent: Floats  # (R, d) rows so far
-    counted: Floats  # (R,) rounds whose outcomes arrived
+    spent: Floats  # (R, d) rows so far: those that are known before, when they are decided, others when they arrive
+    counted: Floats  # (R, d) rounds that they sum up
+    seen: Floats  # (R, m) rounds in which each row of the objective was observed, if its slope moves
     gap: Floats  # (R, k) consumption since the last solve, minus the plan
     since: Floats  # (R,) rounds that the gap sums up
     jump: Floats  # (R, k) largest consumption met in one round
@@ -103,13 +105,14 @@ class Resolving:
             plan=np.zeros((replicas, k)),
             noise=np.zeros((replicas, k)),
             spent=np.zeros((replicas, d)),
-            counted=np.zeros(replicas),
+            counted=np.zeros((replicas, d)),
+            seen=np.zeros((replicas, len(self._followed))),
             gap=np.zeros((replicas, k)),
             since=np.zeros(replicas),
             jump=np.zeros((replicas, k)),
             due=np.ones(replicas),
             solved=np.zeros(replicas, np.int64),
-            end=np.zeros((replicas, len(self._followed))),
+            end=np.tile(np.array(self.objective.start_at if self._moves else ()), (replicas, 1)),
             history=history.start(replicas),
         )
 
@@ -117,12 +120,27 @@ class Resolving:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
         return quote(self._directions.prices(state.mu), 1.0, self._finite, False)
 
+    def acted(self, state: ResolvingState, decision: Decision, estimate: Estimate) -> None:
+        """Enter what is known of a decision before its outcomes arrive."""
+        if not self._known.any():
+            return
+        total = decision.known.sum(1) * decision.rounds[:, None]
+        unread = np.zeros((len(total), self.rows.learned.shape[1]))
+        state.spent += np.where(self._known, self.rows.post(decision, decision.shares, unread, total), 0.0)
+        state.counted += decision.rounds[:, None] * self._known
+
     def learned(self, state: ResolvingState, decision: Decision, rounds: Floats, v: Floats) -> None:
-        """Enter (rounds, v) into the books, `(),(d)`; what was not observed counts as planned."""
-        v = np.where(np.isnan(v), rounds[:, None] * self._finite, v)
-        state.spent += v
-        state.counted += rounds
-        used, steered = v[:, self._directions.first], rounds * decision.steered
+        """Enter (rounds, v) into the books, `(),(d)`.
+
+        What was not observed counts as the limit allows, and for the objective as what was observed of it on average.
+        """
+        seen, first, steered = ~np.isnan(v), self._directions.first, rounds * decision.steered
+        v = np.where(seen, v, rounds[:, None] * self._finite)
+        state.spent += np.where(self._known, 0.0, v)
+        state.counted += rounds[:, None] * ~self._known
+        state.seen += rounds[:, None] * seen[:, self._followed]
+        as_planned = np.isinf(self._bound[first]) & ~seen[:, first]
+        used = np.where(as_planned, rounds[:, None] * state.plan, v[:, first])
         state.gap += used * decision.steered[:, None] - steered[:, None] * state.plan
         state.since += steered
         np.maximum(state.jump, np.abs(used), out=state.jump)
@@ -144,24 +162,33 @@ class Resolving:
         state.since[due] = 0.0
 
     def _solve(self, state: ResolvingState, due: Bools, decision: Decision, ask: Ask) -> None:
-        """Solve for prices, at the slope where the averages are planned to end, by Frank-Wolfe on that end."""
+        """Solve for prices, at the slope where the averages are planned to end, by Frank-Wolfe on that end.
+
+        Until something is known of an average its end stays where the objective starts, as the played slope does.
+        """
         horizon, followed, fresh = float(self.problem.horizon), self._followed, state.solved == 0
         rest = np.maximum(horizon - state.counted, 1.0)
-        low, high = self._directions.bounds((horizon * self._bound - state.spent) / rest[:, None])
-        state.end[fresh] = (state.spent[:, followed] / np.maximum(state.counted, 1.0)[:, None])[fresh]
+        low, high = self._directions.bounds((horizon * self._bound - state.spent) / rest)
+        so_far = state.spent[:, followed] * (state.counted[:, followed] / np.maximum(state.seen, 1.0))
         price = state.mu.copy()
         for i in range(self.objective.passes):
-            worth = self.objective.rows, self.objective.slope(state.end, np.full(len(due), horizon))
+            worth = self.objective.rows, self._slope(state.end)
             look = outlook(state.history, ask, decision.shares, worth, self._directed, optimistic=False)
             size = spread(look.weight, look.gain, look.kept)
             temperatures = size[:, None] * np.array(self.temperatures)
             solve_fluid(*look, due, ~fresh, size, state.mu, state.plan, state.noise, low, high, temperatures)
             price[due] += (state.mu - price)[due] / (i + 1.0)
             reached = self._directions.rows(state.plan)[:, followed]
-            total = (state.spent[:, followed] + rest[:, None] * reached) / horizon
-            step = np.where(fresh & (i == 0), 1.0, 1.0 / (i + 2.0))[:, None]
-            state.end[due] += (step * (total - state.end))[due]
+            end = np.clip((so_far + rest[:, followed] * reached) / horizon, *self._ranges)
+            move = due[:, None] & (state.seen > 0)
+            state.end += np.where(move, (end - state.end) / (i + 2.0), 0.0)
         state.mu[due] = price[due]
+
+    def _slope(self, end: Floats) -> Floats:
+        try:
+            return self.objective.slope(end, np.full(len(end), float(self.problem.horizon)))
+        except InvalidInput as error:
+            raise InvalidInput("the averages where the plan ends", error.expected, error.got) from error
 
     def _drifted(self, state: ResolvingState, t: Floats) -> Bools:
         look = np.asarray(t % 10 == 0)
@@ -174,6 +201,16 @@ class Resolving:
     def rows(self) -> Rows:
         """The constraints, and below them what has to be followed to know how an objective's slope moves."""
         return stack([self.constraints, self.objective.rows]) if self._moves else self.constraints
+
+    @cached_property
+    def _ranges(self) -> tuple[Floats, Floats]:
+        """What the objective's outcomes can be: estimates may say otherwise."""
+        return ranges(self.problem, self.rows.names[len(self.constraints) :])
+
+    @cached_property
+    def _known(self) -> Bools:
+        """Rows that read no learned outcome, `->(d)`."""
+        return np.asarray((self.rows.learned == 0.0).all(1))
 
     @cached_property
     def _moves(self) -> bool:

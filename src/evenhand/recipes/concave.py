@@ -120,7 +120,8 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
         smoothing: as for `fw_linucb`.
 
     Raises:
-        InvalidInput: a recipe that plans ahead, which needs more than the slope where the average stands.
+        InvalidInput: a recipe that is concave already, or plans ahead, which needs more than the slope where the
+            average stands.
 
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Fixed, Ridge
@@ -130,6 +131,10 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
     'fw(optimistic)'
     """
     scalar = recipe(replace(problem, maximize=LinearObjective(dict.fromkeys(problem.objective.outcomes, 1.0))))
+    if not isinstance(scalar, Policy):
+        raise InvalidInput("recipe", "a function from a problem to a policy", scalar)
+    if not any(isinstance(g, Linear) for g in scalar.goals):
+        raise InvalidInput("recipe", "one whose reward is a linear goal, to be replaced by the slope", scalar.name)
     if any(isinstance(g, Plans) for g in scalar.goals):
         raise InvalidInput("recipe", "one whose goals do not plan on a linear objective", scalar.name)
     slope = frank_wolfe(problem, problem.objective, smoothing)
