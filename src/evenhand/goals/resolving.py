@@ -170,19 +170,16 @@ class Resolving:
         rest = np.maximum(horizon - state.counted, 1.0)
         low, high = self._directions.bounds((horizon * self._bound - state.spent) / rest)
         so_far = state.spent[:, followed] * (state.counted[:, followed] / np.maximum(state.seen, 1.0))
-        price = state.mu.copy()
         for i in range(self.objective.passes):
             worth = self.objective.rows, self._slope(state.end)
             look = outlook(state.history, ask, decision.shares, worth, self._directed, optimistic=False)
             size = spread(look.weight, look.gain, look.kept)
             temperatures = size[:, None] * np.array(self.temperatures)
             solve_fluid(*look, due, ~fresh, size, state.mu, state.plan, state.noise, low, high, temperatures)
-            price[due] += (state.mu - price)[due] / (i + 1.0)
             reached = self._directions.rows(state.plan)[:, followed]
             end = np.clip((so_far + rest[:, followed] * reached) / horizon, *self._ranges)
             move = due[:, None] & (state.seen > 0)
             state.end += np.where(move, (end - state.end) / (i + 2.0), 0.0)
-        state.mu[due] = price[due]
 
     def _slope(self, end: Floats) -> Floats:
         try:
