@@ -10,7 +10,6 @@ from tqdm import tqdm
 
 from evenhand.environments.base import Environment
 from evenhand.errors import InvalidInput
-from evenhand.goals.frank_wolfe import middle
 from evenhand.numerics.concave_program import Truth, maximize
 from evenhand.numerics.program import Sample, solve
 from evenhand.objectives import Linear
@@ -127,7 +126,7 @@ def best(problem: Problem, truth: Truth, bound: Floats) -> tuple[float, Floats]:
         reward = truth.outcomes @ np.array(list(objective.weights.values()))
         value, prices, _ = solve(Sample(reward, truth.rows, truth.offered), bound)
         return value, prices
-    found = maximize(objective, truth, bound, np.array(middle(problem, objective.outcomes)))
+    found = maximize(objective, truth, bound, np.array(problem.middle(tuple(objective.outcomes))))
     return found.value, found.prices
 
 

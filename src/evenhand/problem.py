@@ -224,6 +224,19 @@ class Problem:
         values = [[(o.known or {}).get(a, 0.0) for o in self.outcomes if o.is_known] for a in self.actions]
         return np.array(values, float).reshape(len(self.actions), len(self.known))
 
+    def ranges(self, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
+        """The least and the most that one play can bring of each outcome, by what is declared, `->(m),(m)`."""
+        chosen = [self.names.index(name) for name in outcomes]
+        low = np.concatenate([self.low, self.declared.min(0)])
+        high = np.concatenate([self.high, self.declared.max(0)])
+        return low[chosen], high[chosen]
+
+    def middle(self, outcomes: tuple[str, ...]) -> tuple[float, ...]:
+        """The middle of the range of each outcome; 0 where that is not finite."""
+        low, high = self.ranges(outcomes)
+        finite = np.isfinite(low) & np.isfinite(high)
+        return tuple(np.where(finite, (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)) / 2.0, 0.0).tolist())
+
     @cached_property
     def free(self) -> Bools:
         """Which actions never cause a learned outcome, `()->(A, M)`."""

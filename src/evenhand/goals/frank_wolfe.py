@@ -175,28 +175,13 @@ def frank_wolfe(
     on: Literal["observed", "optimistic"] = "observed",
     optimism: Literal["row", "net"] = "row",
 ) -> FrankWolfe:
-    """The goal of a problem's concave objective, smoothed by default where it has kinks; z_0 is `middle` by default."""
+    """The goal of a concave objective, smoothed by default where it has kinks; z_0 is the middle of declared ranges."""
     rows = select(problem, tuple(objective.outcomes))
     return FrankWolfe(
         rows=rows,
         objective=objective,
         smoothing=default_smoothing(objective) if smoothing is None else smoothing,
-        start_at=middle(problem, tuple(objective.outcomes)) if start_at is None else start_at,
+        start_at=problem.middle(tuple(objective.outcomes)) if start_at is None else start_at,
         on=on,
         optimism=optimism,
     )
-
-
-def middle(problem: Problem, outcomes: tuple[str, ...]) -> tuple[float, ...]:
-    """The middle of the declared range of each outcome; 0 where that is not finite."""
-    low, high = ranges(problem, outcomes)
-    finite = np.isfinite(low) & np.isfinite(high)
-    return tuple(np.where(finite, (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)) / 2.0, 0.0).tolist())
-
-
-def ranges(problem: Problem, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """The least and the most that each outcome can be, `->(m),(m)`."""
-    chosen = [problem.names.index(n) for n in outcomes]
-    low = np.concatenate([problem.low, problem.declared.min(0)])
-    high = np.concatenate([problem.high, problem.declared.max(0)])
-    return low[chosen], high[chosen]

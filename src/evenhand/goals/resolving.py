@@ -13,7 +13,6 @@ from evenhand.errors import InvalidInput, whole
 from evenhand.goals import history
 from evenhand.goals.base import Ask, Estimate, Sloped
 from evenhand.goals.dual import quote
-from evenhand.goals.frank_wolfe import ranges
 from evenhand.goals.history import HistoryState
 from evenhand.goals.outlook import outlook
 from evenhand.numerics.fluid import solve_fluid, spread
@@ -202,7 +201,7 @@ class Resolving:
     @cached_property
     def _ranges(self) -> tuple[Floats, Floats]:
         """What the objective's outcomes can be: estimates may say otherwise."""
-        return ranges(self.problem, self.rows.names[len(self.constraints) :])
+        return self.problem.ranges(self.rows.names[len(self.constraints) :])
 
     @cached_property
     def _known(self) -> Bools:

@@ -53,7 +53,7 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
     >>> from evenhand.objectives import GeneralizedGini
     >>> outcomes = np.array([[[1.0, 0.0], [0.0, 0.5]]])  # one context, two candidates that serve one outcome each
     >>> truth = Truth(outcomes, np.zeros((1, 2, 0)), np.ones((1, 2)))
-    >>> maximize(GeneralizedGini(("a", "b")), truth, np.zeros(0), np.zeros(2)).end.round(3)
+    >>> maximize(GeneralizedGini(("a", "b"), (1.0, 0.0)), truth, np.zeros(0), np.zeros(2)).end.round(3)
     array([0.333, 0.333])
     """
     slope = objective.supergradient(start)

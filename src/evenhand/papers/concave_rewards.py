@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from evenhand.choices import Gamma
 from evenhand.environments import MultiObjective
+from evenhand.errors import InvalidInput
 from evenhand.models import Fixed, Ridge, Scalarised
 from evenhand.models.ridge import RidgeState
 from evenhand.objectives import Randomized
@@ -51,9 +52,15 @@ class Truth:
         return int(self.theta.shape[1])
 
     def start(self, replicas: int, low: Floats, high: Floats) -> RidgeState:
-        """The state of a ridge that has converged."""
+        """The state of a ridge that has converged.
+
+        Raises:
+            InvalidInput: other replicas than those whose parameters it has.
+        """
+        if replicas != len(self.theta):  # a chunk of them would be handed the parameters of the first ones
+            raise InvalidInput("replicas", f"all {len(self.theta)} in one process", replicas)
         state = Ridge(features=self.features, outcomes=self.outcomes).start(replicas, low, high)
-        state.theta[:] = self.theta[:replicas]
+        state.theta[:] = self.theta
         return state
 
     def value(self, state: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:

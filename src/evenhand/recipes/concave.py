@@ -157,13 +157,15 @@ def fw_dual(
 
     Equation: a = argmax g.y_ucb(a) - lam.c_lcb(a), g = grad f_{t-1}(z_{t-1}),
     lam <- (lam + gamma (c - (B - margin)))_+.
-    Without constraints it is `fw_linucb`; with a linear objective it is `pgd`. `resolving` gets closer to the optimum.
+    Without constraints and warm-up it is `fw_linucb`; with a linear objective it is `pgd`, whose step, warm-up and soft
+    budgets it does not have by default. `resolving` gets closer to the optimum.
 
     Args:
         problem: with any objective and any constraints.
         model: with widths.
         smoothing: as for `fw_linucb`.
-        gamma: step of the prices; 2 / (c^2 sqrt(T)) by default, c the most that one play can use of anything.
+        gamma: step of the prices; w / (c^2 sqrt(T)) by default, c the most that one play can use of anything and w
+            what a play can be worth at the slope of the start.
         margin: taken off every budget per round; as for `pgd` by default.
         warmup: rounds played uniformly at first.
         hard: never exceed a budget.
@@ -176,12 +178,13 @@ def fw_dual(
     >>> fw_dual(MultiObjective().problem, Ridge(features=10, outcomes=5, width=Fixed(0.1))).name
     'fw_dual'
     """
-    goals: list[Goal] = [frank_wolfe(problem, problem.objective, smoothing)]
+    slope = frank_wolfe(problem, problem.objective, smoothing)
+    goals: list[Goal] = [slope]
     if problem.subject_to:
         rows, bound = constraint_rows(
             problem, problem.subject_to, default_margin(problem) if margin is None else margin
         )
-        step = Steady(_gentle_step(problem, rows) if gamma is None else gamma)
+        step = Steady(_gentle_step(problem, slope, rows) if gamma is None else gamma)
         goals.append(DualGradient(rows=rows, bound=bound, step=step, on="optimistic"))
     if hard and problem.budgets:
         goals.append(hard_budget(problem))
@@ -189,12 +192,16 @@ def fw_dual(
     return Policy(problem=problem, model=model, goals=tuple(goals), choice=choice, name="fw_dual")
 
 
-def _gentle_step(problem: Problem, rows: Rows) -> float:
-    """Prices move by at most c steps a round, and are worth c again."""
+def _gentle_step(problem: Problem, goal: FrankWolfe, rows: Rows) -> float:
+    """Prices move by at most c steps a round, are worth c again, and are to reach w / c in some sqrt(T) rounds."""
+    low, high = problem.ranges(goal.rows.names)
+    start = np.array([goal.start_at])
+    size = np.where(np.isfinite(high - low), high - low, 1.0)
+    worth = float((np.abs(goal.slope(start, np.zeros(1))[0]) * size).sum())
     reach = np.maximum(np.abs(problem.low), np.abs(problem.high))
     known = np.abs(rows.known @ problem.declared.T).max(initial=0.0)
     learned = (np.abs(rows.learned) @ np.where(np.isfinite(reach), reach, 1.0)).max(initial=0.0)
-    return 2.0 / (max(float(known), float(learned), 1e-9) ** 2 * math.sqrt(problem.horizon))
+    return worth / (max(float(known), float(learned), 1e-9) ** 2 * math.sqrt(problem.horizon))
 
 
 def _slope(problem: Problem, smoothing: Smoothing | None, optimism: Literal["row", "net"]) -> FrankWolfe:

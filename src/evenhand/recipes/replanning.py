@@ -79,11 +79,8 @@ def gentle_warmup(problem: Problem) -> int:
     (20, 5)
     """
     rounds = 20.0
-    for b in problem.budgets:
-        if b.outcome in problem.learned:
-            most = float(problem.high[problem.learned.index(b.outcome)])
-        else:
-            most = float(problem.declared[:, problem.known.index(b.outcome)].max())
-        if most > 0:
-            rounds = min(rounds, b.per_round(problem.horizon) * problem.horizon / (20.0 * most))
+    _, most = problem.ranges(tuple(b.outcome for b in problem.budgets))
+    for b, once in zip(problem.budgets, most.tolist(), strict=True):
+        if once > 0:
+            rounds = min(rounds, b.per_round(problem.horizon) * problem.horizon / (20.0 * once))
     return int(rounds)

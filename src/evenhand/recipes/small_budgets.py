@@ -124,9 +124,16 @@ def mixed_oracle(
 
 
 def default_margin(problem: Problem) -> float:
-    """Half of 1/sqrt(T), or half the smallest budget per round if that is less."""
+    """Half of c / sqrt(T), c the least of 1 and what one play can use of a budget; at most half the smallest budget.
+
+    >>> from evenhand.environments import Court
+    >>> default_margin(Court(horizon=10_000).problem)
+    0.005
+    """
     smallest = min((b.per_round(problem.horizon) for b in problem.budgets), default=math.inf)
-    return 0.5 * min(1.0 / math.sqrt(problem.horizon), smallest)
+    _, most = problem.ranges(tuple(b.outcome for b in problem.budgets))
+    unit = min(1.0, float(most[most > 0].min(initial=1.0)))
+    return 0.5 * min(unit / math.sqrt(problem.horizon), smallest)
 
 
 def theoretical_margin(problem: Problem, delta: float, width_sum: float) -> float:
