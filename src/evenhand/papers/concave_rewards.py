@@ -123,7 +123,6 @@ def reproduce(
                 results.rows += _rows(trace, traces[0], at)
             if len(values):
                 share = values / traces[0].objective()[-1, : len(values)]
-                results.rows.append(Row.of(OPTIMUM, at, f"t={rounds}", values, worst="low"))
                 results.rows.append(Row.of(OPTIMUM, at, "share late", share, worst="low"))
             say(results.table(at, (f"t={min(EARLY, rounds)}", "share early", f"t={rounds}", "share late")) + "\n")
             if out is not None:

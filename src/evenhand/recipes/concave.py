@@ -113,6 +113,8 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
     """Make a recipe for a linear objective maximise a concave one: its reward becomes the objective's slope.
 
     Equation: the scalar policy is run on the reward g_t.y, g_t = grad f_{t-1}(z_{t-1}).
+    A recipe that bounds its prices by what a play can be worth (`lin_cbwk`, `square_cbwk`) takes that for at most 1 per
+    outcome: give it a `scale` where slopes are larger.
 
     Args:
         problem: with any objective; constraints are what the recipe makes of them.
