@@ -57,7 +57,9 @@ def test_where_only_candidates_of_weight_zero_can_be_played_all_are_alike():
     assert got.plays[0, 0] == 2
 
 
-@pytest.mark.parametrize("weights", [(), (0.0, 0.0), (-0.1, 1.0), (float("nan"), 1.0), (float("inf"), 1.0)], ids=str)
+@pytest.mark.parametrize(
+    "weights", [(), (0.0, 0.0), (-0.1, 1.0), (float("nan"), 1.0), (float("inf"), 1.0), "x", ("x",), 1.0], ids=str
+)
 def test_weights_are_finite_not_negative_and_not_all_zero(weights):
     with pytest.raises(InvalidInput, match=r"^Random\.weights: expected finite numbers of at least 0, not all 0"):
         Random(weights)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from evenhand.errors import InvalidInput
 from evenhand.objectives import AlphaFair
 from evenhand.testing import check_objective
 
@@ -43,6 +44,8 @@ class Faulty:
         return slope * 1.01 if self.fault == "gradient" else slope
 
     def prox(self, z, beta):
+        if self.fault == "refuses to answer":
+            raise InvalidInput("Faulty.prox", "another objective", "this one")
         return INNER.prox(z, 1.02 * beta if self.fault == "prox" else beta)
 
     def maximizer(self, theta):
@@ -50,6 +53,9 @@ class Faulty:
         if self.fault == "outside the cube":
             return best * 1.1
         return np.clip(best * 0.99, 0, 1) if self.fault == "maximizer" else best
+
+    def able(self, ability):
+        return ability.__name__ not in self.fault
 
     def intercept(self, slope):
         exact = (INNER.offset * slope - np.log(slope) - 1.0).sum(-1)  # the most of ln(z + offset) - slope z
@@ -73,6 +79,9 @@ def test_the_objective_without_a_fault_passes():
         ("prox", "the prox is no worse"),
         ("outside the cube", "the maximizer is in the unit cube"),
         ("maximizer", "the maximizer is no worse"),
+        ("denies that it is Proximal", "what is not Proximal, as `able` says, refuses"),
+        ("denies that it is Conjugate", "what is not Conjugate, as `able` says, refuses"),
+        ("refuses to answer", "what is Proximal, as `able` says, answers"),
         ("tangent", r"f\(z\) = g\.z \+ intercept\(g\)"),
     ],
 )

@@ -1,3 +1,4 @@
+import copy
 import math
 import pickle
 import subprocess
@@ -7,10 +8,15 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from evenhand.environments import Lessons
+from evenhand.environments.lessons import SUBJECTS
 from evenhand.errors import InvalidInput, MissingExtra
+from evenhand.models import Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, Linear, WeightedSum, convex
 from evenhand.objectives.smoothing import moreau_gradient
+from evenhand.recipes import fw_linucb
 from evenhand.saving import fingerprint
+from evenhand.simulation import simulate
 from tests.parts import roots
 
 NAMES = ("a", "b", "c")
@@ -72,12 +78,43 @@ def test_outside_the_domain_its_value_is_minus_infinity():
 @pytest.mark.parametrize("build", [lambda z: cp.sum(cp.sqrt(z)), lambda z: cp.sum(cp.log(z))], ids=["sqrt", "log"])
 def test_an_average_that_is_not_inside_the_domain_is_refused_with_the_way_out(build, z):
     expected = (
-        r"expected averages inside the domain of Sum\(.*z.*strictly; add an offset to the variable, such as z \+ 0\.01"
+        r"outcome 'b': expected an average inside the domain of Sum\(.*z.*: 0\.0 <= z, strictly; "
+        r"add an offset to the variable, such as z \+ 0\.01"
     )
-    with pytest.raises(InvalidInput, match=rf"^the average after round 4: {expected}, got \{{'a': 0\.1, 'b': {z[1]}"):
+    with pytest.raises(InvalidInput, match=rf"^the average after round 4, {expected}, got {z[1]}$"):
         Concave(NAMES, build).check(np.array([Z[0], z]), "the average after round 4")
-    with pytest.raises(InvalidInput, match=r"^Concave\.supergradient"):
+    with pytest.raises(InvalidInput, match=r"^Concave\.supergradient, outcome 'b'"):
         Concave(NAMES, build).supergradient(np.array(z))
+
+
+@pytest.mark.parametrize(
+    ("build", "z", "message"),
+    [
+        (lambda z: cp.sum(cp.log(z)), [-0.1, 0.5, -0.2], r"outcome 'c': expected an average .*, got -0\.2$"),
+        (lambda z: cp.sum(cp.log(z)), [0.5, 0.0, 0.0], r"outcome 'b': expected an average .*, got 0\.0$"),
+        (lambda z: cp.sum(z) + cp.log(1 - z[2]), [0.1, 0.2, 1.5], r"outcome 'c': expected an average .*, got 1\.5$"),
+        (lambda z: -cp.quad_over_lin(z[0], z[1]), [0.1, -0.2, 0.1], r"outcome 'b': expected an average .*, got -0\.2$"),
+        (lambda z: cp.sqrt(cp.min(z)), [0.1, -0.2, 0.1], r"outcome 'b': expected an average .*, got -0\.2$"),
+        (lambda z: cp.log(cp.sqrt(z[1])), [0.1, -0.2, 0.1], r"outcome 'b': expected an average .*, got -0\.2$"),
+        (lambda z: cp.log_det(cp.diag(z)), [0.1, 0.3, -0.2], r"outcome 'c': expected an average .*, got -0\.2$"),
+        (lambda z: cp.log_det(cp.diag(z)), [0.1, 0.0, 0.2], r"outcome 'b': expected an average .*, got 0\.0$"),
+        (
+            lambda z: cp.log(z[0] + z[2]),
+            [0.1, 0.5, -0.2],
+            r"outcomes 'a', 'c': expected averages .*, got \{'a': 0\.1, 'c': -0\.2\}$",
+        ),
+    ],
+)
+def test_whoever_keeps_it_outside_is_named(build, z, message):
+    with pytest.raises(InvalidInput, match=rf"^the average after round 4, {message}"):
+        Concave(NAMES, build).check(np.array(z), "the average after round 4")
+
+
+def test_where_a_part_is_zero_and_never_negative_there_is_no_edge():
+    written = Concave(NAMES, lambda z: -cp.sum(cp.power(cp.pos(z - 0.5), 3)))
+    z = np.array([0.2, 0.5, 0.9])
+    written.check(z, "z")
+    np.testing.assert_allclose(written.supergradient(z), [0.0, 0.0, -3 * 0.4**2], atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +146,8 @@ def test_other_bad_input(lipschitz):
 
 def test_a_problem_that_cannot_be_solved_is_an_error_not_a_number():
     with pytest.raises(
-        InvalidInput, match=r"^Concave\(Sum\(log.*\): expected a problem that the solver can solve, got"
+        InvalidInput,
+        match=r"^Concave\(Sum\(log.*\): expected a problem that the solver can solve, such as with .*, got",
     ):
         Concave(("a",), lambda z: cp.sum(cp.log(z)) - 1e200 * cp.sum(cp.power(z, 8))).prox(np.array([1e80]), 1e-30)
 
@@ -122,6 +160,56 @@ def test_two_of_them_are_told_apart_by_every_digit():
     assert marks[0] == marks[1]
     assert len(set(marks)) == 3
     assert fingerprint(Concave(NAMES, roots)) != fingerprint(Concave(NAMES, roots, smooth=True))
+
+
+def test_two_that_are_built_alike_are_equal_and_others_are_not():
+    def bent(where):
+        return lambda z: -cp.sum(cp.huber(z, where))
+
+    one = Concave(NAMES, roots)
+    assert one == Concave(NAMES, lambda z: roots(z))
+    assert hash(one) == hash(Concave(NAMES, roots))
+    others = [
+        Concave(("a", "b", "d"), roots),
+        Concave(NAMES, roots, smooth=True),
+        Concave(NAMES, roots, lipschitz=9.0),
+        *(Concave(NAMES, lambda z, w=w: w @ z) for w in (WEIGHTS, WEIGHTS + np.array([1e-12, 0, 0]))),
+        *(Concave(NAMES, bent(where)) for where in (0.1, 0.1 + 1e-12)),
+        *(Concave(NAMES, lambda z, p=p: cp.sum(cp.power(z, p))) for p in (0.5, 0.25)),
+        *(Concave(NAMES, lambda z, k=k: cp.sum_smallest(z, k)) for k in (1, 2)),
+        AlphaFair(NAMES, 1.0),
+    ]
+    for i, other in enumerate([one, *others]):
+        assert [j for j, another in enumerate([one, *others]) if another == other] == [i]
+    assert len({fingerprint(other) for other in [one, *others]}) == len(others) + 1
+
+
+def test_a_problem_that_is_stated_twice_is_one_problem():
+    def lessons():
+        return Lessons(objective=Concave(SUBJECTS, lambda z: cp.sum(cp.log(z + 0.1))))
+
+    assert lessons().problem == lessons().problem
+    assert lessons() == lessons()
+
+
+def test_a_function_without_a_name_cannot_go_to_another_process_and_says_so():
+    expected = (
+        r"^Concave\.build: expected a function of a module rather than a lambda, where runs are divided among "
+        r"processes, got <function .*lambda"
+    )
+    lonely = Concave(NAMES, lambda z: cp.sum(z))
+    for thing in (lonely, WeightedSum(((1.0, lonely),))):
+        with pytest.raises(InvalidInput, match=expected):
+            pickle.dumps(thing)
+    assert copy.copy(lonely) is lonely  # within a process there is nothing to send
+    assert copy.deepcopy(lonely) == lonely
+
+
+def test_a_run_in_two_processes_says_so_too():
+    world = Lessons(objective=Concave(SUBJECTS, lambda z: cp.sum(cp.log(z + 0.1))), horizon=5, constrained=False)
+    policy = fw_linucb(world.problem, Ridge(features=world.features, outcomes=4))
+    with pytest.raises(InvalidInput, match=r"^Concave\.build: expected a function of a module rather than a lambda"):
+        simulate(policy, world, replicas=2, jobs=2, progress=False)
 
 
 def test_another_process_has_the_same_mark_and_the_same_numbers():

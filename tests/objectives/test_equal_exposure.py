@@ -10,6 +10,7 @@ NAMES = ("a", "b", "c", "d")
 def test_it_is_minus_the_norm_of_deviations_over_m():
     z = np.random.default_rng(1).random((20, 4))
     np.testing.assert_allclose(EqualExposure(NAMES).value(z), -np.sqrt(((z - z.mean(1)[:, None]) ** 2).sum(1)) / 4)
+    np.testing.assert_allclose(EqualExposure(NAMES).value(z), -z.std(1) / np.sqrt(4))
 
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 0.7, 1e9])

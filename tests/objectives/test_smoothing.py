@@ -4,7 +4,7 @@ import pytest
 from evenhand.errors import InvalidInput
 from evenhand.numerics.luck import Luck, Stream
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, Randomized
-from evenhand.objectives.smoothing import ball, moreau_gradient
+from evenhand.objectives.smoothing import ball, default_smoothing, moreau_gradient
 from tests.parts import OBJECTIVES, SUMS
 
 GINI = GeneralizedGini(("a", "b", "c"))
@@ -21,6 +21,26 @@ def test_round_t_is_priced_with_beta_over_the_root_of_t():
     for t in (1, 2, 100):
         expected = moreau_gradient(GINI, z, 0.3 / np.sqrt(t))
         np.testing.assert_array_equal(Moreau(0.3).gradient(GINI, z, np.array(t - 1.0), NO_LUCK), expected)
+
+
+def test_the_ball_of_round_t_has_the_radius_beta_over_the_root_of_t():
+    """Point by point, at a curved objective whose slope tells where it was asked."""
+    nash, smoothing = AlphaFair(("a", "b"), 1.0, offset=0.5), Randomized(0.3, samples=5)
+    z, luck = np.array([0.4, 0.6]), normals(1, smoothing.draws(2))[0]
+    for t in (1, 4, 100):
+        points = z + 0.3 / np.sqrt(t) * ball(luck.reshape(5, 4))
+        got = smoothing.gradient(nash, z, np.array(t - 1.0), luck)
+        np.testing.assert_allclose(got, (1 / (points + 0.5)).mean(0), rtol=1e-14)
+
+
+def test_by_default_what_cannot_be_smoothed_exactly_is_smoothed_by_luck():
+    assert [default_smoothing(f) for f in SUMS] == [Randomized(0.01)] * len(SUMS)
+    for f in SUMS:
+        smoothing, m = default_smoothing(f), len(f.outcomes)
+        slope = smoothing.gradient(f, np.full((2, m), 0.5), np.zeros(2), normals(2, smoothing.draws(m)))
+        assert np.isfinite(slope).all()
+    for f in OBJECTIVES:
+        assert default_smoothing(f) == (None if f.smooth else Moreau(0.01))
 
 
 def test_each_replica_has_its_own_clock():

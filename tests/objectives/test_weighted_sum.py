@@ -3,6 +3,7 @@ import pytest
 
 from evenhand.errors import InvalidInput
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, WeightedSum
+from evenhand.objectives.base import Conjugate, Proximal, Tangential, able
 from evenhand.objectives.smoothing import moreau_gradient
 
 ITEMS = ("x", "y", "z")
@@ -61,6 +62,30 @@ def test_where_parts_share_outcomes_there_is_no_prox_and_it_says_so():
         Moreau(0.1).gradient(shared, np.full(4, 0.5), np.array(0.0), np.zeros(0))
     with pytest.raises(InvalidInput, match=r"^WeightedSum\.maximizer: expected parts that share no outcomes"):
         shared.maximizer(np.zeros(4))
+
+
+def test_what_its_parts_leave_it_is_what_it_is_able_to_do():
+    shared = WeightedSum(((1.0, GINI), (1.0, AlphaFair.welfare(("z", "u"), 0.5))))
+    mixed = WeightedSum(((1.0, EqualExposure(ITEMS)), (1.0, Linear({"x": 1.0, "q": 1.0}))))
+    for objective, prox, maximizer in (
+        (RANKING, True, True),
+        (shared, False, False),
+        (mixed, True, False),
+        (WeightedSum(((1.0, Linear({"x": 1.0})), (2.0, Linear({"x": 1.0})))), True, True),
+        (WeightedSum(((1.0, shared), (1.0, Linear({"q": 1.0})))), False, False),  # a sum in a sum
+        (WeightedSum(((1.0, RANKING), (1.0, AlphaFair(("q",), 1.0)))), True, True),
+        (GINI, True, True),
+        (EqualExposure(ITEMS), True, False),
+        ("no objective", False, False),
+    ):
+        assert (able(objective, Proximal), able(objective, Conjugate)) == (prox, maximizer)
+        assert not able(objective, Tangential)
+
+
+def test_a_sum_in_a_sum_is_refused_before_it_is_asked():
+    inner = WeightedSum(((1.0, GINI), (1.0, GeneralizedGini(ITEMS))))
+    with pytest.raises(InvalidInput, match=r"^WeightedSum\.prox: expected parts that have a prox .*, got WeightedSum"):
+        WeightedSum(((1.0, inner), (1.0, Linear({"q": 1.0})))).prox(np.full(4, 0.5), 0.1)
 
 
 def test_a_part_that_lacks_an_ability_is_named():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -52,8 +53,8 @@ class EpsilonGreedy:
     epsilon: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.epsilon <= 1:
-            raise InvalidInput("EpsilonGreedy.epsilon", "a number in [0, 1]", self.epsilon)
+        if not (isinstance(self.epsilon, Real) and 0 <= self.epsilon <= 1):
+            raise InvalidInput("EpsilonGreedy.epsilon", "a number in [0, 1]", repr(self.epsilon))
 
     @property
     def plays(self) -> int:

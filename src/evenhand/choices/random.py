@@ -59,9 +59,13 @@ class Random:
 
     def __post_init__(self) -> None:
         if self.weights is not None:
-            w = np.array(self.weights, float)
-            if not (np.isfinite(w).all() and (w >= 0).all() and w.sum() > 0):
-                raise InvalidInput("Random.weights", "finite numbers of at least 0, not all 0", self.weights)
+            expected = "finite numbers of at least 0, not all 0"
+            try:
+                w = np.array(self.weights, float)
+            except (TypeError, ValueError) as error:
+                raise InvalidInput("Random.weights", expected, repr(self.weights)) from error
+            if not (w.ndim == 1 and np.isfinite(w).all() and (w >= 0).all() and w.sum() > 0):
+                raise InvalidInput("Random.weights", expected, repr(self.weights))
 
     @property
     def plays(self) -> int:

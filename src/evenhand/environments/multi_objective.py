@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 
 import numpy as np
 
 from evenhand.environments.base import Arrival
-from evenhand.errors import whole
+from evenhand.errors import InvalidInput, whole
 from evenhand.numerics.kernel import kernel
 from evenhand.numerics.luck import Luck, Stream
 from evenhand.objectives import GeneralizedGini
@@ -89,7 +91,7 @@ class MultiObjective:
         noise: standard deviation over mean.
 
     Raises:
-        InvalidInput: sizes below 1.
+        InvalidInput: sizes or a horizon below 1, or noise that is negative or not finite.
 
     >>> MultiObjective(arms=50, outcomes=5).problem.objective.weights
     (1.0, 0.5, 0.25, 0.125, 0.0625)
@@ -102,8 +104,10 @@ class MultiObjective:
     noise: float = 0.1
 
     def __post_init__(self) -> None:
-        for field in ("arms", "outcomes", "features"):
+        for field in ("arms", "outcomes", "features", "horizon"):
             whole(f"MultiObjective.{field}", getattr(self, field), 1)
+        if not (isinstance(self.noise, Real) and 0 <= self.noise < math.inf):
+            raise InvalidInput("MultiObjective.noise", "a finite number of at least 0", repr(self.noise))
 
     @cached_property
     def problem(self) -> Problem:

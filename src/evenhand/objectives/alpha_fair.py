@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.errors import InvalidInput
 from evenhand.numerics.fairness import best_response, marginal, utility, utility_prox
 from evenhand.objectives.base import check_finite, each, flat, named
+from evenhand.objectives.inputs import number, numbers
 from evenhand.system import system
 from evenhand.types import Floats
 
@@ -50,16 +51,16 @@ class AlphaFair:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcomes", named("AlphaFair", self.outcomes))
-        if not (math.isfinite(self.alpha) and self.alpha > 0):
-            raise InvalidInput("AlphaFair.alpha", "a finite number above 0 (for 0, use Linear)", self.alpha)
-        if not (math.isfinite(self.offset) and self.offset >= 0):
-            raise InvalidInput("AlphaFair.offset", "a finite number of at least 0", self.offset)
+        expected = "a finite number above 0 (for 0, use Linear)"
+        alpha = number("AlphaFair.alpha", self.alpha, expected, lambda x: math.isfinite(x) and x > 0)
+        expected = "a finite number of at least 0"
+        offset = number("AlphaFair.offset", self.offset, expected, lambda x: math.isfinite(x) and x >= 0)
         m = len(self.outcomes)
         given = self.weights if self.weights is not None else (1.0,) * m
-        w = np.array(given, float)
-        if w.shape != (m,) or not (np.isfinite(w) & (w > 0)).all():
-            raise InvalidInput("AlphaFair.weights", f"{m} finite numbers above 0, one per outcome", given)
-        object.__setattr__(self, "weights", tuple(w.tolist()))
+        expected = f"{m} finite numbers above 0, one per outcome"
+        w = numbers("AlphaFair.weights", given, m, expected, lambda x: np.isfinite(x) & (x > 0))
+        for name, kept in (("alpha", alpha), ("offset", offset), ("weights", tuple(w.tolist()))):
+            object.__setattr__(self, name, kept)
 
     @classmethod
     def welfare(cls, outcomes: Iterable[str], power: float, offset: float = 0.0) -> AlphaFair:
@@ -71,8 +72,8 @@ class AlphaFair:
         >>> AlphaFair.welfare(("a", "b"), power=0.5).value(np.array([0.25, 4.0])).item()
         2.5
         """
-        if not 0 < power < 1:
-            raise InvalidInput("AlphaFair.welfare(power)", "a number in (0, 1), as welfare is concave there", power)
+        expected = "a number in (0, 1), as welfare is concave there"
+        power = number("AlphaFair.welfare(power)", power, expected, lambda x: 0 < x < 1)
         names = named("AlphaFair", outcomes)
         return cls(names, 1.0 - power, offset, (power,) * len(names))
 

@@ -3,6 +3,7 @@
 Every objective has a value, a supergradient and a domain. Three abilities are optional. Two are an argmax from which
 the rest follows: `prox` gives the Moreau envelope and its gradient (`smoothing.py`), `maximizer` the conjugate. The
 third, `intercept`, says what a tangent is at 0, for those who need a value of the tangent and not just its slope.
+Who depends on an ability asks `able`: a sum has the methods of all, and the abilities that its parts leave it.
 Leading axes are replicas, and each is computed as it is alone, bit for bit.
 """
 
@@ -89,6 +90,26 @@ class Tangential(Protocol):
 
         It is minus the concave conjugate, over all of space; f(z) = slope.z + c where the slope is a supergradient.
         """
+
+
+@runtime_checkable
+class Composite(Protocol):
+    """Made of parts, so that what it can do depends on them and not just on its methods."""
+
+    def able(self, ability: type) -> bool:
+        """Whether it has this ability, one of `Proximal`, `Conjugate` and `Tangential`."""
+
+
+def able(objective: object, ability: type) -> bool:
+    """Whether an objective really has one of the abilities `Proximal`, `Conjugate` and `Tangential`.
+
+    >>> from evenhand.objectives import EqualExposure, GeneralizedGini, WeightedSum
+    >>> items = ("song", "film")
+    >>> shared = WeightedSum(((1.0, EqualExposure(items)), (1.0, GeneralizedGini(items))))
+    >>> able(GeneralizedGini(items), Proximal), able(shared, Proximal)
+    (True, False)
+    """
+    return isinstance(objective, ability) and (not isinstance(objective, Composite) or objective.able(ability))
 
 
 class Conjugable(Objective, Conjugate, Protocol):

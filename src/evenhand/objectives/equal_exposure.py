@@ -17,7 +17,8 @@ from evenhand.types import Floats
 class EqualExposure:
     """Minus how far average outcomes are from their mean.
 
-    Equation: f(z) = -(1/m) sqrt(sum_j (z_j - mean)^2). It says nothing about the level: add an objective that does.
+    Equation: f(z) = -(1/m) sqrt(sum_j (z_j - mean)^2), which is minus the standard deviation over sqrt(m). It says
+    nothing about the level: add an objective that does.
 
     Args:
         outcomes: what is compared, in the same units; at least two.

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.errors import InvalidInput
 from evenhand.numerics.isotonic import gini_prox, gini_supergradient
 from evenhand.objectives.base import check_finite, each, flat, named, total
+from evenhand.objectives.inputs import numbers
 from evenhand.system import system
 from evenhand.types import Floats
 
@@ -51,9 +52,7 @@ class GeneralizedGini:
         object.__setattr__(self, "outcomes", named("GeneralizedGini", self.outcomes))
         m = len(self.outcomes)
         given = self.weights if self.weights is not None else 0.5 ** np.arange(m)
-        w = np.array(given, float)
-        if w.shape != (m,) or not np.isfinite(w).all():
-            raise InvalidInput("GeneralizedGini.weights", f"{m} finite numbers, one per outcome", given)
+        w = numbers("GeneralizedGini.weights", given, m, f"{m} finite numbers, one per outcome")
         if (np.diff(w) > 0).any():
             expected = "weights that never increase, largest first, for the least outcome (else f is not concave)"
             raise InvalidInput("GeneralizedGini.weights", expected, given)

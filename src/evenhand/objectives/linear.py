@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +10,7 @@ import numpy as np
 
 from evenhand.errors import InvalidInput
 from evenhand.objectives.base import check_finite, each, flat, total
+from evenhand.objectives.inputs import number
 from evenhand.system import system
 from evenhand.types import Floats
 
@@ -23,7 +23,7 @@ class Linear:
     Equation: f(z) = sum_i weight_i z_i, with z_i the average of outcome i per round.
 
     Raises:
-        InvalidInput: no weights, or one that is not finite.
+        InvalidInput: no mapping from names, no weights, or one that is not finite.
 
     >>> objective = Linear({"visit": 1.0, "spend": 0.1})
     >>> objective.outcomes, objective.weights["spend"]
@@ -35,11 +35,14 @@ class Linear:
     weights: Mapping[str, float]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.weights, Mapping):
+            raise InvalidInput("maximize", "a mapping from names of outcomes to weights", repr(self.weights))
         if not self.weights:
             raise InvalidInput("maximize", "at least one outcome with its weight", dict(self.weights))
         for name, weight in self.weights.items():
-            if not math.isfinite(weight):
-                raise InvalidInput(f"maximize[{name!r}]", "a finite weight", weight)
+            if not isinstance(name, str):
+                raise InvalidInput("maximize", "names of outcomes", repr(name))
+            number(f"maximize[{name!r}]", weight, "a finite weight")
 
     @property
     def outcomes(self) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
-from evenhand.objectives.base import Objective, Proximal, flat, total
+from evenhand.errors import InvalidInput, whole
+from evenhand.objectives.base import Objective, Proximal, able, flat, total
+from evenhand.objectives.inputs import number
 from evenhand.system import system
 from evenhand.types import Floats
 
@@ -56,7 +57,7 @@ class Moreau:
     beta: float
 
     def __post_init__(self) -> None:
-        _check_beta("Moreau", self.beta)
+        object.__setattr__(self, "beta", _size("Moreau", self.beta))
 
     def draws(self, m: int) -> int:
         """None."""
@@ -103,9 +104,8 @@ class Randomized:
     samples: int = 10
 
     def __post_init__(self) -> None:
-        _check_beta("Randomized", self.beta)
-        if not (isinstance(self.samples, int | np.integer) and self.samples >= 1):
-            raise InvalidInput("Randomized.samples", "a whole number of at least 1", self.samples)
+        object.__setattr__(self, "beta", _size("Randomized", self.beta))
+        whole("Randomized.samples", self.samples, 1)
 
     def draws(self, m: int) -> int:
         """m + 2 per sample."""
@@ -153,13 +153,14 @@ def envelope(objective: ProximalObjective, z: Floats, beta: Floats | float) -> F
     return np.asarray(objective.value(y) - distance / (2.0 * np.asarray(beta, float)))
 
 
-def _check_beta(kind: str, beta: float) -> None:
-    if not (math.isfinite(beta) and beta > 0):
-        raise InvalidInput(f"{kind}.beta", "a finite number above 0", beta)
+def _size(kind: str, beta: object) -> float:
+    return number(f"{kind}.beta", beta, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
 
 
 def default_smoothing(objective: Objective) -> Smoothing | None:
     """None for a smooth objective, the Moreau envelope with beta_0 = 0.01 where there is a prox, else random points.
+
+    A sum whose parts share outcomes has no prox, although it has the method.
 
     >>> from evenhand.objectives import GeneralizedGini
     >>> default_smoothing(GeneralizedGini(("a", "b")))
@@ -167,4 +168,4 @@ def default_smoothing(objective: Objective) -> Smoothing | None:
     """
     if objective.smooth:
         return None
-    return Moreau(0.01) if isinstance(objective, Proximal) else Randomized(0.01)
+    return Moreau(0.01) if able(objective, Proximal) else Randomized(0.01)

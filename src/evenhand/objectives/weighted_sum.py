@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import InvalidInput
-from evenhand.objectives.base import Conjugate, Objective, Proximal, check_finite
+from evenhand.objectives.base import Conjugate, Objective, Proximal, able, check_finite
+from evenhand.objectives.inputs import number
 from evenhand.objectives.linear import Linear
 from evenhand.system import system
 from evenhand.types import Floats, Ints
@@ -26,7 +27,7 @@ class WeightedSum:
     Equation: f(z) = sum_i c_i f_i(z restricted to the outcomes of i).
 
     Value and supergradient always exist. A prox or a maximizer exists where each part has one and no two parts share an
-    outcome, parts that are `Linear` aside; otherwise smooth the sum by `Randomized`.
+    outcome, parts that are `Linear` aside, as `able` says; otherwise smooth the sum by `Randomized`.
 
     Args:
         terms: pairs of a factor c_i above 0 and an objective.
@@ -54,10 +55,9 @@ class WeightedSum:
         if not self.terms:
             raise InvalidInput("WeightedSum.terms", "at least one pair of a factor and an objective", "none")
         for c, part in self.terms:
-            if not (isinstance(c, int | float | np.number) and math.isfinite(c) and c > 0):
-                expected = "a finite factor above 0, for the sum to be concave (signs belong into Linear's weights)"
-                raise InvalidInput(f"WeightedSum.terms, {type(part).__name__}", expected, c)
-            if not isinstance(part, Objective):
+            expected = "a finite factor above 0, for the sum to be concave (signs belong into Linear's weights)"
+            number(f"WeightedSum.terms, {type(part).__name__}", c, expected, lambda x: math.isfinite(x) and x > 0)
+            if isinstance(part, type) or not isinstance(part, Objective):
                 raise InvalidInput("WeightedSum.terms", "objectives", repr(part))
 
     @cached_property
@@ -100,6 +100,11 @@ class WeightedSum:
         for (c, part), at in zip(self.terms, self._at, strict=True):
             out[..., at] += c * part.supergradient(z[..., at])
         return out
+
+    def able(self, ability: type) -> bool:
+        """Whether there is a prox (`Proximal`) or a maximizer (`Conjugate`): the parts decide."""
+        others = (part for _, part in self.terms if not isinstance(part, Linear))
+        return not self._shared and all(able(part, ability) for part in others)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
         """A step along what is linear, then each part's own prox, `(m),()->(m)`.
@@ -153,7 +158,7 @@ class WeightedSum:
             raise InvalidInput(f"WeightedSum.{what}", expected, f"{self._shared} in several")
         for (c, part), at in zip(self.terms, self._at, strict=True):
             if not isinstance(part, Linear):
-                if not isinstance(part, ability):
+                if not able(part, ability):
                     expected = f"parts that have a {what}" + (" (or smoothing by Randomized)" if what == "prox" else "")
                     raise InvalidInput(f"WeightedSum.{what}", expected, type(part).__name__)
                 yield c, part, at

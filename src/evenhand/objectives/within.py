@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
 from evenhand.objectives.base import check_finite, each, flat, named, total
+from evenhand.objectives.inputs import numbers
 from evenhand.system import system
 from evenhand.types import Floats
 
@@ -42,9 +41,7 @@ class Within:
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcomes", named("Within", self.outcomes))
         m = len(self.outcomes)
-        b = np.array(self.bounds if isinstance(self.bounds, Iterable) else (), float)
-        if b.shape != (m,) or not np.isfinite(b).all():
-            raise InvalidInput("Within.bounds", f"{m} finite numbers, one per outcome", self.bounds)
+        b = numbers("Within.bounds", self.bounds, m, f"{m} finite numbers, one per outcome")
         object.__setattr__(self, "bounds", tuple(b.tolist()))
 
     @property

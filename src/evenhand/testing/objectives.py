@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from evenhand.errors import InvalidInput
-from evenhand.objectives.base import Conjugate, Objective, Proximal, Tangential, conjugate
+from evenhand.objectives.base import Conjugate, Objective, Proximal, Tangential, able, conjugate
 from evenhand.testing.frames import Draw
 from evenhand.testing.promises import require, same
 from evenhand.types import Floats
@@ -46,7 +46,7 @@ def check_objective(
         require(bool((gain <= (slope * step).sum(1) + slack).all()), "f(y) <= f(z) + g.(y - z)")
         require(bool((np.abs(gain) <= objective.lipschitz * far + slack).all()), "|f(y) - f(z)| <= L |y - z|")
     touched = [(z, slope)]
-    if isinstance(objective, Proximal) and _able(lambda: objective.prox(z, beta)):
+    if isinstance(objective, Proximal) and _able(objective, Proximal, lambda: objective.prox(z, beta)):
         best = _answer(lambda points: objective.prox(points, beta), z)
         touched.append((best, (best - z) / beta))
         reached = objective.value(best) - ((best - z) ** 2).sum(1) / (2.0 * beta)
@@ -57,7 +57,7 @@ def check_objective(
         for point, g in touched:
             gap = objective.value(point) - (g * point).sum(1) - _answer(objective.intercept, g)
             require(bool((np.abs(gap) <= tolerance * (1.0 + np.abs(g).sum(1))).all()), "f(z) = g.z + intercept(g)")
-    if isinstance(objective, Conjugate) and _able(lambda: objective.maximizer(theta)):
+    if isinstance(objective, Conjugate) and _able(objective, Conjugate, lambda: objective.maximizer(theta)):
         top = _answer(objective.maximizer, theta)
         require(bool(((top >= 0.0) & (top <= 1.0)).all()), "the maximizer is in the unit cube")
         best_value = conjugate(objective, theta)
@@ -66,13 +66,16 @@ def check_objective(
             require(bool((worth <= best_value + tolerance).all()), "the maximizer is no worse than any other point")
 
 
-def _able(ask: Callable[[], Floats]) -> bool:
-    """Whether an ability is there, as a sum of objectives may have to refuse it."""
+def _able(objective: Objective, ability: type, ask: Callable[[], Floats]) -> bool:
+    """Whether an ability is there, as a sum of objectives may have to refuse it; what it says of itself has to hold."""
+    stated = able(objective, ability)
     try:
         ask()
     except InvalidInput:
-        return False
-    return True
+        require(not stated, f"what is {ability.__name__}, as `able` says, answers")
+    else:
+        require(stated, f"what is not {ability.__name__}, as `able` says, refuses")
+    return stated
 
 
 def _answer(ask: Callable[[Floats], Floats], z: Floats) -> Floats:

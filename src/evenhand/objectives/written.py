@@ -1,0 +1,169 @@
+"""An expression that a user wrote with cvxpy, and what is asked of it. This is the one module that imports cvxpy."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evenhand.errors import InvalidInput, MissingExtra
+from evenhand.types import Floats
+
+# Steps as a share of the way to the edge of a cone, the accuracy that is sought, and the one that is enough. 1e-13 is
+# more than can be had: the solver goes on until rounding stops it, and then what it has reached is weighed. Short steps
+# stay in the middle, where there are more digits; where one way ends early another seldom does. The last ones are for
+# large and small numbers side by side, where a few digits are all that is left.
+_TRIES = ((0.8, 1e-13, 1e-8), (0.9, 1e-13, 1e-8), (0.8, 1e-13, 1e-5), (0.6, 1e-8, 1e-4), (0.99, 1e-8, 1e-3))
+
+
+class _Program(NamedTuple):
+    """A problem that is compiled once, what is filled in, and the constraint whose dual variable is the answer."""
+
+    problem: Any
+    at: Any
+    root: Any
+    pinned: Any
+
+
+class Written:
+    """A concave expression f of one variable: values, domain, and gradients of its envelopes.
+
+    Raises:
+        MissingExtra: cvxpy is not installed.
+        InvalidInput: from the start what does not build such an expression; from `gradient` what cannot be solved.
+    """
+
+    def __init__(self, build: Callable[[Any], Any], m: int):
+        """Build and check the expression of m averages."""
+        cp = _cvxpy()
+        self.point = cp.Variable(m, name="z")
+        self.f = _built(build, self.point)
+        # A part such as pos(z - 1) never is negative: 0 is no edge of its own.
+        self.domain = [
+            c for c in self.f.domain if not (isinstance(c, cp.constraints.Inequality) and c.expr.is_nonpos())
+        ]
+
+    @property
+    def text(self) -> str:
+        """The expression in words."""
+        return str(self.f)
+
+    @property
+    def constants(self) -> tuple[Floats, ...]:
+        """Its numbers with all their digits, of which the text may print a few."""
+        return tuple(_dense(c.value) for c in self.f.constants())
+
+    def value(self, row: Floats) -> float:
+        """f(z), `(m)->()`; -inf outside the domain."""
+        return -math.inf if self._margin(row) < 0.0 else self._here()
+
+    def inside(self, row: Floats) -> bool:
+        """Whether a point is strictly inside the domain."""
+        return self._margin(row) > 0.0 and math.isfinite(self._here())
+
+    def gradient(self, row: Floats, beta: float) -> Floats:
+        """The gradient of the envelope, a supergradient for beta = 0, `(m),()->(m)`.
+
+        Equation: g is the dual variable of y = z + sqrt(beta) v in max f(y) - |v|^2/2. For small beta the program turns
+        into the one for a supergradient, with numbers that stay as large as those of z and f. One that is stated for
+        (f(y) - f(z))/beta asks the solver for a difference of almost equal numbers, and loses it.
+        """
+        program = self._program
+        program.at.value, program.root.value = row, math.sqrt(beta)
+        status = ""
+        for step, best, enough in _TRIES:
+            sought = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), best)
+            reached = {f"reduced_{name}": enough for name in sought}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # inaccurate is what is short of the best, as most are
+                try:
+                    program.problem.solve(
+                        solver="CLARABEL", warm_start=False, max_step_fraction=step, **sought, **reached
+                    )
+                    status = program.problem.status
+                except _cvxpy().SolverError as error:
+                    status = str(error)
+            if status in ("optimal", "optimal_inaccurate") and np.isfinite(program.pinned.dual_value).all():
+                return np.array(program.pinned.dual_value, np.float64)
+        expected = "a problem that the solver can solve, such as with outcomes in units of order 1"
+        raise InvalidInput(f"Concave({self.text})", expected, status)
+
+    def culprits(self, row: Floats) -> list[int]:
+        """Which averages keep a point from being inside the domain; all of them where that cannot be told."""
+        at = [row + side * step for side in (1.0, -1.0) for step in np.diag(0.01 * np.maximum(1.0, np.abs(row)))]
+        here = self._excesses(row)
+        if len(here) and here.max() >= 0.0:  # whoever moves the constraint that is violated most
+            worst = int(here.argmax())
+            helps = [self._excesses(z)[worst] < here[worst] for z in at]
+        else:
+            helps = [self.inside(z) for z in at]
+        found = np.flatnonzero(np.reshape(helps, (2, len(row))).any(0)).tolist()
+        return found or list(range(len(row)))
+
+    def _here(self) -> float:
+        """f where the variable is."""
+        with np.errstate(all="ignore"):
+            value = float(np.ravel(self.f.value)[0])
+        return value if not math.isnan(value) else -math.inf
+
+    def _margin(self, row: Floats) -> float:
+        """How far inside the domain a point is, negative outside, in the units of the constraint that is closest."""
+        excesses = self._excesses(row)
+        return -float(excesses.max()) if len(excesses) else math.inf
+
+    def _excesses(self, row: Floats) -> Floats:
+        """By how much each constraint of the domain is violated, negative where it is not, `(m)->(c)`."""
+        self.point.value = row
+        plain, found = _cvxpy().constraints.Inequality, [np.zeros(0)]
+        with np.errstate(all="ignore"):
+            for c in self.domain:
+                if isinstance(c, plain):
+                    found.append(np.ravel(c.expr.value))
+                else:  # such as a cone, whose edge cannot be told from its inside
+                    found.append(np.array([-math.inf if c.value() else np.max(c.violation())]))
+        excesses = np.concatenate(found)
+        return np.where(np.isnan(excesses), 0.0, excesses)  # on the edge at best
+
+    @cached_property
+    def _program(self) -> _Program:
+        """max f(y) - |v|^2/2 with y = z + sqrt(beta) v."""
+        cp = _cvxpy()
+        at, root, v = cp.Parameter(self.point.shape), cp.Parameter(nonneg=True), cp.Variable(self.point.shape)
+        pinned = self.point == at + root * v
+        return _Program(cp.Problem(cp.Maximize(self.f - 0.5 * cp.sum_squares(v)), [pinned]), at, root, pinned)
+
+
+def _built(build: Any, point: Any) -> Any:
+    """The expression, if it is concave and one of this variable alone."""
+    if not callable(build):
+        raise InvalidInput("Concave.build", "a function from a cvxpy variable to an expression", repr(build))
+    try:
+        f = build(point)
+    except Exception as error:
+        expected = f"a function that builds an expression from a cvxpy variable of {point.size} entries"
+        raise InvalidInput("Concave.build", expected, f"{type(error).__name__}: {error}") from error
+    if not (isinstance(f, _cvxpy().Expression) and f.is_scalar()):
+        raise InvalidInput("Concave.build", "a function that returns a scalar cvxpy expression", repr(f))
+    others = [v for v in [*f.variables(), *f.parameters()] if v is not point]
+    if others:
+        raise InvalidInput("Concave.build", f"an expression of nothing but {point}", f"{f}, which reads {others}")
+    if not f.is_concave():
+        expected = "an expression that is concave by cvxpy's rules (DCP); see dcp.stanford.edu/rules"
+        raise InvalidInput("Concave.build", expected, f"{f}, which is {f.curvature}")
+    return f
+
+
+def _dense(value: Any) -> Floats:
+    return np.array(value.toarray() if hasattr(value, "toarray") else value, np.float64)
+
+
+def _cvxpy() -> Any:
+    try:
+        import cvxpy
+    except ImportError as error:  # pragma: no cover
+        raise MissingExtra("objectives of your own", "convex") from error
+    return cvxpy

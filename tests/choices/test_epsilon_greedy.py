@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from evenhand.choices import EpsilonGreedy
+from evenhand.errors import InvalidInput
+
+NONE = np.zeros(2)
+
+
+def pick(epsilon, mean, bonus, playable=None, u=0.5):
+    """Worths are (replicas, readings, candidates)."""
+    mean, bonus = np.array(mean, float), np.array(bonus, float)
+    may = np.ones(mean[:, 0].shape, bool) if playable is None else np.array(playable)
+    return EpsilonGreedy(epsilon).pick(None, mean, bonus, may, np.zeros(len(mean)), np.full((len(mean), 1), u))
+
+
+def test_the_best_is_that_of_the_highest_mean_plus_bonus():
+    """The mean alone says 0, the bonus alone 2, their sum 1."""
+    mean, bonus = [[[0.5, 0.4, 0.1]]], [[[0.0, 0.3, 0.5]]]
+    np.testing.assert_allclose(pick(0.3, mean, bonus).probabilities, [[0.1, 0.8, 0.1]])
+    np.testing.assert_allclose(pick(0.3, mean, np.zeros((1, 1, 3))).probabilities, [[0.8, 0.1, 0.1]])
+
+
+def test_readings_are_added_with_their_bonuses():
+    mean, bonus = [[[0.5, 0.0], [0.0, 0.4]]], [[[0.0, 0.0], [0.1, 0.3]]]
+    np.testing.assert_allclose(pick(0.0, mean, bonus).probabilities, [[0.0, 1.0]])
+
+
+def test_each_replica_has_a_best_of_its_own_among_what_is_playable_and_of_equals_the_first():
+    mean = [[[1.0, 2.0, 3.0]], [[1.0, 1.0, 0.0]], [[0.0, 1.0, 1.0]]]
+    playable = [[True, True, False], [True, True, True], [True, True, True]]
+    got = pick(0.4, mean, np.zeros((3, 1, 3)), playable).probabilities
+    np.testing.assert_allclose(
+        got, [[0.2, 0.8, 0.0], [0.4 / 3 + 0.6, 0.4 / 3, 0.4 / 3], [0.4 / 3, 0.4 / 3 + 0.6, 0.4 / 3]]
+    )
+
+
+@given(epsilon=st.floats(0, 1), u=st.floats(0, 0.999), seed=st.integers(0, 999))
+def test_what_is_played_has_the_probability_that_is_stated(epsilon, u, seed):
+    rng = np.random.default_rng(seed)
+    mean, bonus = rng.normal(size=(1, 2, 5)), rng.random((1, 2, 5))
+    got = pick(epsilon, mean, bonus, u=u)
+    best = int((mean + bonus).sum(1).argmax())
+    expected = np.full(5, epsilon / 5)
+    expected[best] += 1 - epsilon
+    np.testing.assert_allclose(got.probabilities[0], expected, atol=1e-15)
+    assert got.probabilities[0, got.plays[0, 0]] > 0
+    edges = np.concatenate([[0.0], expected.cumsum()])
+    assert edges[got.plays[0, 0]] - 1e-12 <= u <= edges[got.plays[0, 0] + 1] + 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, 1.1, np.nan, "x", None, (0.1,)])
+def test_an_epsilon_that_is_no_probability_is_refused(epsilon):
+    with pytest.raises(InvalidInput, match=r"^EpsilonGreedy\.epsilon: expected a number in \[0, 1\], got"):
+        EpsilonGreedy(epsilon)
