@@ -12,7 +12,16 @@ from evenhand.environments import FixedContexts, MixedArms, MultiObjective, mixt
 from evenhand.errors import InvalidInput
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.models import Fixed, Ridge, Scalarised
-from evenhand.objectives import AlphaFair, GeneralizedGini, Linear, Moreau, Randomized, Within
+from evenhand.objectives import (
+    AlphaFair,
+    EqualExposure,
+    GeneralizedGini,
+    Linear,
+    Moreau,
+    Randomized,
+    WeightedSum,
+    Within,
+)
 from evenhand.problem import Outcome, Problem
 from evenhand.recipes import fw, fw_dual, fw_linucb, lin_cbwk, pgd, resolving
 from evenhand.records import Context
@@ -28,12 +37,13 @@ class Truth:
 
     features: int = 4
     outcomes: int = 3
+    unit: float = 1.0
 
     def start(self, replicas, low, high):
         return Ridge(features=4, outcomes=3).start(replicas, low, high)
 
     def value(self, state, x, w):
-        mean = w @ np.swapaxes(x @ ARMS, 1, 2)
+        mean = self.unit * w @ np.swapaxes(x @ ARMS, 1, 2)
         return mean, np.zeros_like(mean)
 
     def update(self, state, x, y, rounds, w):
@@ -50,7 +60,7 @@ def problem(objective, horizon=4000, subject_to=()):
     )
 
 
-def averages(policy, horizon):
+def averages(policy, horizon, unit=1.0):
     """The average of the true means, when outcomes are the means."""
     state, total = policy.start(), np.zeros(3)
     context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
@@ -58,7 +68,7 @@ def averages(policy, horizon):
         decision = policy.act(state, context)
         if decision.plays[0, 0] < 0:
             continue
-        y = ARMS[decision.plays[0, 0]]
+        y = unit * ARMS[decision.plays[0, 0]]
         policy.learn(state, decision, y[None, None])
         total += y
     return total / horizon
@@ -393,3 +403,28 @@ def test_the_regret_of_learning_decays_at_least_like_the_root_of_time(objective,
         for half in (slice(0, 10), slice(10, 20))
     ]
     assert -max(slopes) >= 0.45  # in either half of the replicas
+
+
+@pytest.mark.parametrize("recipe", [fw_linucb, fw_dual, resolving])
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_defaults_have_the_units_of_the_outcomes(recipe, unit):
+    """In other units the same is reached, to 2 % at T = 1,000: all arms, ranges and the budget times the unit."""
+    budget = () if recipe is fw_linucb else (Budget("u", rate=0.4 * unit),)
+    scaled = replace(
+        problem(GeneralizedGini(("u", "v", "w")), 1000, budget),
+        outcomes=tuple(Outcome(n, low=0.0, high=unit) for n in ("u", "v", "w")),
+    )
+    plain = problem(GeneralizedGini(("u", "v", "w")), 1000, () if recipe is fw_linucb else (Budget("u", rate=0.4),))
+    here, there = recipe(scaled, Truth(unit=unit)), recipe(plain, Truth())
+    gini = GeneralizedGini(("u", "v", "w"))
+    reached = gini.value(averages(here, 1000, unit)) / unit
+    assert reached == pytest.approx(gini.value(averages(there, 1000)), rel=0.02)
+
+
+def test_sums_whose_parts_share_outcomes_are_smoothed_by_random_points():
+    names = ("u", "v", "w")
+    shared = WeightedSum(((1.0, GeneralizedGini(names)), (0.5, EqualExposure(names))))
+    policy = fw_linucb(problem(shared), Truth())
+    assert isinstance(policy.goals[0].smoothing, Randomized)
+    p = problem(shared, 40, (Budget("u", rate=0.4),))
+    assert shared.value(averages(resolving(p, Truth()), 40)) > shared.value(np.zeros(3))

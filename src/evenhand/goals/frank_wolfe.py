@@ -12,7 +12,7 @@ from evenhand.errors import InvalidInput, one_of
 from evenhand.goals.base import Estimate
 from evenhand.goals.dual import quote
 from evenhand.numerics.luck import Stream, normal
-from evenhand.objectives.base import Objective, Tangential
+from evenhand.objectives.base import Objective, Tangential, able
 from evenhand.objectives.smoothing import Smoothing, default_smoothing
 from evenhand.problem import Problem
 from evenhand.records import Decision
@@ -155,7 +155,8 @@ class FrankWolfe:
     @cached_property
     def _tangent(self) -> Tangential | None:
         """The objective, if it knows the constant of its tangent: only a lottery with slack takes note of constants."""
-        return self.objective if isinstance(self.objective, Tangential) else None
+        objective: object = self.objective
+        return objective if isinstance(objective, Tangential) and able(objective, Tangential) else None
 
     @cached_property
     def _by_row(self) -> bool:
@@ -176,12 +177,14 @@ def frank_wolfe(
     optimism: Literal["row", "net"] = "row",
 ) -> FrankWolfe:
     """The goal of a concave objective, smoothed by default where it has kinks; z_0 is the middle of declared ranges."""
-    rows = select(problem, tuple(objective.outcomes))
+    names = tuple(objective.outcomes)
+    low, high = problem.ranges(names)
+    width = float(np.max(high - low, where=np.isfinite(high - low) & (high > low), initial=0.0)) or 1.0
     return FrankWolfe(
-        rows=rows,
+        rows=select(problem, names),
         objective=objective,
-        smoothing=default_smoothing(objective) if smoothing is None else smoothing,
-        start_at=problem.middle(tuple(objective.outcomes)) if start_at is None else start_at,
+        smoothing=default_smoothing(objective, width) if smoothing is None else smoothing,
+        start_at=problem.middle(names) if start_at is None else start_at,
         on=on,
         optimism=optimism,
     )

@@ -157,8 +157,10 @@ def _size(kind: str, beta: object) -> float:
     return number(f"{kind}.beta", beta, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
 
 
-def default_smoothing(objective: Objective) -> Smoothing | None:
+def default_smoothing(objective: Objective, width: float = 1.0) -> Smoothing | None:
     """None for a smooth objective, the Moreau envelope with beta_0 = 0.01 where there is a prox, else random points.
+
+    beta_0 is in units of the widest range of the outcomes, `width`, so that their units do not matter.
 
     A sum whose parts share outcomes has no prox, although it has the method.
 
@@ -168,4 +170,4 @@ def default_smoothing(objective: Objective) -> Smoothing | None:
     """
     if objective.smooth:
         return None
-    return Moreau(0.01) if able(objective, Proximal) else Randomized(0.01)
+    return Moreau(0.01 * width) if able(objective, Proximal) else Randomized(0.01 * width)
