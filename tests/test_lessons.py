@@ -1,5 +1,7 @@
 """X2: a concave objective with budgets, parity and contexts, against the convex program on sampled contexts."""
 
+from dataclasses import dataclass, replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from evenhand.errors import InvalidInput
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini, Linear
 from evenhand.optimum import draw, opt, opt_without_contexts
+from evenhand.problem import Groups
 from evenhand.recipes import fw_dual, resolving
 from evenhand.simulation import simulate
 from tests.worlds import Market
@@ -30,6 +33,17 @@ def fluid(seed: int, contexts: int = 1000) -> float:
     w = 0.5 ** np.arange(4)
     value = sum((w[k] - (w[k + 1] if k < 3 else 0.0)) * cp.sum_smallest(z, k + 1) for k in range(4))
     return float(cp.Problem(cp.Maximize(value), limits).solve())
+
+
+@dataclass(frozen=True)
+class Guessing:
+    """Lessons whose shares of groups nobody declared."""
+
+    problem: object
+    features: int = 12
+
+    def start(self, seed, replicas):
+        return Lessons().start(seed, replicas)
 
 
 def model() -> Ridge:
@@ -53,6 +67,13 @@ def test_who_sees_no_contexts_has_one_lottery_for_everybody():
     found = opt_without_contexts(world, contexts=contexts, repeats=1, seed=7, progress=False).value
     assert found == pytest.approx(best, abs=1e-5)
     assert found < opt(world, contexts=contexts, repeats=1, seed=7, progress=False).value
+    # a lottery for everybody keeps to parities by itself, however few pupils are sampled
+    with_parity = opt_without_contexts(Lessons(), contexts=contexts, repeats=1, seed=7, progress=False).value
+    assert with_parity == pytest.approx(found, abs=1e-5)
+    unknown = replace(Lessons().problem, groups=(Groups("home", ["near", "far"]),))
+    assert opt(Guessing(unknown), contexts=contexts, repeats=1, seed=7, progress=False).value == pytest.approx(
+        opt(Lessons(), contexts=contexts, repeats=1, seed=7, progress=False).value, abs=0.02
+    )
     some = Market(problem=world.problem, offered=0.5)
     with pytest.raises(InvalidInput, match="offers everybody the same"):
         opt_without_contexts(some, contexts=9, repeats=1, progress=False)

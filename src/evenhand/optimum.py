@@ -9,7 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from evenhand.environments.base import Environment
-from evenhand.errors import InvalidInput
+from evenhand.errors import InvalidInput, whole
 from evenhand.numerics.concave_program import Truth, maximize
 from evenhand.numerics.program import Sample, solve
 from evenhand.objectives import Linear
@@ -63,7 +63,7 @@ def opt(
     >>> 0.44 < opt(Court(tolerance=0.025), contexts=500, repeats=2).value < 0.50
     True
     """
-    return _repeated(environment, margin, contexts, repeats, seed, progress, lambda truth: truth)
+    return _repeated(environment, margin, contexts, repeats, seed, progress, draw)
 
 
 def opt_without_contexts(
@@ -80,7 +80,8 @@ def opt_without_contexts(
     Equation: max f(E sum_a p_a y(X, a)) s.t. E sum_a p_a v(X, a) <= B, over one lottery p.
 
     Args:
-        environment, margin, contexts, repeats, seed, progress: as for `opt`.
+        environment, margin, contexts, repeats, seed, progress: as for `opt`, which sees contexts even through
+            `WithoutContexts`.
 
     Raises:
         InvalidInput: as for `opt`, or not the same actions are offered to everybody.
@@ -102,14 +103,14 @@ def _repeated(
     repeats: int,
     seed: int,
     progress: bool | None,
-    seen: Callable[[Truth], Truth],
+    sample: Callable[[Environment, int, int, int], Truth],
 ) -> Optimum:
-    if contexts < 1 or repeats < 1:
-        raise InvalidInput("contexts, repeats", "whole numbers of at least 1", (contexts, repeats))
+    whole("contexts", contexts, 1)
+    whole("repeats", repeats, 1)
     problem = environment.problem
     _, bound = constraint_rows(problem, problem.subject_to, margin)
     bar = tqdm(range(repeats), desc="OPT", unit="program", leave=False, disable=hidden(progress))
-    found = [best(problem, seen(draw(environment, contexts, seed, first=i * contexts)), bound) for i in bar]
+    found = [best(problem, sample(environment, contexts, seed, i * contexts), bound) for i in bar]
     values, prices = np.array([v for v, _ in found]), np.array([p for _, p in found])
     spread = np.array([standard_error(p) for p in prices.T])
     return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread)
@@ -136,6 +137,28 @@ def draw(environment: Environment, contexts: int, seed: int, first: int = 0, rep
     Raises:
         InvalidInput: the environment has no truth.
     """
+    return _read(environment.problem, _sampled(environment, contexts, seed, first, replica))
+
+
+def _read(problem: Problem, sample: _Sample) -> Truth:
+    """What the objective and the constraints see of a sample."""
+    constrained, _ = constraint_rows(problem, problem.subject_to)
+    wanted = select(problem, tuple(problem.objective.outcomes))
+    outcomes, rows = (_expected(r, sample.cases, sample.shares, sample.truth) for r in (wanted, constrained))
+    return Truth(outcomes, rows, sample.offered)
+
+
+class _Sample(NamedTuple):
+    """Contexts of one replica as they came."""
+
+    cases: Cases
+    offered: Floats  # (S, A)
+    truth: Floats  # (S, A, M)
+    shares: Floats  # (1, C) of groups: declared, or as they came where they are not
+    frequencies: Floats  # (C,) with which they came
+
+
+def _sampled(environment: Environment, contexts: int, seed: int, first: int, replica: int) -> _Sample:
     problem = environment.problem
     world = environment.start(seed, np.array([replica]))
     known, groups, offered, truths = [], [], [], []
@@ -148,24 +171,32 @@ def draw(environment: Environment, contexts: int, seed: int, first: int = 0, rep
         groups.append(context.groups)
         offered.append(context.offered)
         truths.append(truth)
-    frame, truth = Cases(np.concatenate(known), np.concatenate(groups)), np.concatenate(truths)
-    constrained, _ = constraint_rows(problem, problem.subject_to)
-    outcomes, rows = (
-        _expected(rows, frame, problem.shares[None], truth)
-        for rows in (select(problem, tuple(problem.objective.outcomes)), constrained)
-    )
-    return Truth(outcomes, rows, np.concatenate(offered).astype(float))
+    cases = Cases(np.concatenate(known), np.concatenate(groups))
+    came = np.bincount(cases.groups.ravel(), minlength=len(problem.columns)) / contexts
+    shares = np.where(np.isnan(problem.shares), came, problem.shares)[None]
+    return _Sample(cases, np.concatenate(offered).astype(float), np.concatenate(truths), shares, came)
 
 
-def _pooled(truth: Truth) -> Truth:
+def _pooled(environment: Environment, contexts: int, seed: int, first: int) -> Truth:
     """The sample to somebody who sees no contexts: a single one, in which candidates are worth their average.
+
+    Groups have their shares in the average of a parity row, so that what is given to all alike is a parity exactly.
 
     Raises:
         InvalidInput: not the same actions are offered in all contexts.
     """
+    problem, sample = environment.problem, _sampled(environment, contexts, seed, first, 0)
+    truth = _read(problem, sample)
     if (truth.offered != truth.offered[:1]).any():
         raise InvalidInput("environment", "one that offers everybody the same actions", "one that does not")
-    return Truth(truth.outcomes.mean(0)[None], truth.rows.mean(0)[None], truth.offered[:1])
+    constrained, _ = constraint_rows(problem, problem.subject_to)
+    weight = np.ones((contexts, len(constrained)))
+    for j, grouping in enumerate(constrained.grouping):
+        if grouping >= 0:
+            column = sample.cases.groups[:, grouping]
+            weight[:, j] = sample.shares[0, column] / sample.frequencies[column]
+    rows = np.einsum("sad,sd->ad", truth.rows, weight) / contexts
+    return Truth(truth.outcomes.mean(0)[None], rows[None], truth.offered[:1])
 
 
 def _expected(rows: Rows, frame: Cases, shares: Floats, truth: Floats) -> Floats:

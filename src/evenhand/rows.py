@@ -22,7 +22,7 @@ from evenhand.constraints import Budget, Constraint, Parity
 from evenhand.errors import InvalidInput
 from evenhand.numerics.kernel import kernel
 from evenhand.problem import Problem
-from evenhand.types import Floats, Ints
+from evenhand.types import Bools, Floats, Ints
 
 
 class Frame(Protocol):
@@ -179,6 +179,11 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @cached_property
+    def foreknown(self) -> Bools:
+        """Which rows read known outcomes only, and need not wait for any, `->(d)`."""
+        return np.asarray((self.learned == 0.0).all(1))
 
     @cached_property
     def reads_learned(self) -> bool:

@@ -12,7 +12,7 @@ from evenhand.environments.lessons import SLOPES, SUBJECTS
 from evenhand.errors import InvalidInput
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.numerics.concave_program import maximize
-from evenhand.objectives import AlphaFair, Concave, GeneralizedGini
+from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.optimum import draw, opt
 from evenhand.papers.court import fairness
 from evenhand.problem import Groups, Outcome, Problem
@@ -164,6 +164,45 @@ def test_known_costs_are_booked_when_they_are_decided(delay):
     trace = simulate(policy, world, replicas=3, progress=False)
     assert trace.total("hours").mean() >= 0.97 * 0.8 * 1200  # nobody runs out of money with hours left
     assert (trace.total("hours") <= 0.8 * 1200).all()
+
+
+@pytest.mark.parametrize("delay", [0, 300])
+def test_a_known_outcome_of_the_objective_is_booked_once_and_when_it_is_decided(delay):
+    """Its average so far, in the plan and in the goal, is what was played, whether or not outcomes arrived."""
+    objective = WeightedSum(((1.0, GeneralizedGini(SUBJECTS)), (0.2, AlphaFair(("hours",), alpha=1.0, offset=0.1))))
+    world = Delayed(Lessons(horizon=1200, objective=objective), delay=delay)
+    policy = resolving(world.problem, Ridge(features=12, outcomes=4, width=Fixed(0.3)))
+    state, there, played = policy.start(seed=3, replicas=2), world.start(3, np.arange(2)), np.zeros(2)
+    for t in range(200):
+        context = there.context(t)
+        decision = policy.act(state, context)
+        played += decision.known[:, 0, 0]
+        _, arrivals = there.respond(t, context, decision)
+        for a in arrivals:
+            policy.learn(state, a.decision, a.y)
+    goal, plan = state.goals[:2]
+    hours = len(SUBJECTS)
+    np.testing.assert_allclose(policy.goals[0].average(goal)[:, hours], played / 200)
+    assert (plan.seen[:, hours] == 200).all()
+    assert (plan.seen[:, 0] == 200 - delay if delay < 200 else plan.seen[:, 0] == 0).all()
+    row = len(policy.goals[1].constraints) + hours
+    np.testing.assert_allclose(plan.spent[:, row], played)
+
+
+def test_estimates_outside_of_the_domain_do_not_end_a_run():
+    objective = AlphaFair(("u", "v"), alpha=1.0, offset=0.01)
+    problem = Problem(
+        actions=("a", "b", "c"), outcomes=(Outcome("u", low=-1.0), Outcome("v")), maximize=objective,
+        subject_to=(Budget("v", rate=0.5),), horizon=80,
+    )  # fmt: skip
+    policy = resolving(problem, Ridge(features=3, outcomes=2, width=Fixed(0.1)))
+    goal = policy.goals[1]
+    assert np.isfinite(goal._slope(np.array([[-0.5, 0.2], [0.3, 0.2]]))).all()
+    np.testing.assert_array_equal(
+        goal._slope(np.array([[-0.5, 0.2], [0.3, 0.2]]))[1:], goal._slope(np.array([[0.3, 0.2]]))
+    )
+    low, high = goal._ranges
+    assert (low.tolist(), high.tolist()) == ([-1.0, 0.0], [1.0, 1.0])
 
 
 def test_a_domain_without_zero_is_no_obstacle_before_anything_is_known():

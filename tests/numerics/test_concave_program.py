@@ -65,6 +65,16 @@ def test_without_rows_it_is_the_best_mixture_of_policies():
     assert alone.end == pytest.approx(one.outcomes[0, 0])
 
 
+@pytest.mark.parametrize("alpha", [1.0, 2.0])
+def test_an_edge_where_the_goal_is_minus_infinity_is_left(alpha):
+    """Two candidates that serve one outcome each: by symmetry half of each is best."""
+    truth = Truth(np.eye(2)[None], np.zeros((1, 2, 0)), np.ones((1, 2)))
+    found = maximize(AlphaFair(("a", "b"), alpha=alpha), truth, np.zeros(0), np.full(2, 0.5))
+    assert found.end == pytest.approx([0.5, 0.5], abs=2e-3)
+    assert found.value == pytest.approx(2 * np.log(0.5) if alpha == 1.0 else -4.0, abs=1e-5)
+    assert found.gap <= 1e-5
+
+
 def test_what_cannot_be_is_named(monkeypatch):
     truth = sample(5)
     costly = truth._replace(rows=np.ones_like(truth.rows))

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.choices.base import Pick
 from evenhand.choices.random import draw
 from evenhand.errors import InvalidInput, whole
+from evenhand.inputs import number
 from evenhand.numerics.kernel import kernel
 from evenhand.objectives.base import Objective
 from evenhand.records import Decision
@@ -111,8 +112,10 @@ class GradientLottery:
     def __post_init__(self) -> None:
         whole("GradientLottery.candidates", self.candidates, 1)
         whole("GradientLottery.steps", self.steps, 1)
-        if not (math.isfinite(self.scale) and self.scale > 0):
-            raise InvalidInput("GradientLottery.scale", "a finite number above 0", self.scale)
+        if not isinstance(self.objective, Objective):
+            raise InvalidInput("GradientLottery.objective", "an objective", repr(self.objective))
+        above = "a finite number above 0"
+        number("GradientLottery.scale", self.scale, above, lambda x: math.isfinite(x) and x > 0)
 
     @property
     def plays(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.choices.base import Choice, Follows, Pick
 from evenhand.choices.random import Random
-from evenhand.errors import InvalidInput
+from evenhand.errors import InvalidInput, whole
 from evenhand.records import Decision
 from evenhand.types import Bools, Floats
 
@@ -46,8 +46,7 @@ class Staged:
     first: Choice = field(default_factory=Random)
 
     def __post_init__(self) -> None:
-        if self.rounds < 0:
-            raise InvalidInput("Staged.rounds", "a whole number of at least 0", self.rounds)
+        whole("Staged.rounds", self.rounds, 0)
         if self.first.plays != self.then.plays:
             raise InvalidInput("Staged.first", f"a choice of {self.then.plays} plays, like `then`", self.first.plays)
 

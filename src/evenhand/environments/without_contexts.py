@@ -93,6 +93,10 @@ class WithoutContexts:
         """One per action."""
         return len(self.problem.actions)
 
+    def __post_init__(self) -> None:
+        if not isinstance(getattr(self.environment, "problem", None), Problem):
+            raise InvalidInput("WithoutContexts.environment", "an environment", repr(self.environment))
+
     def start(self, seed: int, replicas: Ints) -> World:
         """The same world, seen by nobody."""
         return _BlindWorld(self.environment.start(seed, replicas), self.features, len(replicas))

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.errors import InvalidInput, one_of
 from evenhand.goals.base import Estimate
 from evenhand.goals.dual import quote
+from evenhand.goals.foreknown import foreknown
 from evenhand.numerics.luck import Stream, normal
 from evenhand.objectives.base import Objective, Tangential, able
 from evenhand.objectives.smoothing import Smoothing, default_smoothing
@@ -106,8 +107,11 @@ class FrankWolfe:
         return np.where(state.rounds > 0, state.total / np.maximum(state.rounds, 1.0), np.array(self.start_at, float))
 
     def acted(self, state: FrankWolfeState, decision: Decision, estimate: Estimate) -> None:
-        """Enter the optimistic estimate of the plays, if that is the way."""
-        if self.on == "optimistic":
+        """Enter the optimistic estimate of the plays, if that is the way, else what is known of them already."""
+        if self.on == "observed":
+            if self.rows.foreknown.any():
+                self.enter(state, *foreknown(self.rows, decision))
+        else:
             sign = np.sign(self.slope(self.average(state), state.rounds.max(1)))
             v, rounds = estimate(np.where(sign == 0.0, 1.0, sign)), decision.rounds[:, None] * np.ones(len(self.rows))
             self.enter(state, rounds, v * rounds)
@@ -115,7 +119,7 @@ class FrankWolfe:
     def learned(self, state: FrankWolfeState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Enter the observed outcomes, if that is the way; averages are over what was observed, `(),(d)`."""
         if self.on == "observed":
-            seen = ~np.isnan(v)
+            seen = ~np.isnan(v) & ~self.rows.foreknown
             self.enter(state, rounds[:, None] * seen, np.where(seen, v, 0.0))
 
     def enter(self, state: FrankWolfeState, rounds: Floats, v: Floats) -> None:

@@ -13,6 +13,7 @@ from evenhand.errors import InvalidInput, whole
 from evenhand.goals import history
 from evenhand.goals.base import Ask, Estimate, Sloped
 from evenhand.goals.dual import quote
+from evenhand.goals.foreknown import foreknown
 from evenhand.goals.history import HistoryState
 from evenhand.goals.outlook import outlook
 from evenhand.numerics.fluid import solve_fluid, spread
@@ -121,12 +122,11 @@ class Resolving:
 
     def acted(self, state: ResolvingState, decision: Decision, estimate: Estimate) -> None:
         """Enter what is known of a decision before its outcomes arrive."""
-        if not self._known.any():
-            return
-        total = decision.known.sum(1) * decision.rounds[:, None]
-        unread = np.zeros((len(total), self.rows.learned.shape[1]))
-        state.spent += np.where(self._known, self.rows.post(decision, decision.shares, unread, total), 0.0)
-        state.counted += decision.rounds[:, None] * self._known
+        if self.rows.foreknown.any():
+            rounds, v = foreknown(self.rows, decision)
+            state.spent += v
+            state.counted += rounds
+            state.seen += rounds[:, self._followed]
 
     def learned(self, state: ResolvingState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Enter (rounds, v) into the books, `(),(d)`.
@@ -134,10 +134,11 @@ class Resolving:
         What was not observed counts as the limit allows, and for the objective as what was observed of it on average.
         """
         seen, first, steered = ~np.isnan(v), self._directions.first, rounds * decision.steered
+        waited = rounds[:, None] * ~self.rows.foreknown
         v = np.where(seen, v, rounds[:, None] * self._finite)
-        state.spent += np.where(self._known, 0.0, v)
-        state.counted += rounds[:, None] * ~self._known
-        state.seen += rounds[:, None] * seen[:, self._followed]
+        state.spent += np.where(self.rows.foreknown, 0.0, v)
+        state.counted += waited
+        state.seen += (waited * seen)[:, self._followed]
         as_planned = np.isinf(self._bound[first]) & ~seen[:, first]
         used = np.where(as_planned, rounds[:, None] * state.plan, v[:, first])
         state.gap += used * decision.steered[:, None] - steered[:, None] * state.plan
@@ -181,10 +182,24 @@ class Resolving:
             state.end += np.where(move, (end - state.end) / (i + 2.0), 0.0)
 
     def _slope(self, end: Floats) -> Floats:
+        """The slope at the end; estimates that leave the domain are drawn back towards the start, as they may be wrong.
+
+        Only averages that are played, which the objective's goal looks at, have to be inside.
+        """
+        horizon = np.full(len(end), float(self.problem.horizon))
         try:
-            return self.objective.slope(end, np.full(len(end), float(self.problem.horizon)))
-        except InvalidInput as error:
-            raise InvalidInput("the averages where the plan ends", error.expected, error.got) from error
+            return self.objective.slope(end, horizon)
+        except InvalidInput:
+            start = np.array(self.objective.start_at)
+            return np.concatenate([self._drawn_back(end[r : r + 1], start, horizon[:1]) for r in range(len(end))])
+
+    def _drawn_back(self, end: Floats, start: Floats, horizon: Floats) -> Floats:
+        for back in (0.0, *(0.5**k for k in range(10, 0, -1))):
+            try:
+                return self.objective.slope(end + back * (start - end), horizon)
+            except InvalidInput:
+                continue
+        return self.objective.slope(start[None], horizon)
 
     def _drifted(self, state: ResolvingState, t: Floats) -> Bools:
         look = np.asarray(t % 10 == 0)
@@ -202,11 +217,6 @@ class Resolving:
     def _ranges(self) -> tuple[Floats, Floats]:
         """What the objective's outcomes can be: estimates may say otherwise."""
         return self.problem.ranges(self.rows.names[len(self.constraints) :])
-
-    @cached_property
-    def _known(self) -> Bools:
-        """Rows that read no learned outcome, `->(d)`."""
-        return np.asarray((self.rows.learned == 0.0).all(1))
 
     @cached_property
     def _moves(self) -> bool:

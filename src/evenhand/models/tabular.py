@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.errors import InvalidInput, whole
+from evenhand.inputs import number
 from evenhand.models.pricing import optimism
 from evenhand.numerics.kernel import kernel
 from evenhand.types import Floats, Ints
@@ -109,8 +110,8 @@ class Tabular:
     def __post_init__(self) -> None:
         whole("Tabular.arms", self.arms, 1)
         whole("Tabular.outcomes", self.outcomes, 1)
-        if not (math.isfinite(self.gamma) and self.gamma >= 0):
-            raise InvalidInput("Tabular.gamma", "a finite number of at least 0", self.gamma)
+        expected = "a finite number of at least 0"
+        number("Tabular.gamma", self.gamma, expected, lambda x: math.isfinite(x) and x >= 0)
 
     @property
     def features(self) -> int:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.errors import InfeasibleProblem, InvalidInput
+from evenhand.errors import InvalidInput
 from evenhand.numerics.program import Sample, solve
 from evenhand.objectives.base import Objective
 from evenhand.types import Floats
@@ -72,12 +72,11 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
         value = float(objective.value(z))
         if value > best.value:
             best = best._replace(value=value, end=z)
-        if bound - best.value <= tolerance * (1.0 + abs(best.value)):
+        if np.isfinite(best.value) and bound - best.value <= tolerance * (1.0 + abs(best.value)):
             return best._replace(gap=max(bound - best.value, 0.0))
         pure = (np.arange(worth.shape[1]) == worth.argmax(1)[:, None]).astype(float)
         found.append(_policy(truth, pure))
-        z = _inside(objective, z, start)
-        slope = objective.supergradient(z)
+        z, slope = _tangent(objective, z, start, 1e4 * float(np.abs(slopes[0]).max()))
         tangents.append(float(objective.value(z)) - slope @ z)
         slopes.append(slope)
     expected = f"one that {ROUNDS} tangents describe to {tolerance}"
@@ -109,18 +108,19 @@ def _master(
         method="highs",
     )
     if result.x is None:  # pragma: no cover  # the first policy is feasible, and tangents bound the value
-        raise InfeasibleProblem(f"the program of {len(found)} policies cannot be solved: {result.message}")
+        raise InvalidInput("objective", "one whose tangents can be solved with", result.message)
     duals = np.maximum(-result.ineqlin.marginals, 0.0)
     return np.asarray(result.x)[:-1], duals[: len(tangents)], duals[len(tangents) :]
 
 
-def _inside(objective: Objective, z: Floats, start: Floats) -> Floats:
-    """A point at which there is a slope, at z or on the way from there to the start."""
-    for back in (0.0, *(0.5**k for k in range(40, 0, -1))):
+def _tangent(objective: Objective, z: Floats, start: Floats, steepest: float) -> tuple[Floats, Floats]:
+    """A point and the slope there: z, or so far back towards the start that there is one, and not too steep."""
+    for back in (0.0, *(0.5**k for k in range(20, 0, -1))):
         here = z + back * (start - z)
         try:
-            objective.check(here, "a tangent")
+            slope = objective.supergradient(here)
         except InvalidInput:
             continue
-        return here
-    return start
+        if np.abs(slope).max() <= steepest:
+            return here, slope
+    return start, objective.supergradient(start)

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.errors import InvalidInput
+from evenhand.inputs import number, numbers
 from evenhand.numerics.fairness import best_response, marginal, utility, utility_prox
 from evenhand.objectives.base import check_finite, each, flat, named
-from evenhand.objectives.inputs import number, numbers
 from evenhand.system import system
 from evenhand.types import Floats
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import InvalidInput
+from evenhand.inputs import number
 from evenhand.objectives.base import check_finite, each, flat, named
-from evenhand.objectives.inputs import number
 from evenhand.objectives.written import Written
 from evenhand.system import system
 from evenhand.types import Floats

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.errors import InvalidInput
+from evenhand.inputs import numbers
 from evenhand.numerics.isotonic import gini_prox, gini_supergradient
 from evenhand.objectives.base import check_finite, each, flat, named, total
-from evenhand.objectives.inputs import numbers
 from evenhand.system import system
 from evenhand.types import Floats
 

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.errors import InvalidInput
+from evenhand.inputs import number
 from evenhand.objectives.base import check_finite, each, flat, total
-from evenhand.objectives.inputs import number
 from evenhand.system import system
 from evenhand.types import Floats
 

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.errors import InvalidInput, whole
+from evenhand.inputs import number
 from evenhand.objectives.base import Objective, Proximal, able, flat, total
-from evenhand.objectives.inputs import number
 from evenhand.system import system
 from evenhand.types import Floats
 

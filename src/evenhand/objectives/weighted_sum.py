@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import InvalidInput
+from evenhand.inputs import number
 from evenhand.objectives.base import Conjugate, Objective, Proximal, able, check_finite
-from evenhand.objectives.inputs import number
 from evenhand.objectives.linear import Linear
 from evenhand.system import system
 from evenhand.types import Floats, Ints

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from evenhand.inputs import numbers
 from evenhand.objectives.base import check_finite, each, flat, named, total
-from evenhand.objectives.inputs import numbers
 from evenhand.system import system
 from evenhand.types import Floats
 

@@ -160,7 +160,7 @@ def fw_dual(
     Equation: a = argmax g.y_ucb(a) - lam.c_lcb(a), g = grad f_{t-1}(z_{t-1}),
     lam <- (lam + gamma (c - (B - margin)))_+.
     Without constraints and warm-up it is `fw_linucb`; with a linear objective it is `pgd`, whose step, warm-up and soft
-    budgets it does not have by default. `resolving` gets closer to the optimum.
+    budgets it does not have by default. `resolving` gets closer to the optimum where contexts differ.
 
     Args:
         problem: with any objective and any constraints.

@@ -34,7 +34,8 @@ def bwcr(
     """Draw from the best lottery at the objective's slope that leads back to the budgets; budgets are hard.
 
     Equation: p = argmax g.y_ucb p s.t. phi.c_lcb p <= phi.(B - margin), over lotteries p, with g = grad f_{t-1} at the
-    average of y_ucb and phi = (c - (B - margin))_+ at the average c of c_lcb, both over the arms that were drawn.
+    average of y_ucb and phi = (c - (B - margin))_+ at the average c of c_lcb (c_ucb while phi is 0, as in eq. 17), both
+    over the arms that were drawn.
     While the average keeps to the budgets phi is 0, and anything goes. With `Tabular` on an environment
     `WithoutContexts` it is the source's algorithm. A model of features makes a lottery for every context, but each has
     to lead back by itself, so that little is saved for those who need it more: `resolving` and `fw_dual` do that.
