@@ -14,64 +14,17 @@ from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.models import Fixed, Ridge, Scalarised
 from evenhand.objectives import (
     AlphaFair,
-    EqualExposure,
     GeneralizedGini,
     Linear,
     Moreau,
     Randomized,
-    WeightedSum,
     Within,
 )
-from evenhand.problem import Outcome, Problem
+from evenhand.problem import Outcome
 from evenhand.recipes import fw, fw_dual, fw_linucb, lin_cbwk, pgd, resolving
 from evenhand.records import Context
-from evenhand.rows import select
 from evenhand.simulation import simulate
-
-ARMS = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.4, 0.3, 0.1]])
-
-
-@dataclass(frozen=True)
-class Truth:
-    """Knows the means of four arms."""
-
-    features: int = 4
-    outcomes: int = 3
-    unit: float = 1.0
-
-    def start(self, replicas, low, high):
-        return Ridge(features=4, outcomes=3).start(replicas, low, high)
-
-    def value(self, state, x, w):
-        mean = self.unit * w @ np.swapaxes(x @ ARMS, 1, 2)
-        return mean, np.zeros_like(mean)
-
-    def update(self, state, x, y, rounds, w):
-        pass
-
-
-def problem(objective, horizon=4000, subject_to=()):
-    return Problem(
-        actions=("a", "b", "c", "d"),
-        outcomes=tuple(Outcome(n) for n in ("u", "v", "w")),
-        maximize=objective,
-        subject_to=subject_to,
-        horizon=horizon,
-    )
-
-
-def averages(policy, horizon, unit=1.0):
-    """The average of the true means, when outcomes are the means."""
-    state, total = policy.start(), np.zeros(3)
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
-    for _ in range(horizon):
-        decision = policy.act(state, context)
-        if decision.plays[0, 0] < 0:
-            continue
-        y = unit * ARMS[decision.plays[0, 0]]
-        policy.learn(state, decision, y[None, None])
-        total += y
-    return total / horizon
+from tests.goals.arms import ARMS, Truth, averages, problem
 
 
 def best(objective, bounds=None):
@@ -223,112 +176,6 @@ def test_algorithm_3_by_an_explicit_regression_on_kronecker_products():
         z += (y[0, 0] - z) / (t + 1)
 
 
-def test_averages_are_over_what_was_observed_of_each_outcome():
-    goal = frank_wolfe(problem(GeneralizedGini(("u", "v"))), GeneralizedGini(("u", "v")), Moreau(0.1))
-    policy = fw_linucb(problem(GeneralizedGini(("u", "v"))), Truth())
-    none = np.zeros((1, 0), np.int64)
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), none, np.ones((1, 4), bool))
-    decision, state = policy.decide(policy.start(), context), goal.start(1)
-    np.testing.assert_allclose(goal.average(state), [goal.start_at])
-    for v in ([0.2, np.nan], [np.nan, np.nan], [0.4, 0.9], [0.9, np.nan]):
-        goal.learned(state, decision, np.ones(1), np.array([v]))
-    np.testing.assert_allclose(goal.average(state), [[0.5, 0.9]])
-    goal.learned(state, decision, np.zeros(1), np.zeros((1, 2)))  # a round that does not count
-    np.testing.assert_allclose(goal.average(state), [[0.5, 0.9]])
-
-
-def test_optimistic_averages_take_the_end_of_each_interval_that_the_slope_likes():
-    """By hand: the upper end of the interval for a positive slope, the lower one for a negative; clipped to [0, 1]."""
-    objective = Linear({"u": 1.0, "v": -2.0})
-    p = replace(problem(objective), outcomes=(Outcome("u"), Outcome("v"), Outcome("w")))
-    goal = frank_wolfe(p, objective, on="optimistic")
-    model = Ridge(features=4, outcomes=3, ridge=1.0, width=Fixed(0.25))
-    policy = replace(fw_linucb(p, model), goals=(goal,))
-    state = policy.start()
-    none = np.zeros((1, 0), np.int64)
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), none, np.ones((1, 4), bool))
-    policy.act(state, context)
-    np.testing.assert_allclose(goal.average(state.goals[0]), [[0.25, 0.0]])  # 0 + 0.25, and 0 - 0.25 clipped to 0
-    decision = policy.decide(state, context)
-    policy.model.update(state.model, decision.features, np.array([[[0.8, 0.6, 0.0]]]), np.ones(1), decision.prices)
-    policy.commit(state, context, decision)
-    half = 0.25 / np.sqrt(2)  # one observation of weight 1 and a ridge of 1
-    np.testing.assert_allclose(goal.average(state.goals[0]), [[(0.25 + 0.4 + half) / 2, (0.3 - half) / 2]])
-
-
-def test_each_outcome_has_a_bonus_of_its_own_or_the_sum_has_one():
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
-    objective = GeneralizedGini(("u", "v", "w"))
-    model = Ridge(features=4, outcomes=3, ridge=1.0, width=Fixed(0.25))
-    for optimism, readings in (("row", 3), ("net", 1)):
-        policy = fw_linucb(problem(objective), model, optimism=optimism)
-        d = policy.decide(policy.start(), context)
-        assert d.bonus.shape == (1, readings, 4)
-        slope = policy.goals[0].slope(policy.goals[0].average(policy.start().goals[0]), np.zeros(1))
-        np.testing.assert_allclose(d.bonus.sum(1), 0.25 * slope.sum(), rtol=1e-9)
-
-
-def test_random_smoothing_draws_anew_each_round():
-    goal = frank_wolfe(problem(GeneralizedGini(("u", "v"))), GeneralizedGini(("u", "v")), Randomized(1.0, samples=2))
-    z = np.full((2, 2), 0.5)
-    slopes = [tuple(goal.slope(z, np.full(2, float(t)))[0].round(9)) for t in range(12)]
-    assert len(set(slopes)) > 1
-    assert all((goal.slope(z, np.full(2, float(t)))[0] == goal.slope(z, np.full(2, float(t)))[1]).all() for t in (0, 5))
-
-
-def test_bad_goals_are_refused():
-    p = problem(GeneralizedGini(("u", "v")))
-    with pytest.raises(InvalidInput, match=r"smoothing.*jumps"):
-        FrankWolfe(rows=select(p, ("u", "v")), objective=p.objective, start_at=(0.0, 0.0))
-    with pytest.raises(InvalidInput, match="rows"):
-        FrankWolfe(rows=select(p, ("v", "u")), objective=p.objective, smoothing=Moreau(0.1), start_at=(0.0, 0.0))
-    with pytest.raises(InvalidInput, match="start_at"):
-        frank_wolfe(p, p.objective, Moreau(0.1), start_at=(0.0,))
-    for name in ("on", "optimism"):
-        with pytest.raises(InvalidInput, match=rf"FrankWolfe.{name}: expected one of .*got 'observd'"):
-            frank_wolfe(p, p.objective, **{name: "observd"})
-    for start in ((np.nan, 0.0), (np.inf, 0.0)):
-        with pytest.raises(InvalidInput, match=r"FrankWolfe.start_at, outcome 'u'"):
-            frank_wolfe(p, p.objective, start_at=start)
-    unlimited = replace(p, outcomes=tuple(Outcome(n, low=-np.inf, high=np.inf) for n in ("u", "v", "w")))
-    with pytest.raises(InvalidInput, match=r"start_at.*'u'.*offset"):  # smoothing does not hide it
-        fw_linucb(replace(unlimited, maximize=AlphaFair(("u", "v"), alpha=1.0)), Truth())
-    with pytest.raises(InvalidInput, match=r"start_at.*offset|offset.*start_at"):
-        FrankWolfe(rows=select(p, ("u", "v")), objective=AlphaFair(("u", "v"), alpha=1.0), start_at=(0.0, 0.5))
-
-
-def test_an_average_that_leaves_the_domain_names_round_and_outcome():
-    objective = AlphaFair(("u", "v", "w"), alpha=1.0, offset=0.05)
-    signed = replace(
-        problem(objective), outcomes=(Outcome("u", low=-1.0), Outcome("v", low=-1.0), Outcome("w", low=-1.0))
-    )
-    policy = fw_linucb(signed, Truth())
-    state = policy.start()
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
-    policy.learn(state, policy.act(state, context), np.array([[[0.5, -0.5, 0.5]]]))
-    with pytest.raises(InvalidInput, match=r"average after round 1.*v"):
-        policy.decide(state, context)
-
-
-def test_smoothing_bears_the_edge_of_the_domain_and_nothing_outside():
-    objective = AlphaFair(("u", "v"), alpha=1.0)
-    signed = replace(problem(objective), outcomes=(*(Outcome(n, low=-0.5) for n in ("u", "v")), Outcome("w")))
-    policy = fw_linucb(signed, Truth())
-    state = policy.start()
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
-    for y in ([0.5, 0.0, 0.5], [0.5, -0.01, 0.5]):
-        decision = policy.act(state, context)
-        policy.learn(state, decision, np.array([[y]]))
-    with pytest.raises(InvalidInput, match=r"average after round 2, outcome 'v'.*offset"):
-        policy.decide(state, context)
-    near = replace(signed, maximize=AlphaFair(("u", "v"), alpha=1.0, offset=0.05))
-    policy = fw_linucb(near, Truth(), smoothing=Randomized(0.25))
-    state = policy.start()
-    policy.learn(state, policy.act(state, context), np.array([[[0.5, 0.0, 0.5]]]))
-    with pytest.raises(InvalidInput, match=r"random points around the average after round 1.*smaller beta"):
-        policy.decide(state, context)
-
-
 def test_recipes_for_linear_objectives_say_so():
     p = problem(GeneralizedGini(("u", "v")), subject_to=(Budget("u", rate=0.5),))
     with pytest.raises(InvalidInput, match="a Linear objective"):
@@ -419,12 +266,3 @@ def test_defaults_have_the_units_of_the_outcomes(recipe, unit):
     gini = GeneralizedGini(("u", "v", "w"))
     reached = gini.value(averages(here, 1000, unit)) / unit
     assert reached == pytest.approx(gini.value(averages(there, 1000)), rel=0.02)
-
-
-def test_sums_whose_parts_share_outcomes_are_smoothed_by_random_points():
-    names = ("u", "v", "w")
-    shared = WeightedSum(((1.0, GeneralizedGini(names)), (0.5, EqualExposure(names))))
-    policy = fw_linucb(problem(shared), Truth())
-    assert isinstance(policy.goals[0].smoothing, Randomized)
-    p = problem(shared, 40, (Budget("u", rate=0.4),))
-    assert shared.value(averages(resolving(p, Truth()), 40)) > shared.value(np.zeros(3))

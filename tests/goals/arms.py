@@ -1,0 +1,54 @@
+"""Four arms whose means a policy may know, for tests of goals."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.models import Ridge
+from evenhand.problem import Outcome, Problem
+from evenhand.records import Context
+
+ARMS = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.4, 0.3, 0.1]])
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Knows the means of four arms."""
+
+    features: int = 4
+    outcomes: int = 3
+    unit: float = 1.0
+
+    def start(self, replicas, low, high):
+        return Ridge(features=4, outcomes=3).start(replicas, low, high)
+
+    def value(self, state, x, w):
+        mean = self.unit * w @ np.swapaxes(x @ ARMS, 1, 2)
+        return mean, np.zeros_like(mean)
+
+    def update(self, state, x, y, rounds, w):
+        pass
+
+
+def problem(objective, horizon=4000, subject_to=()):
+    return Problem(
+        actions=("a", "b", "c", "d"),
+        outcomes=tuple(Outcome(n) for n in ("u", "v", "w")),
+        maximize=objective,
+        subject_to=subject_to,
+        horizon=horizon,
+    )
+
+
+def averages(policy, horizon, unit=1.0):
+    """The average of the true means, when outcomes are the means."""
+    state, total = policy.start(), np.zeros(3)
+    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
+    for _ in range(horizon):
+        decision = policy.act(state, context)
+        if decision.plays[0, 0] < 0:
+            continue
+        y = unit * ARMS[decision.plays[0, 0]]
+        policy.learn(state, decision, y[None, None])
+        total += y
+    return total / horizon
