@@ -19,7 +19,7 @@ from evenhand.objectives import (
     WeightedSum,
 )
 from evenhand.problem import Outcome
-from evenhand.recipes import fw_linucb, resolving
+from evenhand.recipes import fw_dual, fw_linucb, resolving
 from evenhand.records import Context
 from evenhand.rows import select
 from tests.goals.arms import Truth, averages, problem
@@ -129,6 +129,14 @@ def test_smoothing_bears_the_edge_of_the_domain_and_nothing_outside():
     policy.learn(state, policy.act(state, context), np.array([[[0.5, 0.0, 0.5]]]))
     with pytest.raises(InvalidInput, match=r"random points around the average after round 1.*smaller beta"):
         policy.decide(state, context)
+
+
+def test_prices_move_where_the_start_is_the_best_there_is():
+    p = problem(EqualExposure(("u", "v", "w")), 100, (Budget("u", rate=0.4),))
+    policy = fw_dual(p, Truth())
+    assert policy.goals[0].slope(np.array([policy.goals[0].start_at]), np.zeros(1)).sum() == 0.0
+    (step,) = policy.goals[1].step.sizes
+    assert step == pytest.approx(1 / 3 * np.sqrt(3) / np.sqrt(100))  # L |ranges| / (c^2 sqrt(T))
 
 
 def test_sums_whose_parts_share_outcomes_are_smoothed_by_random_points():

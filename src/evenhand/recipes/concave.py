@@ -200,6 +200,9 @@ def _gentle_step(problem: Problem, goal: FrankWolfe, rows: Rows) -> float:
     start = np.array([goal.start_at])
     size = np.where(np.isfinite(high - low), high - low, 1.0)
     worth = float((np.abs(goal.slope(start, np.zeros(1))[0]) * size).sum())
+    if worth == 0.0:  # the start is as good as can be, which elsewhere is not
+        steep = goal.objective.lipschitz
+        worth = steep * math.sqrt(float(size @ size)) if math.isfinite(steep) else 1.0
     reach = np.maximum(np.abs(problem.low), np.abs(problem.high))
     known = np.abs(rows.known @ problem.declared.T).max(initial=0.0)
     learned = (np.abs(rows.learned) @ np.where(np.isfinite(reach), reach, 1.0)).max(initial=0.0)
