@@ -19,6 +19,7 @@ OBJECTIVES = [
     AlphaFair(NAMES, alpha=1.0),
     AlphaFair(NAMES, alpha=2.0, offset=0.05),
     WeightedSum(((1.0, LEVEL), (0.5, EqualExposure(NAMES)))),
+    EqualExposure(NAMES),  # flat at the start
 ]
 
 

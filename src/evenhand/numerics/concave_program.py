@@ -58,6 +58,7 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
     """
     slope = objective.supergradient(start)
     tangents, slopes = [float(objective.value(start)) - slope @ start], [slope]
+    steepest = 1e4 * float(np.abs(slope).max()) or np.inf  # what a program with other numbers of order 1 can bear
     first = _policy(truth, solve(Sample(truth.outcomes @ slope, truth.rows, truth.offered), limit).lottery)
     found = [first]
     best = Best(-np.inf, np.zeros(len(limit)), first[0], np.inf)
@@ -76,7 +77,7 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
             return best._replace(gap=max(bound - best.value, 0.0))
         pure = (np.arange(worth.shape[1]) == worth.argmax(1)[:, None]).astype(float)
         found.append(_policy(truth, pure))
-        z, slope = _tangent(objective, z, start, 1e4 * float(np.abs(slopes[0]).max()))
+        z, slope = _tangent(objective, z, start, steepest)
         tangents.append(float(objective.value(z)) - slope @ z)
         slopes.append(slope)
     expected = f"one that {ROUNDS} tangents describe to {tolerance}"
