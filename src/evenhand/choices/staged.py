@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,11 @@ class Staged:
 
     def acted(self, state: StagedState, decision: Decision) -> None:
         """Tell whichever stage follows what it chose."""
-        for choice, its in ((self.first, state.first), (self.then, state.then)):
-            if isinstance(choice, Follows):
-                choice.acted(its, decision)
+        for stage, choice in self._following:
+            choice.acted(getattr(state, stage), decision)
+
+    @cached_property
+    def _following(self) -> list[tuple[str, Follows]]:
+        """Once, as to ask what an object is able to do takes longer than most choices."""
+        stages = (("first", self.first), ("then", self.then))
+        return [(stage, choice) for stage, choice in stages if isinstance(choice, Follows)]
