@@ -72,7 +72,7 @@ class WithoutContexts:
             showed last.
 
     Raises:
-        InvalidInput: in a run, contexts with other candidates.
+        InvalidInput: something that is no environment; in a run, contexts with other candidates.
 
     >>> from evenhand.environments.court import Court
     >>> WithoutContexts(Court()).start(0, np.arange(1)).context(0).features
@@ -83,6 +83,10 @@ class WithoutContexts:
 
     environment: Environment
 
+    def __post_init__(self) -> None:
+        if not isinstance(getattr(self.environment, "problem", None), Problem):
+            raise InvalidInput("WithoutContexts.environment", "an environment", repr(self.environment))
+
     @property
     def problem(self) -> Problem:
         """The same problem."""
@@ -92,10 +96,6 @@ class WithoutContexts:
     def features(self) -> int:
         """One per action."""
         return len(self.problem.actions)
-
-    def __post_init__(self) -> None:
-        if not isinstance(getattr(self.environment, "problem", None), Problem):
-            raise InvalidInput("WithoutContexts.environment", "an environment", repr(self.environment))
 
     def start(self, seed: int, replicas: Ints) -> World:
         """The same world, seen by nobody."""
