@@ -80,12 +80,12 @@ def test_who_sees_no_contexts_has_one_lottery_for_everybody():
 
 
 @pytest.mark.slow
-def test_resolved_prices_come_within_a_few_hundredths_of_the_fluid_optimum():
+def test_resolved_prices_come_within_two_hundredths_of_the_fluid_optimum():
     """At T = 5,000; the optimum is the mean of four samples of 1,000 pupils, whose spread is its standard error."""
     world = Lessons(horizon=5000)
     optimum = opt(world, contexts=1000, repeats=4, progress=False)
     trace = simulate(resolving(world.problem, model(), contexts=300), world, replicas=6, progress=False)
-    assert trace.objective()[-1].mean() >= 0.975 * optimum.value - 2 * optimum.se
+    assert trace.objective()[-1].mean() >= 0.98 * optimum.value
     for b in world.problem.budgets:
         assert (trace.total(b.outcome) <= b.per_round(5000) * 5000 + 1e-6).all()
     assert (trace.gap(world.problem.subject_to[2])[-1] <= 0.02 + 0.005).all()
