@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from evenhand.goals.foreknown import foreknown
 from evenhand.goals.history import HistoryState
 from evenhand.goals.outlook import outlook
 from evenhand.numerics.fluid import solve_fluid, spread
+from evenhand.objectives.base import sloped
 from evenhand.problem import Problem
 from evenhand.records import Context, Decision
 from evenhand.rows import Rows, stack
@@ -190,16 +191,9 @@ class Resolving:
         try:
             return self.objective.slope(end, horizon)
         except InvalidInput:
-            start = np.array(self.objective.start_at)
-            return np.concatenate([self._drawn_back(end[r : r + 1], start, horizon[:1]) for r in range(len(end))])
-
-    def _drawn_back(self, end: Floats, start: Floats, horizon: Floats) -> Floats:
-        for back in (0.0, *(0.5**k for k in range(10, 0, -1))):
-            try:
-                return self.objective.slope(end + back * (start - end), horizon)
-            except InvalidInput:
-                continue
-        return self.objective.slope(start[None], horizon)
+            start = np.array([self.objective.start_at])
+            alone = partial(self.objective.slope, t=horizon[:1])  # one replica's estimate is no concern of the others
+            return np.concatenate([sloped(alone, end[r : r + 1], start)[1] for r in range(len(end))])
 
     def _drifted(self, state: ResolvingState, t: Floats) -> Bools:
         look = np.asarray(t % 10 == 0)

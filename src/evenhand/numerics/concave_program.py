@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.errors import InvalidInput
 from evenhand.numerics.program import Sample, solve
-from evenhand.objectives.base import Objective
+from evenhand.objectives.base import Objective, sloped
 from evenhand.types import Floats
 
 ROUNDS = 300
@@ -77,7 +77,7 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
             return best._replace(gap=max(bound - best.value, 0.0))
         pure = (np.arange(worth.shape[1]) == worth.argmax(1)[:, None]).astype(float)
         found.append(_policy(truth, pure))
-        z, slope = _tangent(objective, z, start, steepest)
+        z, slope = sloped(objective.supergradient, z, start, steepest)
         tangents.append(float(objective.value(z)) - slope @ z)
         slopes.append(slope)
     expected = f"one that {ROUNDS} tangents describe to {tolerance}"
@@ -112,16 +112,3 @@ def _master(
         raise InvalidInput("objective", "one whose tangents can be solved with", result.message)
     duals = np.maximum(-result.ineqlin.marginals, 0.0)
     return np.asarray(result.x)[:-1], duals[: len(tangents)], duals[len(tangents) :]
-
-
-def _tangent(objective: Objective, z: Floats, start: Floats, steepest: float) -> tuple[Floats, Floats]:
-    """A point and the slope there: z, or so far back towards the start that there is one, and not too steep."""
-    for back in (0.0, *(0.5**k for k in range(20, 0, -1))):
-        here = z + back * (start - z)
-        try:
-            slope = objective.supergradient(here)
-        except InvalidInput:
-            continue
-        if np.abs(slope).max() <= steepest:
-            return here, slope
-    return start, objective.supergradient(start)

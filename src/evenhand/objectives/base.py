@@ -10,7 +10,7 @@ Leading axes are replicas, and each is computed as it is alone, bit for bit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -127,6 +127,28 @@ def conjugate(objective: Conjugable, theta: Floats) -> Floats:
     """
     y = objective.maximizer(theta)
     return np.asarray(total(flat(theta) * flat(y)).reshape(theta.shape[:-1]) + objective.value(y))
+
+
+def sloped(
+    slope: Callable[[Floats], Floats], z: Floats, start: Floats, steepest: float = np.inf
+) -> tuple[Floats, Floats]:
+    """A point and the slope there: z, or so far back towards the start that there is one, and not too steep, `(m)->`.
+
+    Domains are convex, so that the way to a start inside of it leads into a domain.
+
+    >>> from evenhand.objectives import AlphaFair
+    >>> sloped(AlphaFair(("a", "b"), alpha=1.0).supergradient, np.array([-0.1, 0.3]), np.array([0.5, 0.5]))[0]
+    array([0.05, 0.35])
+    """
+    for back in (0.0, *(0.5**k for k in range(20, 0, -1))):
+        here = z + back * (start - z)
+        try:
+            found = slope(here)
+        except InvalidInput:
+            continue
+        if np.abs(found).max() <= steepest:
+            return here, found
+    return start, slope(start)
 
 
 def flat(z: Floats) -> Floats:
