@@ -10,15 +10,15 @@ import numpy as np
 
 from evenhand.environments import Court, FixedContexts, MultiObjective
 from evenhand.environments.base import Environment
+from evenhand.experiments.court import model as tuned, penalised
+from evenhand.experiments.square_cbwk_systems import newton
 from evenhand.models import Fixed, Ridge, Scalarised
 from evenhand.objectives import GeneralizedGini
 from evenhand.objectives.smoothing import moreau_gradient
-from evenhand.papers.court import model as tuned, penalised
-from evenhand.papers.square_cbwk_systems import newton
-from evenhand.policy import Policy
+from evenhand.policy.policy import Policy
 from evenhand.recipes import fw_linucb, pgd, pgd_adaptive, resolving
-from evenhand.simulation import play, simulate
-from evenhand.summary import table
+from evenhand.run.simulation import play, simulate
+from evenhand.run.summary import table
 from tests import plain_court, plain_square
 
 ROUNDS = 10_000
@@ -62,7 +62,7 @@ def square_table(world: FixedContexts) -> str:
     size = world.dimension, world.arms, world.horizon
     rows, plain = [], 0.0
     for replicas in (10, 100):
-        played = simulate(policy, world, replicas=replicas, progress=False).asked.sum()  # compiles as well
+        played = simulate(policy, world, replicas=replicas, progress=False).offered_steps.sum()  # compiles as well
         if not rows:
             lucks = [plain_square.numbers(0, i, world.horizon) for i in range(replicas)]
             plain = 1e6 * fastest(lambda lucks=lucks: [plain_square.run(luck, *size) for luck in lucks]) / played
@@ -76,8 +76,8 @@ def goals_table() -> str:
     """Frank-Wolfe on 50 arms, with a ridge per outcome and a scalarised one, and the smoothing of many outcomes."""
     rows = []
     for outcomes, kind, replicas in ((5, Ridge, 100), (5, Scalarised, 100), (10, Scalarised, 20)):
-        world = MultiObjective(arms=50, outcomes=outcomes, horizon=500)
-        model = kind(features=10, outcomes=outcomes, width=Fixed(0.1))
+        world = MultiObjective(arms=50, n_outcomes=outcomes, horizon=500)
+        model = kind(n_features=10, n_outcomes=outcomes, width=Fixed(0.1))
         policy = fw_linucb(world.problem, model, optimism="row" if kind is Ridge else "net")
         simulate(policy, world, replicas=2, progress=False)  # compiles
         each = f"{cost(policy, world, replicas):.1f} microseconds per replica and round"

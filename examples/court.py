@@ -3,10 +3,10 @@
 import evenhand as eh
 
 court = eh.Court(tolerance=0.01, horizon=2000)  # people to simulate; court.problem is what is to be decided
-model = eh.Logistic(features=5, width=eh.Logarithmic(0.025))
+model = eh.Logistic(n_features=5, width=eh.Logarithmic(0.025))
 best = eh.opt(court, contexts=2000, repeats=3)
 
-for policy in (eh.uniform(court.problem, features=5), eh.pgd(court.problem, model, hard=True)):
+for policy in (eh.uniform(court.problem, n_features=5), eh.pgd(court.problem, model, hard=True)):
     trace = eh.simulate(policy, court, replicas=10, seed=1)
     print(trace.summary())
     print(f"what the best policy could reach: {best.value:.4f}\n")

@@ -25,7 +25,7 @@ problem = eh.Problem(
     subject_to=(eh.Budget("hours", total=600),),
     horizon=600,
 )
-model = eh.Ridge(features=6, outcomes=3, width=eh.Fixed(0.1))
+model = eh.Ridge(n_features=6, n_outcomes=3, width=eh.Fixed(0.1))
 GAINS = np.array([[0.6, 0.9], [0.5, 0.6], [0.2, 0.5]])  # of a tutor or a camp, at each school
 
 

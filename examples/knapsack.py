@@ -14,7 +14,7 @@ problem = eh.Problem(
     horizon=1000,
 )
 tree = DecisionTreeRegressor(max_depth=4, min_samples_leaf=10)
-model = eh.Sklearn(estimator=tree, features=5, outcomes=2)
+model = eh.Sklearn(estimator=tree, n_features=5, n_outcomes=2)
 # a tree has no widths: inverse gaps explore instead
 policy = eh.resolving(problem, model, warmup=60, choice=eh.InverseGap(eh.Gamma(30.0, 0.5)))
 state = policy.start(seed=0)

@@ -19,7 +19,6 @@ from evenhand.choices import (
     Staged,
     TopK,
 )
-from evenhand.constraints import Budget, Parity
 from evenhand.environments import (
     Court,
     Delayed,
@@ -49,8 +48,6 @@ from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models import (
     Aggregation,
-    Beside,
-    Blank,
     Cover,
     Experts,
     Fixed,
@@ -58,25 +55,29 @@ from evenhand.models import (
     Gradient,
     Logarithmic,
     Logistic,
+    NullModel,
     OnlineToBatch,
     Ridge,
     Scalarised,
     SelfNormalised,
     Sklearn,
+    Stacked,
     Tabular,
 )
 from evenhand.objectives import (
     AlphaFair,
     Concave,
     EqualExposure,
+    ExcessPenalty,
     GeneralizedGini,
     Linear as LinearObjective,
     Moreau,
     Randomized,
     WeightedSum,
-    Within,
 )
-from evenhand.problem import Groups, Outcome, Problem
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.rows import constraint_rows, select
 from evenhand.recipes import (
     bwcr,
     fw,
@@ -97,7 +98,6 @@ from evenhand.recipes import (
     uniform,
 )
 from evenhand.recipes.primal import Slack
-from evenhand.rows import constraint_rows, select
 from tests.worlds import Market
 
 # Everything at once: learned and known outcomes, signed ones, two groupings, shares known and unknown.
@@ -153,8 +153,8 @@ OBJECTIVES = [
     AlphaFair.welfare(_ITEMS, power=0.2, offset=0.05),
     EqualExposure(("a", "b")),
     EqualExposure(_ITEMS),
-    Within(_THREE, (0.625, 0.25, 2.0)),
-    Within(("a",), (0.25,)),
+    ExcessPenalty(_THREE, (0.625, 0.25, 2.0)),
+    ExcessPenalty(("a",), (0.25,)),
     WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.difference(_ITEMS)))),
     WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.welfare(_ITEMS)))),
     WeightedSum(((2.0, AlphaFair(_THREE, alpha=2.0, offset=0.2)), (0.3, LinearObjective({"b": -1.0, "d": 0.5})))),
@@ -176,40 +176,40 @@ STEPS = [Steady(0.0), Steady(0.1), Doubling(0.05, (1.0, 2.0, 3.0)), Doubling(0.0
 
 EXPERTS = [
     Cover(cuts=(2, 3), levels=5),
-    Cover.hoelder(features=1, horizon=100, arms=4),
+    Cover.hoelder(n_features=1, horizon=100, arms=4),
     Experts(np.array([[0.5, 0.2, 0.1], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0]])),
 ]
 MODELS = [
-    Scalarised(features=3, outcomes=2, width=Fixed(0.2)),
-    Scalarised(features=2, ridge=0.1, width=SelfNormalised(delta=0.1)),
-    Ridge(features=3),
-    Ridge(features=1, outcomes=3, ridge=1e-6, width=Logarithmic(0.2)),
-    Ridge(features=4, outcomes=2, width=SelfNormalised(delta=0.1)),
-    Logistic(features=3),
-    Logistic(features=2, ridge=1e-6, width=Fixed(0.3), growth=1.0),
-    Logistic(features=5, width=Logarithmic(0.025), growth=2.0),
-    Glmtron(features=3),
-    Glmtron(features=2, outcomes=3, link="logistic", ridge=0.1, step=2.0, radius=1.0),
-    Glmtron(features=4, outcomes=2, ridge=2.25, step=3.0, radius=1.0, projection="whole", start_at=0.5),
-    Gradient(features=3),
-    Gradient(features=2, outcomes=3, link="probit", step=0.5, power=0.0, first=1.5, radius=1.0, start_at=0.1),
-    Gradient(features=4, outcomes=2, link="exponential", step=0.2, radius=1.0, projection="whole"),
+    Scalarised(n_features=3, n_outcomes=2, width=Fixed(0.2)),
+    Scalarised(n_features=2, ridge=0.1, width=SelfNormalised(delta=0.1)),
+    Ridge(n_features=3),
+    Ridge(n_features=1, n_outcomes=3, ridge=1e-6, width=Logarithmic(0.2)),
+    Ridge(n_features=4, n_outcomes=2, width=SelfNormalised(delta=0.1)),
+    Logistic(n_features=3),
+    Logistic(n_features=2, ridge=1e-6, width=Fixed(0.3), growth=1.0),
+    Logistic(n_features=5, width=Logarithmic(0.025), growth=2.0),
+    Glmtron(n_features=3),
+    Glmtron(n_features=2, n_outcomes=3, link="logistic", ridge=0.1, step=2.0, radius=1.0),
+    Glmtron(n_features=4, n_outcomes=2, ridge=2.25, step=3.0, radius=1.0, projection="whole", start_at=0.5),
+    Gradient(n_features=3),
+    Gradient(n_features=2, n_outcomes=3, link="probit", step=0.5, power=0.0, first=1.5, radius=1.0, start_at=0.1),
+    Gradient(n_features=4, n_outcomes=2, link="exponential", step=0.2, radius=1.0, projection="whole"),
     Aggregation(experts=EXPERTS[0]),
-    Aggregation(experts=EXPERTS[1], outcomes=3),
-    Aggregation(experts=EXPERTS[2], outcomes=2),
-    OnlineToBatch(inner=Glmtron(features=3, outcomes=2)),
-    OnlineToBatch(inner=Gradient(features=2, link="logistic"), snapshots=4),
-    OnlineToBatch(inner=Logistic(features=3, width=Fixed(0.3)), snapshots=2),
-    OnlineToBatch(inner=Beside((Aggregation(experts=EXPERTS[0]), Ridge(features=2)))),
-    OnlineToBatch(inner=Sklearn(estimator=LinearRegression(), features=3, first=2, buffer=9), snapshots=4),
-    Sklearn(estimator=LinearRegression(), features=3, outcomes=2, first=3),
-    Sklearn(estimator=SGDRegressor(eta0=0.01), features=2, mode="partial_fit"),
-    Tabular(arms=3, outcomes=2, gamma=0.5),
+    Aggregation(experts=EXPERTS[1], n_outcomes=3),
+    Aggregation(experts=EXPERTS[2], n_outcomes=2),
+    OnlineToBatch(inner=Glmtron(n_features=3, n_outcomes=2)),
+    OnlineToBatch(inner=Gradient(n_features=2, link="logistic"), snapshots=4),
+    OnlineToBatch(inner=Logistic(n_features=3, width=Fixed(0.3)), snapshots=2),
+    OnlineToBatch(inner=Stacked((Aggregation(experts=EXPERTS[0]), Ridge(n_features=2)))),
+    OnlineToBatch(inner=Sklearn(estimator=LinearRegression(), n_features=3, first=2, buffer=9), snapshots=4),
+    Sklearn(estimator=LinearRegression(), n_features=3, n_outcomes=2, first=3),
+    Sklearn(estimator=SGDRegressor(eta0=0.01), n_features=2, mode="partial_fit"),
+    Tabular(arms=3, n_outcomes=2, gamma=0.5),
     Tabular(arms=1, gamma=0.0),
-    Blank(features=2),
-    Blank(features=1, outcomes=3),
-    Beside((Logistic(features=3), Ridge(features=3, outcomes=2, width=Fixed(0.1)))),
-    Beside((Logistic(features=2), Blank(features=1), Ridge(features=3)), shared=False),
+    NullModel(n_features=2),
+    NullModel(n_features=1, n_outcomes=3),
+    Stacked((Logistic(n_features=3), Ridge(n_features=3, n_outcomes=2, width=Fixed(0.1)))),
+    Stacked((Logistic(n_features=2), NullModel(n_features=1), Ridge(n_features=3)), shared=False),
 ]
 
 
@@ -271,7 +271,7 @@ GOALS = [
     (
         FrankWolfe(
             rows=select(EVERYTHING, ("hours", "letters")),
-            objective=Within(("hours", "letters"), (0.1, 0.5)),
+            objective=ExcessPenalty(("hours", "letters"), (0.1, 0.5)),
             smoothing=Moreau(0.1),
             start_at=(0.3, 0.2),
             on="optimistic",
@@ -375,8 +375,8 @@ ENVIRONMENTS = [
     Lessons(horizon=80),
     Lessons(horizon=30, constrained=False),
     Lessons(horizon=30, parity=False),
-    MultiObjective(arms=3, outcomes=2, features=2, horizon=60),
-    MultiObjective(arms=1, outcomes=1, horizon=20, noise=0.0),
+    MultiObjective(arms=3, n_outcomes=2, n_features=2, horizon=60),
+    MultiObjective(arms=1, n_outcomes=1, horizon=20, noise=0.0),
     LOG,
     UNEVEN_LOG,
     WithoutContexts(FixedContexts(arms=4, dimension=6, horizon=40, null_arm=True)),
@@ -384,13 +384,13 @@ ENVIRONMENTS = [
     WithoutContexts(UNEVEN_LOG),
 ]
 
-_LEARNER = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
-_PAIR = Ridge(features=3, outcomes=2, width=SelfNormalised(delta=0.1))
+_LEARNER = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
+_PAIR = Ridge(n_features=3, n_outcomes=2, width=SelfNormalised(delta=0.1))
 _MARKET = Market(problem=EVERYTHING, offered=0.8)
 
 _LESSONS = Lessons(horizon=150)
-_GOALS = MultiObjective(arms=6, outcomes=3, features=4, horizon=120)
-_WIDE = Ridge(features=4, outcomes=3, width=Fixed(0.1))
+_GOALS = MultiObjective(arms=6, n_outcomes=3, n_features=4, horizon=120)
+_WIDE = Ridge(n_features=4, n_outcomes=3, width=Fixed(0.1))
 # A concave objective under budgets and parity.
 _SHARED = replace(EVERYTHING, maximize=_GINI)
 _SHARED_MARKET = Market(problem=_SHARED, offered=0.8)
@@ -398,21 +398,21 @@ _SHARED_MARKET = Market(problem=_SHARED, offered=0.8)
 _SPENT = replace(_SHARED, subject_to=_SHARED.budgets)
 _BLIND_MARKET = WithoutContexts(Market(problem=_SPENT, offered=0.8))
 _BLIND_LESSONS = WithoutContexts(Lessons(horizon=150, parity=False))
-_MEANS = Tabular(arms=4, outcomes=2, gamma=0.5)
+_MEANS = Tabular(arms=4, n_outcomes=2, gamma=0.5)
 
 # By recipe: policies, each with an environment in which it can act.
 RECIPES = {
     "fw_linucb": [
         (fw_linucb(_GOALS.problem, _WIDE), _GOALS),
-        (fw_linucb(_GOALS.problem, Scalarised(features=4, outcomes=3, width=Fixed(0.1)), optimism="net"), _GOALS),
+        (fw_linucb(_GOALS.problem, Scalarised(n_features=4, n_outcomes=3, width=Fixed(0.1)), optimism="net"), _GOALS),
         (fw_linucb(_GOALS.problem, _WIDE, smoothing=Randomized(0.05, samples=3)), Delayed(_GOALS, delay=4)),
     ],
     "fw_squarecb": [(fw_squarecb(_GOALS.problem, _WIDE, gamma=Gamma(100.0, 0.5)), _GOALS)],
     "fw_epsilon_greedy": [(fw_epsilon_greedy(_GOALS.problem, _WIDE, epsilon=0.2), _GOALS)],
     "molincb": [
         (molincb(_GOALS.problem, _WIDE, steps=5), _GOALS),
-        (molincb(_GOALS.problem, Ridge(features=4, outcomes=3), steps=1, delta=0.5), Delayed(_GOALS, delay=4)),
-        (molincb(LITTLE, Ridge(features=3)), Market(problem=LITTLE)),
+        (molincb(_GOALS.problem, Ridge(n_features=4, n_outcomes=3), steps=1, delta=0.5), Delayed(_GOALS, delay=4)),
+        (molincb(LITTLE, Ridge(n_features=3)), Market(problem=LITTLE)),
     ],
     "fw": [
         (fw(_GOALS.problem, lambda p: optimistic(p, _WIDE, warmup=5)), _GOALS),
@@ -424,32 +424,32 @@ RECIPES = {
         (fw_dual(_SHARED, _PAIR, hard=False, smoothing=Randomized(0.1)), Delayed(_SHARED_MARKET, delay=4)),
     ],
     "bwcr": [
-        (bwcr(_BLIND_LESSONS.problem, Tabular(arms=5, outcomes=4, gamma=0.5)), _BLIND_LESSONS),
+        (bwcr(_BLIND_LESSONS.problem, Tabular(arms=5, n_outcomes=4, gamma=0.5)), _BLIND_LESSONS),
         (bwcr(_SPENT, _MEANS, margin=0.01, smoothing=Randomized(0.1)), Delayed(_BLIND_MARKET, delay=4)),
         (bwcr(_SPENT, _PAIR, hard=False), Market(problem=_SPENT)),
-        (bwcr(LITTLE, Ridge(features=3)), Market(problem=LITTLE)),
+        (bwcr(LITTLE, Ridge(n_features=3)), Market(problem=LITTLE)),
     ],
     "uniform": [
-        (uniform(COURT.problem, features=5), COURT),
-        (uniform(EVERYTHING, features=3), _MARKET),
-        (uniform(LITTLE, features=3), Market(problem=LITTLE)),
+        (uniform(COURT.problem, n_features=5), COURT),
+        (uniform(EVERYTHING, n_features=3), _MARKET),
+        (uniform(LITTLE, n_features=3), Market(problem=LITTLE)),
     ],
     "optimistic": [
         (optimistic(COURT.problem, _LEARNER, warmup=10), COURT),
-        (optimistic(EVERYTHING, Ridge(features=8, outcomes=2, width=Fixed(0.2)), warmup=0), LOG),
+        (optimistic(EVERYTHING, Ridge(n_features=8, n_outcomes=2, width=Fixed(0.2)), warmup=0), LOG),
     ],
     "square_cbwk": [
-        (square_cbwk(MIXED.problem, Glmtron(features=9, outcomes=3, radius=1.5), gamma=20.0), MIXED),
-        (square_cbwk(MIXED.problem, Gradient(features=9, outcomes=3), gamma=Gamma(2.0, 0.5), scale=3.0), MIXED),
+        (square_cbwk(MIXED.problem, Glmtron(n_features=9, n_outcomes=3, radius=1.5), gamma=20.0), MIXED),
+        (square_cbwk(MIXED.problem, Gradient(n_features=9, n_outcomes=3), gamma=Gamma(2.0, 0.5), scale=3.0), MIXED),
         (square_cbwk(EVERYTHING, _PAIR, gamma=5.0), Delayed(_MARKET, delay=4)),
     ],
     "lin_cbwk": [
-        (lin_cbwk(MIXED.problem, Ridge(features=9, outcomes=3, width=Fixed(0.2))), MIXED),
+        (lin_cbwk(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2))), MIXED),
         (lin_cbwk(COURT.problem, _LEARNER), COURT),
     ],
     "two_stage_square_cbwk": [
         (
-            two_stage_square_cbwk(MIXED.problem, Ridge(features=9, outcomes=3), gamma=9.0, explore=1, radius=0.01),
+            two_stage_square_cbwk(MIXED.problem, Ridge(n_features=9, n_outcomes=3), gamma=9.0, explore=1, radius=0.01),
             MIXED,
         ),
         (
@@ -460,15 +460,15 @@ RECIPES = {
     "primal_lp": [
         (primal_lp(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),
         (primal_lp(COURT.problem, _LEARNER, warmup=0, every=7, hard=True), Delayed(COURT, delay=5)),
-        (primal_lp(MIXED.problem, Ridge(features=9, outcomes=3, width=Fixed(0.2)), slack=Slack(0.1, 0.0)), MIXED),
+        (primal_lp(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2)), slack=Slack(0.1, 0.0)), MIXED),
         (primal_lp(EVERYTHING, _PAIR, contexts=3, warmup=0, temperature=0.1), Delayed(_MARKET, delay=4)),
     ],
     "resolving": [
-        (resolving(_LESSONS.problem, Ridge(features=12, outcomes=4, width=Fixed(0.3)), warmup=5), _LESSONS),
+        (resolving(_LESSONS.problem, Ridge(n_features=12, n_outcomes=4, width=Fixed(0.3)), warmup=5), _LESSONS),
         (resolving(_SHARED, _PAIR, contexts=3, warmup=0), Delayed(_SHARED_MARKET, delay=4)),
         (resolving(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),
         (resolving(COURT.problem, _LEARNER, warmup=0, every=7), Delayed(COURT, delay=5)),
-        (resolving(MIXED.problem, Ridge(features=9, outcomes=3, width=Fixed(0.2)), warmup=5), MIXED),
+        (resolving(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2)), warmup=5), MIXED),
         (resolving(EVERYTHING, _PAIR, contexts=3, choice=InverseGap(Gamma(9.0))), Delayed(_MARKET, delay=4)),
     ],
     "pgd": [
@@ -476,14 +476,14 @@ RECIPES = {
         (pgd(COURT.problem, _LEARNER, gamma=0.05, hard=True), Delayed(COURT, delay=5)),
         (pgd(EVERYTHING, _PAIR, warmup=0, gamma=0.1, margin=0.01), _MARKET),
         (pgd(EVERYTHING, _PAIR, warmup=10, gamma=0.1, hard=True), Delayed(_MARKET, delay=4)),
-        (pgd(EVERYTHING, Ridge(features=8, outcomes=2), warmup=10, hard=True), LOG),
-        (pgd(EVERYTHING, Ridge(features=8, outcomes=2), warmup=10, hard=True), UNEVEN_LOG),
-        (pgd(LITTLE_SPENT, Ridge(features=3), warmup=3), Market(problem=LITTLE_SPENT)),
+        (pgd(EVERYTHING, Ridge(n_features=8, n_outcomes=2), warmup=10, hard=True), LOG),
+        (pgd(EVERYTHING, Ridge(n_features=8, n_outcomes=2), warmup=10, hard=True), UNEVEN_LOG),
+        (pgd(LITTLE_SPENT, Ridge(n_features=3), warmup=3), Market(problem=LITTLE_SPENT)),
     ],
     "pgd_adaptive": [
         (pgd_adaptive(COURT.problem, _LEARNER, warmup=5, limits=(1.0, 1.0, 2.0)), COURT),
         (pgd_adaptive(COURT.problem, _LEARNER, warmup=5, limits=(1.0, 1.0), reset=True, hard=True), COURT),
-        (pgd_adaptive(EVERYTHING, Beside((Logistic(features=3), Ridge(features=3)))), _MARKET),
+        (pgd_adaptive(EVERYTHING, Stacked((Logistic(n_features=3), Ridge(n_features=3)))), _MARKET),
     ],
     "mixed_oracle": [
         (mixed_oracle(COURT.problem, _LEARNER, prices=(0.1,) * 10, warmup=0), COURT),

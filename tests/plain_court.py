@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.numerics.luck import Luck, Stream
+from evenhand.core.luck import Luck, Stream
 
 TRUTH = np.array([-1.0, 1.0, 1.0, 2.0, 2.0])
 NOTHING, VOUCHER, RIDE = np.eye(3)

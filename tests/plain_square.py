@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.numerics.luck import Luck, Stream
+from evenhand.core.luck import Luck, Stream
 
 RESOURCES = 4
 SCALE = 4.0  # Z

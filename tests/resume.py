@@ -4,18 +4,18 @@ import json
 import sys
 
 from evenhand.environments import Court
-from evenhand.models import Beside, Logarithmic, Logistic, Ridge, SelfNormalised
+from evenhand.models import Logarithmic, Logistic, Ridge, SelfNormalised, Stacked
 from evenhand.recipes import pgd, pgd_adaptive
 from tests.parts import EVERYTHING
 from tests.worlds import Market
 
 LONG = Court(horizon=500)
 MARKET = Market(problem=EVERYTHING, offered=0.8)
-PERSON = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
+PERSON = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
 CASES = {
     "court": (pgd_adaptive(LONG.problem, PERSON, limits=(2.0, 2.0, 4.0), hard=True), LONG),
-    "ridge": (pgd(EVERYTHING, Ridge(features=3, outcomes=2, width=SelfNormalised(delta=0.1)), gamma=0.1), MARKET),
-    "beside": (pgd_adaptive(EVERYTHING, Beside((Logistic(features=3), Ridge(features=3)))), MARKET),
+    "ridge": (pgd(EVERYTHING, Ridge(n_features=3, n_outcomes=2, width=SelfNormalised(delta=0.1)), gamma=0.1), MARKET),
+    "beside": (pgd_adaptive(EVERYTHING, Stacked((Logistic(n_features=3), Ridge(n_features=3)))), MARKET),
 }
 
 

@@ -6,14 +6,14 @@ import re
 import numpy as np
 import pytest
 
-from evenhand.constraints import Budget, Parity
-from evenhand.errors import EvenhandError, InfeasibleProblem, InvalidInput, MissingExtra, StateMismatch
+from evenhand.core.errors import EvenhandError, InfeasibleProblem, InvalidInput, MissingExtra, StateMismatch
 from evenhand.goals import Doubling, DualGradient, Steady
-from evenhand.models import Beside, Fixed, Logarithmic, Logistic, Ridge, SelfNormalised
+from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, SelfNormalised, Stacked
 from evenhand.objectives import Linear
-from evenhand.problem import Groups, Outcome, Problem
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.rows import constraint_rows
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
-from evenhand.rows import constraint_rows
 from tests.parts import COURT, EVERYTHING, LITTLE
 
 NAN, INF = math.nan, math.inf
@@ -36,7 +36,7 @@ def dual(**change):
     return DualGradient(**({"rows": rows, "bound": bound, "step": Steady(0.1)} | change))
 
 
-MODEL = Logistic(features=5)
+MODEL = Logistic(n_features=5)
 PLAIN = COURT.problem
 
 STATEMENTS = {
@@ -141,22 +141,22 @@ STATEMENTS = {
     "shares of 0.9": (lambda: Groups("s", {"a": 0.4, "b": 0.5}), "Groups('s').shares: expected shares that sum to 1"),
     "shares of 1.1": (lambda: Groups("s", {"a": 0.6, "b": 0.5}), "Groups('s').shares: expected shares that sum to 1"),
     # models
-    "no features": (lambda: Ridge(features=0), "Ridge.features, outcomes: expected at least 1 each, got (0, 1)"),
-    "no outcome": (lambda: Ridge(features=1, outcomes=0), "Ridge.features, outcomes: expected at least 1 each"),
-    "no ridge": (lambda: Ridge(features=1, ridge=0), "Ridge.ridge: expected a number above 0"),
-    "negative ridge": (lambda: Logistic(features=1, ridge=-1), "Logistic.ridge: expected a number above 0"),
-    "ridge nan": (lambda: Logistic(features=1, ridge=NAN), "Logistic.ridge: expected a number above 0"),
-    "no features at all": (lambda: Logistic(features=0), "Logistic.features, outcomes: expected at least 1 each"),
+    "no features": (lambda: Ridge(n_features=0), "Ridge.n_features, n_outcomes: expected at least 1 each, got (0, 1)"),
+    "no outcome": (lambda: Ridge(n_features=1, n_outcomes=0), "Ridge.n_features, n_outcomes: expected at least 1 each"),
+    "no ridge": (lambda: Ridge(n_features=1, ridge=0), "Ridge.ridge: expected a number above 0"),
+    "negative ridge": (lambda: Logistic(n_features=1, ridge=-1), "Logistic.ridge: expected a number above 0"),
+    "ridge nan": (lambda: Logistic(n_features=1, ridge=NAN), "Logistic.ridge: expected a number above 0"),
+    "no features at all": (lambda: Logistic(n_features=0), "Logistic.n_features, n_outcomes: expected at least 1 each"),
     "shrinking": (
-        lambda: Logistic(features=1, growth=0.9),
+        lambda: Logistic(n_features=1, growth=0.9),
         "Logistic.growth: expected a factor of at least 1, got 0.9",
     ),
     "growth inf": (
-        lambda: Logistic(features=1, growth=INF),
+        lambda: Logistic(n_features=1, growth=INF),
         "Logistic.growth: expected a factor of at least 1, got inf",
     ),
-    "tolerance of 0": (lambda: Logistic(features=1, tolerance=0), "Logistic.tolerance: expected a number in (0, 1)"),
-    "tolerance of 1": (lambda: Logistic(features=1, tolerance=1), "Logistic.tolerance: expected a number in (0, 1)"),
+    "tolerance of 0": (lambda: Logistic(n_features=1, tolerance=0), "Logistic.tolerance: expected a number in (0, 1)"),
+    "tolerance of 1": (lambda: Logistic(n_features=1, tolerance=1), "Logistic.tolerance: expected a number in (0, 1)"),
     "negative width": (lambda: Fixed(-0.1), "Fixed.value: expected a finite number of at least 0, got -0.1"),
     "width nan": (lambda: Logarithmic(NAN), "Logarithmic.scale: expected a finite number of at least 0, got nan"),
     "no risk": (lambda: SelfNormalised(delta=0), "SelfNormalised.delta: expected a risk in (0, 1), got 0"),
@@ -169,10 +169,10 @@ STATEMENTS = {
         lambda: SelfNormalised(delta=0.1, norm=INF),
         "SelfNormalised.norm: expected a finite number of at least 0",
     ),
-    "nothing beside": (lambda: Beside(()), "Beside.parts: expected at least one model"),
+    "nothing beside": (lambda: Stacked(()), "Stacked.parts: expected at least one model"),
     "unlike": (
-        lambda: Beside((Ridge(features=1), Ridge(features=2))),
-        "Beside.parts: expected equal numbers of features",
+        lambda: Stacked((Ridge(n_features=1), Ridge(n_features=2))),
+        "Stacked.parts: expected equal numbers of features",
     ),
     # goals
     "negative step": (lambda: Steady(-0.1), "Steady.size: expected a finite number of at least 0, got -0.1"),
@@ -218,7 +218,7 @@ STATEMENTS = {
         "DualGradient.start_at: expected finite",
     ),
     "another model": (
-        lambda: pgd(PLAIN, Ridge(features=5, outcomes=2)),
+        lambda: pgd(PLAIN, Ridge(n_features=5, n_outcomes=2)),
         "model: expected one of ('appears',), got one of 2",
     ),
 }

@@ -6,18 +6,18 @@ import re
 import numpy as np
 import pytest
 
-from evenhand.constraints import Parity
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.models import Ridge
-from evenhand.problem import Groups, Outcome, Problem
+from evenhand.policy.saving import flatten
+from evenhand.problem.constraints import Parity
+from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.recipes import pgd
-from evenhand.saving import flatten
 from tests.parts import EVERYTHING
 from tests.worlds import Market
 
 NAN, INF = math.nan, math.inf
 
-POLICY = pgd(EVERYTHING, Ridge(features=3, outcomes=2), warmup=0, gamma=0.1, hard=True)
+POLICY = pgd(EVERYTHING, Ridge(n_features=3, n_outcomes=2), warmup=0, gamma=0.1, hard=True)
 WORLD = Market(problem=EVERYTHING)
 
 
@@ -164,7 +164,7 @@ def test_an_unbounded_outcome_is_finite_all_the_same(value):
         subject_to=(Parity("gain", by="side", tolerance=0.1),),
         horizon=5,
     )
-    free = pgd(problem, Ridge(features=3), warmup=0)
+    free = pgd(problem, Ridge(n_features=3), warmup=0)
     world, state = Market(problem=problem).start(1, np.arange(1)), free.start()
     context = world.context(0)
     decision = free.act(state, context)

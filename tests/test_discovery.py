@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evenhand import choices, environments, goals, models, objectives, recipes
-from evenhand.system import discover
+from evenhand.core.catalogue import catalogue
 from evenhand.testing import check_choice, check_environment, check_goal, check_model, check_objective, check_policy
 from tests import parts
 
@@ -40,7 +40,7 @@ def test_every_exported_recipe_has_an_example():
     assert set(parts.RECIPES) == set(recipes.__all__)
 
 
-@pytest.mark.parametrize("system", discover(), ids=lambda s: f"{s.id}-{s.name}")
+@pytest.mark.parametrize("system", catalogue(), ids=lambda s: f"{s.id}-{s.name}")
 def test_every_named_system_is_exported(system):
     package = {
         "model": models,

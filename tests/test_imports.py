@@ -5,7 +5,7 @@ import pytest
 
 MODULES = [
     "evenhand",
-    "evenhand.policy",
+    "evenhand.policy.policy",
     "evenhand.recipes",
     "evenhand.environments",
     "evenhand.goals",
@@ -26,7 +26,7 @@ def test_importing_brings_neither_scipy_optimize_nor_matplotlib(module):
 def test_importing_compiles_nothing():
     """Kernels are compiled when first used, also where nothing is cached yet."""
     code = (
-        "import evenhand.policy, evenhand.recipes, evenhand.environments, evenhand.testing, sys\n"
+        "import evenhand.policy.policy, evenhand.recipes, evenhand.environments, evenhand.testing, sys\n"
         "from numba.core.registry import CPUDispatcher\n"
         "found = [(m, n) for m, k in list(sys.modules.items()) if m.startswith('evenhand')\n"
         "         for n, f in vars(k).items() if isinstance(f, CPUDispatcher) and f.signatures]\n"

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from evenhand.constraints import Budget
+from evenhand.core.errors import InvalidInput, StateMismatch
+from evenhand.core.records import Context
 from evenhand.environments import Court
-from evenhand.errors import InvalidInput, StateMismatch
+from evenhand.experiments.court import model
 from evenhand.models import Fixed, Ridge
-from evenhand.papers.court import model
-from evenhand.problem import Outcome, Problem
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Outcome, Problem
 from evenhand.recipes import pgd
-from evenhand.records import Context
 
 SPENDING = Problem(
     actions=("wait", "go"),
@@ -19,7 +19,7 @@ SPENDING = Problem(
     subject_to=(Budget("cost", total=5),),
     horizon=10,
 )
-POLICY = pgd(SPENDING, Ridge(features=2, outcomes=2, width=Fixed(0.1)), warmup=0, margin=0.0, hard=True)
+POLICY = pgd(SPENDING, Ridge(n_features=2, n_outcomes=2, width=Fixed(0.1)), warmup=0, margin=0.0, hard=True)
 CASE = Context(np.eye(2)[None], np.zeros((1, 2, 0)), np.zeros((1, 0), np.int64), np.array([[False, True]]))
 
 
@@ -93,6 +93,6 @@ def test_what_is_no_decision_or_one_of_another_policy_is_refused(tmp_path):
     POLICY.save_decision(decision, tmp_path / "decision.npz")
     with pytest.raises(StateMismatch, match="not a saved state"):
         POLICY.load(tmp_path / "decision.npz")
-    other = pgd(SPENDING, Ridge(features=2, outcomes=2), warmup=0, margin=0.0, hard=True)
+    other = pgd(SPENDING, Ridge(n_features=2, n_outcomes=2), warmup=0, margin=0.0, hard=True)
     with pytest.raises(StateMismatch, match="configured differently"):
         other.load_decision(tmp_path / "decision.npz")

@@ -6,15 +6,15 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from evenhand.core.errors import InvalidInput
 from evenhand.environments import Lessons
 from evenhand.environments.lessons import NEAR, SUBJECTS
-from evenhand.errors import InvalidInput
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini, Linear
-from evenhand.optimum import draw, opt, opt_without_contexts
-from evenhand.problem import Groups
+from evenhand.problem.problem import Groups
 from evenhand.recipes import fw_dual, resolving
-from evenhand.simulation import simulate
+from evenhand.run.optimum import draw, opt, opt_without_contexts
+from evenhand.run.simulation import simulate
 from tests.worlds import Market
 
 
@@ -40,14 +40,14 @@ class Guessing:
     """Lessons whose shares of groups nobody declared."""
 
     problem: object
-    features: int = 12
+    n_features: int = 12
 
     def start(self, seed, replicas):
         return Lessons().start(seed, replicas)
 
 
 def model() -> Ridge:
-    return Ridge(features=12, outcomes=4, width=Fixed(0.3))
+    return Ridge(n_features=12, n_outcomes=4, width=Fixed(0.3))
 
 
 def test_the_optimum_agrees_with_cvxpy_on_the_same_pupils():

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
 from evenhand.environments import FixedContexts, MixedArms, MixedContexts
-from evenhand.errors import InvalidInput
-from evenhand.models import Blank, Fixed, Glmtron, Gradient, Ridge
-from evenhand.problem import Outcome, Problem
+from evenhand.models import Fixed, Glmtron, Gradient, NullModel, Ridge
+from evenhand.problem.problem import Outcome, Problem
 from evenhand.recipes import lin_cbwk, optimistic, primal_lp, resolving, square_cbwk, two_stage_square_cbwk
-from evenhand.records import Context
-from evenhand.simulation import simulate
+from evenhand.run.simulation import simulate
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class Oracle:
     """Right for a while, then not."""
 
     fault: str
-    features: int = 9
-    outcomes: int = 3
+    n_features: int = 9
+    n_outcomes: int = 3
 
     def start(self, replicas, low, high):
-        return Blank(features=9, outcomes=3).start(replicas, low, high)
+        return NullModel(n_features=9, n_outcomes=3).start(replicas, low, high)
 
     def value(self, state, x, w):
         shape = (len(x), w.shape[1], x.shape[1])
@@ -79,7 +79,7 @@ def test_a_ridge_of_next_to_nothing_may_interpolate():
     """As many observations as features and noise: predictions of more than 1,000, and no reason to stop."""
     rng, n = np.random.default_rng(0), 10
     problem = Problem(actions=tuple("abcdefghij"), outcomes=(Outcome("gain"),), maximize="gain", horizon=30)
-    policy = optimistic(problem, Ridge(features=n, ridge=1e-6), warmup=30)
+    policy = optimistic(problem, Ridge(n_features=n, ridge=1e-6), warmup=30)
     state, largest = policy.start(replicas=400), 0.0
     for _ in range(30):
         x = rng.normal(size=(400, 10, n))
@@ -92,16 +92,16 @@ def test_a_ridge_of_next_to_nothing_may_interpolate():
 
 def test_an_oracle_whose_steps_are_too_long_is_stopped_before_it_is_nan():
     world = MixedContexts(horizon=400)
-    model = Gradient(features=9, outcomes=3, step=50.0, power=0.0)
+    model = Gradient(n_features=9, n_outcomes=3, step=50.0, power=0.0)
     with pytest.raises(InvalidInput, match=r"Gradient in round \d+"):
         simulate(square_cbwk(world.problem, model, gamma=5.0), world, replicas=2, progress=False)
 
 
 WRONG = [
-    Blank(features=9, outcomes=3),  # knows nothing, ever
-    Glmtron(features=9, outcomes=3, link="logistic", step=9.0, radius=0.1),  # the wrong link, too small a ball
-    Ridge(features=9, outcomes=3, ridge=1e4, width=Fixed(0.0)),  # says 0 for hundreds of rounds
-    Ridge(features=9, outcomes=3, ridge=1e-6, width=Fixed(100.0)),  # sure that everything is free
+    NullModel(n_features=9, n_outcomes=3),  # knows nothing, ever
+    Glmtron(n_features=9, n_outcomes=3, link="logistic", step=9.0, radius=0.1),  # the wrong link, too small a ball
+    Ridge(n_features=9, n_outcomes=3, ridge=1e4, width=Fixed(0.0)),  # says 0 for hundreds of rounds
+    Ridge(n_features=9, n_outcomes=3, ridge=1e-6, width=Fixed(100.0)),  # sure that everything is free
 ]
 
 
@@ -125,7 +125,7 @@ def test_with_a_misspecified_model_nothing_overspends(model, replicas):
 @pytest.mark.parametrize("horizon", [1, 2, 7])
 def test_tiny_horizons_and_budgets_are_survived(horizon):
     for world in (MixedArms(horizon=horizon), MixedContexts(horizon=horizon)):
-        model = Ridge(features=world.features, outcomes=3, width=Fixed(0.3))
+        model = Ridge(n_features=world.n_features, n_outcomes=3, width=Fixed(0.3))
         for policy in (square_cbwk(world.problem, model, gamma=2.0), resolving(world.problem, model, warmup=0)):
             trace = simulate(policy, world, replicas=2, progress=False)
             for b in world.problem.budgets:
@@ -134,7 +134,7 @@ def test_tiny_horizons_and_budgets_are_survived(horizon):
 
 def test_one_arm_and_one_replica():
     world = FixedContexts(arms=1, dimension=5, horizon=80)
-    model = Glmtron(features=5, outcomes=5)
+    model = Glmtron(n_features=5, n_outcomes=5)
     for policy in (square_cbwk(world.problem, model, gamma=2.0), resolving(world.problem, model, warmup=0)):
         trace = simulate(policy, world, replicas=1, progress=False)
         assert trace.total("cost 1")[0] <= 20

@@ -4,11 +4,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Court
-from evenhand.errors import InfeasibleProblem, InvalidInput
-from evenhand.numerics.program import Sample, dual_value, solve
-from evenhand.optimum import draw, opt
-from evenhand.rows import constraint_rows
+from evenhand.planning.program import Sample, dual_value, solve
+from evenhand.problem.rows import constraint_rows
+from evenhand.run.optimum import draw, opt
 
 
 def sample(rng: np.random.Generator, count: int, actions: int, rows: int) -> Sample:

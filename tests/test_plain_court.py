@@ -1,9 +1,9 @@
 import numpy as np
 
 from evenhand.environments import Court
-from evenhand.papers.court import model
+from evenhand.experiments.court import model
 from evenhand.recipes import pgd
-from evenhand.simulation import simulate
+from evenhand.run.simulation import simulate
 from tests.plain_court import numbers, run
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from evenhand.environments import FixedContexts
-from evenhand.papers.square_cbwk_systems import newton
-from evenhand.simulation import simulate
+from evenhand.experiments.square_cbwk_systems import newton
+from evenhand.run.simulation import simulate
 from tests.plain_square import features, numbers, run, truth
 
 

@@ -3,7 +3,7 @@ import pytest
 from matplotlib.colors import same_color
 
 from evenhand.objectives import EqualExposure, GeneralizedGini, Linear
-from evenhand.plots import Curve, over_sweep, preferences, save
+from evenhand.report.plots import Curve, over_sweep, preferences, save
 
 VALUES = np.array([[1.0, 2.0, 6.0], [2.0, 2.0, 2.0]])  # two points, three replicas
 

@@ -4,29 +4,29 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Random, TopK
-from evenhand.constraints import Budget
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed
-from evenhand.errors import InvalidInput
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
-from evenhand.models import Blank, Logarithmic, Logistic, Ridge
-from evenhand.policy import Policy
-from evenhand.problem import Groups, Outcome, Problem
+from evenhand.models import Logarithmic, Logistic, NullModel, Ridge
+from evenhand.policy.policy import Policy
+from evenhand.policy.saving import flatten
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.recipes import mixed_oracle, optimistic, pgd, pgd_adaptive, uniform
-from evenhand.records import Context
-from evenhand.saving import flatten
 from tests.parts import EVERYTHING, LITTLE
 from tests.worlds import Market
 
 COURT = Court(horizon=600, tolerance=0.025)
-MODEL = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
+MODEL = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
 POLICIES = [
     pgd(COURT.problem, MODEL, gamma=0.02),
     pgd(COURT.problem, MODEL, gamma=0.1, warmup=0, hard=True),
     pgd_adaptive(COURT.problem, MODEL, limits=(2.0, 2.0, 4.0)),
     mixed_oracle(COURT.problem, MODEL, prices=(0.3,) * 2 + (0.1,) * 8),
     optimistic(COURT.problem, MODEL),
-    uniform(COURT.problem, features=5),
+    uniform(COURT.problem, n_features=5),
 ]
 
 
@@ -102,7 +102,7 @@ def test_a_decision_says_everything_that_its_outcome_will_need():
     assert d.features.shape == (2, 1, 5)
     assert d.known.shape == (2, 1, 2)
     assert d.prices.shape == (2, 2, 1)  # the objective's reading, and one for all constraints, whose costs are known
-    assert [q.shape for q in d.quotes] == [(2, 1, 1), (2, 1, 10)]
+    assert [q.shape for q in d.row_prices] == [(2, 1, 1), (2, 1, 10)]
     np.testing.assert_array_equal(d.shares, [[0.5, 0.5]])
     np.testing.assert_array_equal(d.steered, [1.0, 1.0])
 
@@ -157,7 +157,7 @@ def test_a_decision_that_was_not_taken_leaves_no_trace():
 
 def test_what_is_not_offered_is_never_played():
     policy = Policy(
-        problem=EVERYTHING, model=Ridge(features=3, outcomes=2), goals=(reward(EVERYTHING),), choice=TopK(2)
+        problem=EVERYTHING, model=Ridge(n_features=3, n_outcomes=2), goals=(reward(EVERYTHING),), choice=TopK(2)
     )
     world, state = Market(problem=EVERYTHING, offered=0.3).start(1, np.arange(8)), policy.start(seed=1, replicas=8)
     idle = 0
@@ -191,7 +191,7 @@ def shares_problem(horizon=200):
 
 def test_unknown_shares_are_estimated_from_decided_rounds_and_the_case_at_hand():
     problem = shares_problem()
-    policy = Policy(problem=problem, model=Blank(features=3), goals=(reward(problem),), choice=Random())
+    policy = Policy(problem=problem, model=NullModel(n_features=3), goals=(reward(problem),), choice=Random())
     world, state = Market(problem=problem, offered=0.4).start(2, np.arange(3)), policy.start(seed=2, replicas=3)
     seen, decided = np.zeros((3, 5)), np.zeros(3)
     for step in range(80):
@@ -212,7 +212,7 @@ def test_unknown_shares_are_estimated_from_decided_rounds_and_the_case_at_hand()
 
 def test_outcomes_that_were_not_observed_teach_nothing():
     problem = shares_problem()
-    policy = Policy(problem=problem, model=Ridge(features=3), goals=(reward(problem),), choice=TopK(1))
+    policy = Policy(problem=problem, model=Ridge(n_features=3), goals=(reward(problem),), choice=TopK(1))
     world, state = Market(problem=problem).start(2, np.arange(3)), policy.start(seed=2, replicas=3)
     decision = policy.act(state, world.context(0))
     seen = np.array([True, False, True])[:, None, None]
@@ -222,7 +222,7 @@ def test_outcomes_that_were_not_observed_teach_nothing():
 
 
 def test_one_action_one_replica_no_groups_and_nothing_known_will_do():
-    policy = Policy(problem=LITTLE, model=Ridge(features=1), goals=(reward(LITTLE),), choice=TopK(1))
+    policy = Policy(problem=LITTLE, model=Ridge(n_features=1), goals=(reward(LITTLE),), choice=TopK(1))
     state = policy.start()
     context = Context(np.ones((1, 1, 1)), np.zeros((1, 1, 0)), np.zeros((1, 0), np.int64), np.ones((1, 1), bool))
     decision = policy.act(state, context)
@@ -233,10 +233,10 @@ def test_one_action_one_replica_no_groups_and_nothing_known_will_do():
 
 def test_a_policy_needs_a_model_of_its_outcomes_and_a_goal_that_prices_them():
     with pytest.raises(InvalidInput, match=r"^model: expected one of \('gain', 'hours'\), got one of 1 outcomes"):
-        Policy(problem=EVERYTHING, model=Blank(features=1), goals=(reward(EVERYTHING),), choice=TopK(1))
+        Policy(problem=EVERYTHING, model=NullModel(n_features=1), goals=(reward(EVERYTHING),), choice=TopK(1))
     for goals in ((), (hard_budget(EVERYTHING),)):
         with pytest.raises(InvalidInput, match=r"^goals: expected at least one that prices outcomes"):
-            Policy(problem=EVERYTHING, model=Blank(features=1, outcomes=2), goals=goals, choice=TopK(1))
+            Policy(problem=EVERYTHING, model=NullModel(n_features=1, n_outcomes=2), goals=goals, choice=TopK(1))
 
 
 @pytest.mark.parametrize("replicas", [0, -2, [], [-1], [0, -1], [0.5], [[0, 1]], ["0"]], ids=str)
@@ -288,7 +288,7 @@ def test_explain_says_when_values_were_not_looked_at_and_when_nothing_was_played
 
 
 def test_explain_names_candidates_that_are_no_actions_by_number():
-    policy = Policy(problem=LITTLE, model=Blank(features=1), goals=(reward(LITTLE),), choice=TopK(2))
+    policy = Policy(problem=LITTLE, model=NullModel(n_features=1), goals=(reward(LITTLE),), choice=TopK(2))
     offered = np.ones((1, 3), bool)
     context = Context(np.zeros((1, 3, 1)), np.zeros((1, 3, 0)), np.zeros((1, 0), np.int64), offered)
     text = policy.explain(policy.decide(policy.start(), context))
@@ -300,7 +300,7 @@ def test_budgets_are_counted_over_decided_rounds_only():
     """A replica that stops early has the more left, and its rounds stop with it."""
     problem = dataclasses.replace(LITTLE, subject_to=(Budget("gain", total=3),))
     policy = Policy(
-        problem=problem, model=Blank(features=3), goals=(reward(problem), hard_budget(problem)), choice=TopK(1)
+        problem=problem, model=NullModel(n_features=3), goals=(reward(problem), hard_budget(problem)), choice=TopK(1)
     )
     rounds = np.stack([d.rounds for _, d in run(policy, Market(problem=problem), [0, 1, 2, 3], 30)]).sum(0)
     assert (rounds >= 3).all()

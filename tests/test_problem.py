@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from evenhand.constraints import Budget, Parity
-from evenhand.errors import EvenhandError, InfeasibleProblem, InvalidInput
+from evenhand.core.errors import EvenhandError, InfeasibleProblem, InvalidInput
 from evenhand.objectives import Linear
-from evenhand.problem import Groups, Outcome, Problem, feasible
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Groups, Outcome, Problem, feasible
 from tests.parts import COURT, EVERYTHING, LITTLE
 
 

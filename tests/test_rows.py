@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.constraints import Budget, Parity
-from evenhand.problem import Groups, Outcome, Problem
-from evenhand.records import Context
-from evenhand.rows import Rows, constraint_rows, select, stack
+from evenhand.core.records import Context
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.rows import Rows, constraint_rows, select, stack
 from tests import twins
 from tests.parts import COURT, EVERYTHING, LITTLE
 

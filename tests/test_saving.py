@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Random, Staged, TopK
-from evenhand.constraints import Budget, Parity
-from evenhand.errors import InvalidInput, StateMismatch
+from evenhand.core.errors import InvalidInput, StateMismatch
 from evenhand.goals import Doubling, Steady
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, SelfNormalised
-from evenhand.policy import Policy
-from evenhand.problem import Groups, Outcome
+from evenhand.policy.policy import Policy
+from evenhand.policy.saving import fingerprint, flatten
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Groups, Outcome
 from evenhand.recipes import pgd, pgd_adaptive, uniform
-from evenhand.saving import fingerprint, flatten
 from tests.parts import COURT, EVERYTHING, RECIPES
 from tests.resume import CASES, go_on
 
@@ -147,14 +147,14 @@ CHANGES = {
     "shares": _with_problem(groups=(Groups("group", {"0": 0.4, "1": 0.6}),)),
     "shares unknown": _with_problem(groups=(Groups("group", ["0", "1"]),)),
     "horizon": _with_problem(horizon=201),
-    "features": dataclasses.replace(_BASE, model=dataclasses.replace(_LOGISTIC, features=6)),
+    "features": dataclasses.replace(_BASE, model=dataclasses.replace(_LOGISTIC, n_features=6)),
     "ridge": dataclasses.replace(_BASE, model=dataclasses.replace(_LOGISTIC, ridge=1e-4)),
     "growth": dataclasses.replace(_BASE, model=dataclasses.replace(_LOGISTIC, growth=1.2)),
     "tolerance": dataclasses.replace(_BASE, model=dataclasses.replace(_LOGISTIC, tolerance=1e-5)),
     "width": dataclasses.replace(_BASE, model=dataclasses.replace(_LOGISTIC, width=Logarithmic(0.026))),
     "kind of width": dataclasses.replace(_BASE, model=dataclasses.replace(_LOGISTIC, width=Fixed(0.025))),
-    "kind of model": dataclasses.replace(_BASE, model=Ridge(features=5)),
-    "delta": dataclasses.replace(_BASE, model=Ridge(features=5, width=SelfNormalised(delta=0.1))),
+    "kind of model": dataclasses.replace(_BASE, model=Ridge(n_features=5)),
+    "delta": dataclasses.replace(_BASE, model=Ridge(n_features=5, width=SelfNormalised(delta=0.1))),
     "goals": dataclasses.replace(_BASE, goals=_BASE.goals[:2]),
     "order of goals": dataclasses.replace(_BASE, goals=(_DUAL, _BASE.goals[0], _HARD)),
     "weight": _with_goal(0, dataclasses.replace(_BASE.goals[0], weights=(2.0,))),
@@ -228,11 +228,11 @@ def test_the_fingerprint_reads_every_field_there_is(policy):
 
 
 def test_the_fingerprint_of_equal_configurations_is_the_same_wherever_they_were_made():
-    again = pgd(COURT.problem, Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025)), gamma=0.05, hard=True)
+    again = pgd(COURT.problem, Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025)), gamma=0.05, hard=True)
     assert again.fingerprint() == _BASE.fingerprint()
     assert isinstance(again, Policy)
-    assert uniform(EVERYTHING, features=3).fingerprint() == RECIPES["uniform"][1][0].fingerprint()
-    assert pgd_adaptive(COURT.problem, Logistic(features=5)).fingerprint() != _BASE.fingerprint()
+    assert uniform(EVERYTHING, n_features=3).fingerprint() == RECIPES["uniform"][1][0].fingerprint()
+    assert pgd_adaptive(COURT.problem, Logistic(n_features=5)).fingerprint() != _BASE.fingerprint()
 
 
 def test_whole_numbers_and_numpys_numbers_count_like_floats():

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from evenhand.choices import TopK
-from evenhand.constraints import Budget, Parity
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed, FixedContexts
 from evenhand.environments.base import Arrival
-from evenhand.errors import InvalidInput
+from evenhand.experiments.court import model
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
-from evenhand.models import Blank, Fixed, Glmtron, Ridge
-from evenhand.papers.court import model
-from evenhand.policy import Policy
-from evenhand.problem import Groups, Outcome, Problem
+from evenhand.models import Fixed, Glmtron, NullModel, Ridge
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.recipes import lin_cbwk, optimistic, pgd, square_cbwk, uniform
-from evenhand.records import Context
-from evenhand.simulation import simulate
-from evenhand.trace import Trace
+from evenhand.run.simulation import simulate
+from evenhand.run.trace import Trace
 from tests.parts import LOG
 
 COURT_LIKE = Problem(
@@ -48,7 +48,7 @@ def same(a: Trace, b: Trace) -> None:
         "group_rounds",
         "expected",
         "stopped",
-        "narrowed",
+        "restricted_after",
         "replicas",
     ):
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field), err_msg=field)
@@ -117,7 +117,7 @@ def test_a_replica_in_which_nothing_fits_stops_and_says_when():
     )
 
     class World:
-        steps, idle_counts = 30, True
+        steps, counts_idle_steps = 30, True
 
         def context(self, step):
             return Context(
@@ -131,7 +131,7 @@ def test_a_replica_in_which_nothing_fits_stops_and_says_when():
             return None
 
     class Environment:
-        features = 1
+        n_features = 1
 
         def __init__(self):
             self.problem = problem
@@ -140,7 +140,7 @@ def test_a_replica_in_which_nothing_fits_stops_and_says_when():
             return World()
 
     policy = Policy(
-        problem=problem, model=Blank(features=1), goals=(reward(problem), hard_budget(problem)), choice=TopK(1)
+        problem=problem, model=NullModel(n_features=1), goals=(reward(problem), hard_budget(problem)), choice=TopK(1)
     )
     trace = simulate(policy, Environment(), replicas=1, progress=False)
     assert trace.stopped[0] == 15  # 15 plays of b, at 2 each
@@ -173,13 +173,13 @@ def test_a_policy_made_for_another_problem_is_refused():
 def test_jobs_agree_on_a_log_whose_runs_end_at_different_rows(record):
     from tests.parts import LOG
 
-    policy = uniform(LOG.problem, LOG.features)
+    policy = uniform(LOG.problem, LOG.n_features)
     for seed in range(3):
         one = simulate(policy, LOG, replicas=4, seed=seed, record=record, progress=False)
         two = simulate(policy, LOG, replicas=4, seed=seed, record=record, jobs=2, progress=False)
         np.testing.assert_array_equal(one.totals[-1], two.totals[-1])
         np.testing.assert_array_equal(one.elapsed[-1], two.elapsed[-1])
-        np.testing.assert_array_equal(one.asked, two.asked)
+        np.testing.assert_array_equal(one.offered_steps, two.offered_steps)
         if one.plays is not None and two.plays is not None:
             np.testing.assert_array_equal(one.plays.rounds.sum(0), two.plays.rounds.sum(0))
 
@@ -197,10 +197,10 @@ def test_known_costs_move_prices_even_while_outcomes_are_late(delay):
 class _Alternating:
     """Cases of two groups in turn; only the costly action is offered."""
 
-    features = 1
+    n_features = 1
 
     def __init__(self, problem):
-        self.problem, self.steps, self.idle_counts = problem, problem.horizon, True
+        self.problem, self.steps, self.counts_idle_steps = problem, problem.horizon, True
 
     def start(self, seed, replicas):
         return self
@@ -228,9 +228,9 @@ def test_disparity_is_the_same_whether_shares_are_declared_or_counted_when_a_run
 SLOW_RUN = """
 import sys
 from evenhand.environments import Court
-from evenhand.papers.court import model
+from evenhand.experiments.court import model
 from evenhand.recipes import pgd
-from evenhand.simulation import simulate
+from evenhand.run.simulation import simulate
 if __name__ == "__main__":
     court = Court(horizon=2_000_000)
     policy = pgd(court.problem, model(), gamma=0.02)
@@ -260,7 +260,7 @@ def test_ctrl_c_leaves_what_was_done_readable(jobs, tmp_path):
 def test_a_run_that_ends_when_nobody_can_play_any_more_is_the_whole_run(delay):
     """With every play recorded each step is taken; without, the rest is filled in."""
     world = Delayed(FixedContexts(arms=3, dimension=6, horizon=600), delay=delay)
-    policy = square_cbwk(world.problem, Glmtron(features=6, outcomes=5), gamma=20.0)
+    policy = square_cbwk(world.problem, Glmtron(n_features=6, n_outcomes=5), gamma=20.0)
     short_run, whole = (simulate(policy, world, replicas=3, record=r, progress=False) for r in ("grid", "all"))
     same(short_run, whole)
     assert (short_run.elapsed[-1] == 600).all()
@@ -270,7 +270,7 @@ def test_a_run_that_ends_when_nobody_can_play_any_more_is_the_whole_run(delay):
 
 def test_what_is_under_way_at_the_horizon_still_arrives():
     log = Delayed(replace(LOG, problem=replace(LOG.problem, horizon=40)), delay=100)
-    policy = optimistic(log.problem, Ridge(features=8, outcomes=2), warmup=0)
+    policy = optimistic(log.problem, Ridge(n_features=8, n_outcomes=2), warmup=0)
     short_run, whole = (simulate(policy, log, replicas=3, record=r, progress=False) for r in ("grid", "all"))
     assert (whole.elapsed[-1] == 40).all()  # the horizon is reached, and the log goes on
     assert short_run.times[-1] < whole.times[-1]
@@ -280,12 +280,12 @@ def test_what_is_under_way_at_the_horizon_still_arrives():
 def test_with_a_free_action_a_run_goes_on_and_says_since_when():
     """What costs nothing is never masked; the trace says after which round the rest did not fit any more."""
     world = FixedContexts(arms=3, dimension=6, horizon=400, null_arm=True)
-    policy = lin_cbwk(world.problem, Ridge(features=6, outcomes=5, width=Fixed(0.1)), scale=1e-9)
+    policy = lin_cbwk(world.problem, Ridge(n_features=6, n_outcomes=5, width=Fixed(0.1)), scale=1e-9)
     trace = simulate(policy, world, replicas=3, record="all", progress=False)
     assert np.isnan(trace.stopped).all()
     assert trace.plays is not None
     for r in range(3):
-        end = int(trace.narrowed[r])
+        end = int(trace.restricted_after[r])
         assert 100 < end < 300
         assert (trace.plays.actions[end:, r, 0] == 0).all()
         assert (trace.plays.actions[:end, r, 0] != 0).any()
@@ -296,7 +296,7 @@ def test_with_a_free_action_a_run_goes_on_and_says_since_when():
 
 def test_a_free_action_that_costs_something_is_refused():
     world = FixedContexts(arms=1, dimension=5, horizon=20, null_arm=True)
-    policy = lin_cbwk(world.problem, Ridge(features=5, outcomes=5))
+    policy = lin_cbwk(world.problem, Ridge(n_features=5, n_outcomes=5))
     state = policy.start()
     context = world.start(0, state.replicas).context(0)
     decision = policy.decide(state, context)._replace(plays=np.zeros((1, 1), np.int64))

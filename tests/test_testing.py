@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Pick, Random, TopK
+from evenhand.core.errors import InvalidInput
 from evenhand.environments import Arrival, Court
-from evenhand.errors import InvalidInput
 from evenhand.goals import DualGradient, Steady
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
-from evenhand.models import Blank, Ridge
-from evenhand.policy import Policy
-from evenhand.rows import Rows, constraint_rows
+from evenhand.models import NullModel, Ridge
+from evenhand.policy.policy import Policy
+from evenhand.problem.rows import Rows, constraint_rows
 from evenhand.testing import check_choice, check_environment, check_goal, check_model, check_policy
 from tests.parts import COURT, EVERYTHING
 
-INNER = Ridge(features=3)
+INNER = Ridge(n_features=3)
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Model:
     """Ridge, with one fault."""
 
     fault: str = ""
-    features: int = 3
-    outcomes: int = 1
+    n_features: int = 3
+    n_outcomes: int = 1
 
     def start(self, replicas, low, high):
         return INNER.start(replicas, low, high)
@@ -118,12 +118,12 @@ class Goal:
             q = q[:, 0]
         return q, o
 
-    def acted(self, state, decision, estimate):
+    def on_decision(self, state, decision, estimate):
         if self.fault == "acts on rounds of 0":
             state.price += 0.1
 
-    def learned(self, state, decision, rounds, v):
-        DUAL.learned(state, decision, np.ones_like(rounds) if self.fault == "learns from rounds of 0" else rounds, v)
+    def on_outcome(self, state, decision, rounds, v):
+        DUAL.on_outcome(state, decision, np.ones_like(rounds) if self.fault == "learns from rounds of 0" else rounds, v)
 
 
 @dataclass(frozen=True)
@@ -148,11 +148,11 @@ class Limit:
     def over(self, state):
         return HARD.over(state) | (self.fault == "over too soon")
 
-    def acted(self, state, decision, estimate):
-        HARD.acted(state, decision, estimate)
+    def on_decision(self, state, decision, estimate):
+        HARD.on_decision(state, decision, estimate)
 
-    def learned(self, state, decision, rounds, v):
-        HARD.learned(state, decision, rounds, v)
+    def on_outcome(self, state, decision, rounds, v):
+        HARD.on_outcome(state, decision, rounds, v)
         if self.fault == "settles rounds of 0":
             state.left -= 0.5
 
@@ -204,14 +204,14 @@ class Choice:
     """A blind draw or the two best, with one fault."""
 
     fault: str = ""
-    plays: int = 1
+    n_plays: int = 1
     draws: int = 1
 
     def start(self, replicas):
         return Memory(np.zeros(replicas))
 
     def pick(self, state, mean, bonus, playable, t, u):
-        inner = Random() if self.plays == 1 else TopK(2)
+        inner = Random() if self.n_plays == 1 else TopK(2)
         plays, chance, steered = inner.pick(None, mean, bonus, playable, t, u)
         if self.fault == "moves its state":
             state.told += 1
@@ -263,9 +263,9 @@ def test_a_faulty_choice_is_caught(fault):
 
 
 def test_a_choice_that_plays_a_candidate_twice_is_caught():
-    check_choice(Choice(plays=2))
+    check_choice(Choice(n_plays=2))
     with pytest.raises(AssertionError, match=r"no candidate is played twice|sum to the number of plays"):
-        check_choice(Choice("plays twice", plays=2))
+        check_choice(Choice("plays twice", n_plays=2))
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class World:
     """A court, with one fault."""
 
     fault: str = ""
-    features: int = 5
+    n_features: int = 5
 
     @property
     def problem(self):
@@ -284,7 +284,7 @@ class World:
 
 
 class _FaultyWorld:
-    steps, idle_counts = 30, True
+    steps, counts_idle_steps = 30, True
 
     def __init__(self, fault, inner, replicas):
         self._fault, self._inner, self._replicas, self._calls = fault, inner, replicas, 0
@@ -344,7 +344,7 @@ def _policy(model=None, choice=None):
     problem = COURT.problem
     return Policy(
         problem=problem,
-        model=model or Ridge(features=5),
+        model=model or Ridge(n_features=5),
         goals=(reward(problem), hard_budget(problem)),
         choice=choice or Random(),
     )
@@ -359,8 +359,8 @@ class Diary:
 class Forgetful:
     """A model that keeps what it learns where saving does not look: in a dictionary."""
 
-    features: int = 5
-    outcomes: int = 1
+    n_features: int = 5
+    n_outcomes: int = 1
 
     def start(self, replicas, low, high):
         return Diary({"total": np.zeros(replicas)})
@@ -377,7 +377,7 @@ class Forgetful:
 class Peeking:
     """A choice whose probabilities depend on the whole batch."""
 
-    plays: int = 1
+    n_plays: int = 1
     draws: int = 1
 
     def start(self, replicas):
@@ -392,7 +392,7 @@ class Peeking:
     [
         (_policy(Forgetful()), "a state holds arrays and numbers"),
         (_policy(choice=Peeking()), "replica 0 acts as it does alone"),
-        (_policy(Blank(features=5), choice=Choice("sums to less")), "probabilities sum to the number of plays"),
+        (_policy(NullModel(n_features=5), choice=Choice("sums to less")), "probabilities sum to the number of plays"),
     ],
     ids=["state in a dictionary", "batch", "probabilities"],
 )

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from evenhand.constraints import Parity
+from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court
-from evenhand.errors import InvalidInput
+from evenhand.problem.constraints import Parity
 from evenhand.recipes import uniform
-from evenhand.simulation import simulate
-from evenhand.trace import Trace
+from evenhand.run.simulation import simulate
+from evenhand.run.trace import Trace
 
 COURT = Court(tolerance=0.01, horizon=400)
 
@@ -69,7 +69,7 @@ def test_summary_names_limits_and_worst(trace):
 
 
 def test_plots_have_a_panel_per_quantity(trace, tmp_path):
-    from evenhand.plots import save
+    from evenhand.report.plots import save
 
     axes = trace.plot()
     assert len(axes) == 5

@@ -121,8 +121,8 @@ def projected(theta, radius, projection):
 
 def newton_oracle(model, x, y):
     """Parameters (M, n) after plays (s, n), (s, M), with the metric itself, and solved with afresh each time."""
-    theta = np.full((model.outcomes, model.features), model.start_at)
-    metric = model.ridge * np.eye(model.features)
+    theta = np.full((model.n_outcomes, model.n_features), model.start_at)
+    metric = model.ridge * np.eye(model.n_features)
     for xs, ys in zip(x, y, strict=True):
         metric = metric + np.outer(xs, xs)
         miss = LINKS[model.link](theta @ xs) - ys
@@ -132,7 +132,7 @@ def newton_oracle(model, x, y):
 
 
 def gradient_oracle(model, x, y):
-    theta = np.full((model.outcomes, model.features), model.start_at)
+    theta = np.full((model.n_outcomes, model.n_features), model.start_at)
     for t, (xs, ys) in enumerate(zip(x, y, strict=True), 1):
         size = model.first if t == 1 and model.first > 0 else model.step / t**model.power
         theta = theta - size * np.outer(LINKS[model.link](theta @ xs) - ys, xs)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
 from evenhand.environments import Arrival
-from evenhand.numerics.luck import Luck, Stream
-from evenhand.problem import Problem
-from evenhand.records import Context, Decision
+from evenhand.problem.problem import Problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +16,7 @@ class Market:
     """Outcome m of a play is low + (high - low) (x_0 + luck) / 2, with the same luck for all plays of a round."""
 
     problem: Problem
-    features: int = 3
+    n_features: int = 3
     offered: float = 1.0  # chance of every candidate to be on offer
 
     def start(self, seed, replicas):
@@ -26,10 +26,10 @@ class Market:
 class _MarketWorld:
     def __init__(self, market: Market, luck: Luck) -> None:
         self._market, self._luck, self._problem = market, luck, market.problem
-        self.steps, self.idle_counts = market.problem.horizon + 20, True
+        self.steps, self.counts_idle_steps = market.problem.horizon + 20, True
 
     def context(self, step: int) -> Context:
-        problem, n = self._problem, self._market.features
+        problem, n = self._problem, self._market.n_features
         a, g, count = len(problem.actions), len(problem.groups), len(self._luck.replicas)
         u = self._luck.uniform(Stream.CONTEXT, np.array([step]), a * (n + 1) + g)
         sizes = np.array([len(k.names) for k in problem.groups], np.int64)

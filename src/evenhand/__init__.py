@@ -9,104 +9,36 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from evenhand.version import __version__
+from evenhand.version import __version__ as __version__
 
-# What type checkers see of this is `__init__.pyi`; a test holds the two together.
-_HOMES = {
-    "choices": (
-        "Cycle",
-        "EpsilonGreedy",
-        "Gamma",
-        "Gibbs",
-        "GradientLottery",
-        "InverseGap",
-        "Lottery",
-        "Random",
-        "Staged",
-        "TopK",
-    ),
-    "constraints": ("Budget", "Parity"),
-    "environments": (
-        "Court",
-        "Delayed",
-        "FixedContexts",
-        "Lessons",
-        "Logged",
-        "MixedArms",
-        "MixedContexts",
-        "MultiObjective",
-        "WithoutContexts",
-    ),
-    "errors": ("CannotSave", "EvenhandError", "InfeasibleProblem", "InvalidInput", "MissingExtra", "StateMismatch"),
-    "logs": ("replay",),
-    "models": (
-        "Aggregation",
-        "Beside",
-        "Blank",
-        "Cover",
-        "Experts",
-        "Fixed",
-        "Glmtron",
-        "Gradient",
-        "Logarithmic",
-        "Logistic",
-        "OnlineToBatch",
-        "Ridge",
-        "Scalarised",
-        "SelfNormalised",
-        "Sklearn",
-        "Tabular",
-    ),
-    "objectives": (
-        "AlphaFair",
-        "Concave",
-        "EqualExposure",
-        "GeneralizedGini",
-        "Linear",
-        "Moreau",
-        "Randomized",
-        "WeightedSum",
-        "Within",
-    ),
-    "optimum": ("opt", "opt_without_contexts"),
-    "policy": ("Policy",),
-    "problem": ("Groups", "Outcome", "Problem"),
-    "recipes": (
-        "bwcr",
-        "fw",
-        "fw_dual",
-        "fw_epsilon_greedy",
-        "fw_linucb",
-        "fw_squarecb",
-        "lin_cbwk",
-        "mixed_oracle",
-        "molincb",
-        "optimistic",
-        "pgd",
-        "pgd_adaptive",
-        "primal_lp",
-        "resolving",
-        "square_cbwk",
-        "two_stage_square_cbwk",
-        "uniform",
-    ),
-    "records": ("Context", "Decision"),
-    "simulation": ("play", "simulate"),
-    "system": ("discover",),
-    "trace": ("Trace",),
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
-__all__ = ["__version__", *_HOME]
+# Folders whose exports are public names. Type checkers read the same list in `__init__.pyi`; a test compares the two.
+HOMES = (
+    "problem",
+    "objectives",
+    "models",
+    "choices",
+    "environments",
+    "recipes",
+    "policy",
+    "run",
+    "replay",
+    "core.errors",
+    "core.records",
+    "core.catalogue",
+)
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its home."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"evenhand.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    if not name.startswith("_"):
+        for home in HOMES:
+            module = importlib.import_module(f"evenhand.{home}")
+            if name in module.__all__:
+                value = globals()[name] = getattr(module, name)
+                return value
+    raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    """List the public names of all homes."""
+    return sorted({"__version__", *(n for h in HOMES for n in importlib.import_module(f"evenhand.{h}").__all__)})

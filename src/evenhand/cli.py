@@ -13,7 +13,7 @@ from evenhand.version import __version__
 
 DESCRIPTION = """\
 Decide, one case after another, who gets what: contextual bandits that keep to budgets, share fairly,
-and pursue goals that are not a plain sum of clicks."""
+and objective_goal goals that are not a plain sum of clicks."""
 
 EPILOG = """\
 start here:
@@ -126,7 +126,7 @@ def _count(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     options = build().parse_args(arguments)
-    from evenhand.errors import EvenhandError
+    from evenhand.core.errors import EvenhandError
 
     try:
         status = _run(options)
@@ -150,15 +150,15 @@ def _run(o: argparse.Namespace) -> int:
     if o.command == "systems":
         return _systems(as_json=o.json)
     if o.command == "demo":
-        from evenhand.demo import demo
+        from evenhand.experiments.demo import demo
 
         results = demo(replicas=o.replicas, seed=o.seed, jobs=o.jobs, out=o.out)
         return 130 if results.interrupted else 0
     if o.command == "reproduce":
         return _reproduce(o)
-    from evenhand.logs import replay
+    from evenhand.replay import replay_log
 
-    found = replay(
+    found = replay_log(
         o.log, o.problem, policy=o.policy, replicas=o.replicas, bootstrap=o.bootstrap, seed=o.seed, out=o.out
     )
     print(found)
@@ -169,13 +169,13 @@ def _run(o: argparse.Namespace) -> int:
 
 def _reproduce(o: argparse.Namespace) -> int:
     if o.paper == "court":
-        from evenhand.papers import court
+        from evenhand.experiments import court
 
         taus = tuple(o.tau or court.TAUS)
         results = court.reproduce(replicas=o.replicas, rounds=o.rounds, taus=taus, jobs=o.jobs, seed=o.seed, out=o.out)
         drawn = True
     elif o.paper == "concave-rewards":
-        from evenhand.papers import concave_rewards
+        from evenhand.experiments import concave_rewards
 
         arms, outcomes = tuple(o.arms or (50,)), tuple(o.outcomes or (5, 20))
         results = concave_rewards.reproduce(
@@ -183,17 +183,17 @@ def _reproduce(o: argparse.Namespace) -> int:
         )
         drawn = True
     elif o.paper == "lessons":
-        from evenhand.papers import lessons
+        from evenhand.experiments import lessons
 
         results = lessons.reproduce(replicas=o.replicas, rounds=o.rounds, jobs=o.jobs, seed=o.seed, out=o.out)
         drawn = True
     elif o.paper == "small-budgets":
-        from evenhand.papers import small_budgets
+        from evenhand.experiments import small_budgets
 
         results = small_budgets.reproduce(replicas=o.replicas, rounds=o.rounds, jobs=o.jobs, seed=o.seed, out=o.out)
         drawn = True
     else:
-        from evenhand.papers import square_cbwk
+        from evenhand.experiments import square_cbwk
 
         results = square_cbwk.reproduce(replicas=o.replicas, sweeps=tuple(o.sweep or ()), seed=o.seed, out=o.out)
         drawn = bool(o.sweep)
@@ -203,10 +203,10 @@ def _reproduce(o: argparse.Namespace) -> int:
 
 
 def _systems(*, as_json: bool) -> int:
-    from evenhand.summary import table
-    from evenhand.system import discover
+    from evenhand.core.catalogue import catalogue
+    from evenhand.run.summary import table
 
-    found = discover()
+    found = catalogue()
     if as_json:
         print(json.dumps([s._asdict() for s in found], indent=1))
     else:

@@ -3,7 +3,7 @@ import pytest
 from scipy.special import softmax
 
 from evenhand.choices import Cycle, Gibbs
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 
 
 def test_probabilities_are_a_softmax_over_what_is_playable():

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.choices import GradientLottery, Staged, TopK
+from evenhand.core.errors import InvalidInput
 from evenhand.environments import MultiObjective
-from evenhand.errors import InvalidInput
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from evenhand.recipes import molincb
@@ -81,8 +81,8 @@ def test_huge_steps_and_ties_still_give_lotteries():
 
 
 def test_it_goes_on_from_what_it_chose_and_not_from_what_others_did():
-    world = MultiObjective(arms=4, outcomes=3, horizon=9)
-    policy = molincb(world.problem, Ridge(features=10, outcomes=3, width=Fixed(0.5)), steps=2)
+    world = MultiObjective(arms=4, n_outcomes=3, horizon=9)
+    policy = molincb(world.problem, Ridge(n_features=10, n_outcomes=3, width=Fixed(0.5)), steps=2)
     state, there = policy.start(replicas=2), world.start(0, np.arange(2))
     first = policy.decide(state, there.context(0))
     assert (np.abs(first.probabilities - 0.25) > 0.01).any(1).all()
@@ -94,17 +94,17 @@ def test_it_goes_on_from_what_it_chose_and_not_from_what_others_did():
     assert (state.choice.chances < 1.1).all()
     for staged in (Staged(3, policy.choice), Staged(3, TopK(1), first=policy.choice)):
         within = staged.start(2)
-        staged.acted(within, first)
+        staged.on_decision(within, first)
         assert (within.then or within.first).chances == pytest.approx(first.probabilities)
 
 
 def test_the_steps_have_the_published_size():
     """sqrt(2) / (1 - 1/sqrt(4)) sqrt(ln(2 / 0.1)) for four arms."""
-    world = MultiObjective(arms=4, outcomes=3)
-    choice = molincb(world.problem, Ridge(features=10, outcomes=3), delta=0.1).choice
+    world = MultiObjective(arms=4, n_outcomes=3)
+    choice = molincb(world.problem, Ridge(n_features=10, n_outcomes=3), delta=0.1).choice
     assert choice.scale == pytest.approx(np.sqrt(2) / 0.5 * np.sqrt(np.log(20)))
-    alone = MultiObjective(arms=1, outcomes=3)
-    assert molincb(alone.problem, Ridge(features=10, outcomes=3), delta=0.1).choice.scale == pytest.approx(
+    alone = MultiObjective(arms=1, n_outcomes=3)
+    assert molincb(alone.problem, Ridge(n_features=10, n_outcomes=3), delta=0.1).choice.scale == pytest.approx(
         np.sqrt(2 * np.log(20))
     )
 
@@ -117,9 +117,9 @@ def test_bad_input_is_named():
         lottery(GradientLottery(GINI, candidates=4, scale=1.0), np.zeros((2, 4)))
     with pytest.raises(InvalidInput, match=r"lottery of round 8 is expected to bring.*'b'"):
         lottery(GradientLottery(AlphaFair(NAMES, alpha=1.0), candidates=2, scale=1.0), np.eye(3)[:, [0, 2]], t=7.0)
-    world = MultiObjective(arms=4, outcomes=3)
+    world = MultiObjective(arms=4, n_outcomes=3)
     for delta in (1.0, "x"):
         with pytest.raises(InvalidInput, match="delta"):
-            molincb(world.problem, Ridge(features=10, outcomes=3), delta=delta)
+            molincb(world.problem, Ridge(n_features=10, n_outcomes=3), delta=delta)
     with pytest.raises(InvalidInput, match=r"GradientLottery.objective: expected an objective, got 'a'"):
         GradientLottery("a", 2, 1.0)

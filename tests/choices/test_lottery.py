@@ -4,7 +4,7 @@ from hypothesis import given, strategies as st
 from scipy.optimize import linprog
 
 from evenhand.choices import Lottery, TopK
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 
 
 def pick(choice, mean, bonus, playable, u=0.5):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Random, Staged, TopK
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 
 MEAN = np.array([[[0.1, 0.9, 0.3]]])
 

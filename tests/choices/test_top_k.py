@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.choices import TopK
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from tests import twins
 
 

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from evenhand.core.records import Decision
 from evenhand.environments import Court
-from evenhand.records import Decision
 from tests.goals.test_dual import receipt
 
 TRUTH = np.array([-1.0, 1.0, 1.0, 2.0, 2.0])

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court, Delayed
-from evenhand.errors import InvalidInput
 from tests.environments.test_court import decide
 
 COURT = Court(horizon=30)
@@ -29,7 +29,7 @@ def test_outcomes_arrive_so_many_steps_later_with_their_own_decision(delay):
 def test_everything_else_is_as_it_was():
     late = Delayed(COURT, 5)
     assert late.problem is COURT.problem
-    assert late.features == COURT.features
+    assert late.n_features == COURT.n_features
     a, b = late.start(1, np.arange(2)), COURT.start(1, np.arange(2))
     np.testing.assert_array_equal(a.context(3).features, b.context(3).features)
     plays = np.zeros((2, 1), np.int64)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from evenhand.core.errors import InvalidInput
 from evenhand.environments import FixedContexts
-from evenhand.errors import InvalidInput
 from tests.environments.test_court import decide
 
 ROOT = math.sqrt(2.0)

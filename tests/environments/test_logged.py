@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Random, TopK
-from evenhand.constraints import Budget
+from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context
 from evenhand.environments import Arrival, Logged
 from evenhand.environments.logged import blocks, order
-from evenhand.errors import InvalidInput
 from evenhand.goals.linear import reward
-from evenhand.models import Blank, Fixed, Ridge
-from evenhand.numerics.luck import Luck, Stream
-from evenhand.policy import Policy
-from evenhand.problem import Groups, Outcome, Problem
+from evenhand.models import Fixed, NullModel, Ridge
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.recipes import optimistic, pgd, uniform
-from evenhand.records import Context
-from evenhand.simulation import play, simulate
+from evenhand.run.simulation import play, simulate
 
 PROBLEM = Problem(actions=("none", "one", "two"), outcomes=(Outcome("gain"),), maximize="gain", horizon=10**6)
 THETA = np.array(
@@ -66,8 +66,8 @@ class Knows:
 
     theta: tuple[float, ...]
 
-    features = property(lambda self: len(self.theta))
-    outcomes = property(lambda self: 1)
+    n_features = property(lambda self: len(self.theta))
+    n_outcomes = property(lambda self: 1)
 
     def start(self, replicas, low, high):
         return None
@@ -127,7 +127,7 @@ class Live:
     """The world that `make_log` logs, met live."""
 
     problem: Problem
-    features: int = 6
+    n_features: int = 6
 
     def start(self, seed, replicas):
         return _LiveWorld(self, Luck(seed=seed, replicas=replicas))
@@ -135,7 +135,7 @@ class Live:
 
 class _LiveWorld:
     def __init__(self, live, luck):
-        self._live, self._luck, self.steps, self.idle_counts = live, luck, live.problem.horizon, True
+        self._live, self._luck, self.steps, self.counts_idle_steps = live, luck, live.problem.horizon, True
 
     def context(self, step):
         u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 1)[:, 0]
@@ -158,7 +158,7 @@ class _LiveWorld:
 def test_a_policy_that_learns_fares_in_replay_as_it_does_live(propensity):
     """Learning curves agree: the mean gain of the first and of the second hundred rounds, over many replicas."""
     problem = replace(PROBLEM, horizon=200)
-    policy = optimistic(problem, Ridge(features=6, width=Fixed(0.3)), warmup=10)
+    policy = optimistic(problem, Ridge(n_features=6, width=Fixed(0.3)), warmup=10)
     log = make_log(30_000, 5, propensity, problem)
     live = simulate(policy, Live(problem), replicas=300, progress=False, record="all").plays
     replayed = simulate(policy, log, replicas=300, progress=False, record="all").plays
@@ -186,7 +186,7 @@ def test_rejected_rows_leave_no_trace():
         horizon=150,
     )
     log = replace(make_log(2000, 7, uneven), problem=problem, groups=np.arange(2000)[:, None] % 2)
-    policy = pgd(problem, Ridge(features=6), gamma=0.05, hard=True, warmup=20)
+    policy = pgd(problem, Ridge(n_features=6), gamma=0.05, hard=True, warmup=20)
     state, again = (policy.start(seed=4, replicas=1) for _ in range(2))
     for r in play(policy, state, log.start(4, state.replicas), range(2000)):
         if r.taken.rounds[0] > 0:
@@ -292,4 +292,4 @@ def test_bad_arrays_are_named(change, field):
 
 def test_a_blank_model_fits():
     """The layout says how many features there are."""
-    assert Logged(**GOOD).features == Blank(features=3).features == 3
+    assert Logged(**GOOD).n_features == NullModel(n_features=3).n_features == 3

@@ -4,8 +4,8 @@ import math
 import numpy as np
 import pytest
 
+from evenhand.core.errors import InvalidInput
 from evenhand.environments import MultiObjective
-from evenhand.errors import InvalidInput
 from tests.environments.test_court import decide
 
 STEPS, REPLICAS = 1000, 4
@@ -13,7 +13,7 @@ STEPS, REPLICAS = 1000, 4
 
 def played(**change):
     """Means and outcomes of the second arm, `->(steps,replicas,M)`."""
-    world = MultiObjective(**({"arms": 3, "outcomes": 3, "features": 5, "horizon": STEPS} | change))
+    world = MultiObjective(**({"arms": 3, "n_outcomes": 3, "n_features": 5, "horizon": STEPS} | change))
     started, means, came = world.start(9, np.arange(REPLICAS)), [], []
     for step in range(STEPS):
         context = started.context(step)
@@ -54,7 +54,7 @@ def test_noise_that_means_nothing_is_refused(noise):
         MultiObjective(noise=noise)
 
 
-@pytest.mark.parametrize("field", ["arms", "outcomes", "features", "horizon"])
+@pytest.mark.parametrize("field", ["arms", "n_outcomes", "n_features", "horizon"])
 @pytest.mark.parametrize("size", [0, -1, 2.5, math.nan, "x", None])
 def test_sizes_are_whole_and_at_least_one(field, size):
     with pytest.raises(InvalidInput, match=rf"^MultiObjective\.{field}: expected a whole number of at least 1, got"):

@@ -3,8 +3,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court, Delayed, FixedContexts, Lessons, WithoutContexts
-from evenhand.errors import InvalidInput
 from tests.environments.test_court import decide
 from tests.parts import EVERYTHING, UNEVEN_LOG
 from tests.worlds import Market
@@ -24,9 +24,9 @@ def test_the_same_plays_have_the_same_outcomes_and_expectations(environment):
     hidden = WithoutContexts(environment)
     assert hidden.problem is environment.problem
     arms = len(hidden.problem.actions)
-    assert hidden.features == arms
+    assert hidden.n_features == arms
     blind, sighted = hidden.start(3, IDS), environment.start(3, IDS)
-    assert (blind.steps, blind.idle_counts) == (sighted.steps, sighted.idle_counts)
+    assert (blind.steps, blind.counts_idle_steps) == (sighted.steps, sighted.counts_idle_steps)
     for step in range(min(40, blind.steps)):
         shown, whole = blind.context(step), sighted.context(step)
         np.testing.assert_array_equal(shown.features, np.tile(np.eye(arms), (3, 1, 1)))
@@ -82,8 +82,8 @@ class Fewer:
         return self.environment.problem
 
     @property
-    def features(self):
-        return self.environment.features
+    def n_features(self):
+        return self.environment.n_features
 
     def start(self, seed, replicas):
         world, inner = self.environment.start(seed, replicas), self.environment.start(seed, replicas)

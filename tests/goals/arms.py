@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.core.records import Context
 from evenhand.models import Ridge
-from evenhand.problem import Outcome, Problem
-from evenhand.records import Context
+from evenhand.problem.problem import Outcome, Problem
 
 ARMS = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.4, 0.3, 0.1]])
 
@@ -15,12 +15,12 @@ ARMS = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.4, 0.3, 0
 class Truth:
     """Knows the means of four arms."""
 
-    features: int = 4
-    outcomes: int = 3
+    n_features: int = 4
+    n_outcomes: int = 3
     unit: float = 1.0
 
     def start(self, replicas, low, high):
-        return Ridge(features=4, outcomes=3).start(replicas, low, high)
+        return Ridge(n_features=4, n_outcomes=3).start(replicas, low, high)
 
     def value(self, state, x, w):
         mean = self.unit * w @ np.swapaxes(x @ ARMS, 1, 2)

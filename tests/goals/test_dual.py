@@ -3,14 +3,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.choices import Staged, TopK
-from evenhand.constraints import Budget, Parity
+from evenhand.core.records import Decision
 from evenhand.goals import Doubling, DualGradient, Steady
 from evenhand.goals.linear import reward
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
-from evenhand.policy import Policy
-from evenhand.problem import Groups, Outcome, Problem
-from evenhand.records import Decision
-from evenhand.rows import Rows, constraint_rows
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.rows import Rows, constraint_rows
 from tests import twins
 from tests.parts import COURT, EVERYTHING
 from tests.worlds import Market
@@ -33,7 +33,7 @@ def receipt(replicas=1, steered=1.0):
         groups=np.zeros((replicas, 0), np.int64),
         shares=np.zeros((1, 0)),
         prices=none,
-        quotes=(none,),
+        row_prices=(none,),
         mean=np.zeros((replicas, 1, 1)),
         bonus=np.zeros((replicas, 1, 1)),
         playable=np.ones((replicas, 1), bool),
@@ -51,7 +51,7 @@ def test_ten_rounds_of_steady_steps_by_hand():
     lam = 0.0
     for c, expected in zip(COSTS, by_hand, strict=True):
         lam = max(0.0, lam + 0.1 * (c - 0.25))
-        goal.learned(state, receipt(), np.ones(1), np.array([[float(c)]]))
+        goal.on_outcome(state, receipt(), np.ones(1), np.array([[float(c)]]))
         q, o = goal.price(state)
         assert lam == pytest.approx(expected)
         assert state.price[0, 0] == pytest.approx(expected)
@@ -66,7 +66,7 @@ def test_ten_rounds_of_two_rows_and_a_price_that_comes_to_rest_at_zero():
     for c in COSTS:
         v = [float(c), float(1 - c)]
         lam = [max(0.0, lam[0] + v[0] - 0.5), max(0.0, lam[1] + v[1] - 0.1)]
-        goal.learned(state, receipt(), np.ones(1), np.array([v]))
+        goal.on_outcome(state, receipt(), np.ones(1), np.array([v]))
         np.testing.assert_allclose(state.price[0], lam)
     # 1.5 1 0.5 1 1.5 1 0.5 0 0 0.5 and 0 0.9 1.8 1.7 1.6 2.5 3.4 4.3 5.2 5.1
     np.testing.assert_allclose(state.price[0], [0.5, 5.1])
@@ -86,7 +86,7 @@ def test_ten_rounds_of_doubling_steps_by_hand(reset):
         price = max(0.0, price + 0.1 * 2**regime * (cost - 0.25))
         if after > regime:
             regime, price = after, 0.0 if reset else price
-        goal.learned(state, receipt(), np.ones(1), np.array([[float(cost)]]))
+        goal.on_outcome(state, receipt(), np.ones(1), np.array([[float(cost)]]))
         assert price == pytest.approx(expected)
         assert state.price[0, 0] == pytest.approx(expected)
         assert state.regime[0] == after
@@ -96,9 +96,9 @@ def test_ten_rounds_of_doubling_steps_by_hand(reset):
 def test_a_regime_is_left_by_the_norm_of_the_positive_part():
     goal = DualGradient(rows=rides(3), bound=np.zeros(3), step=Doubling(0.1, (5.0,)))
     state = goal.start(1)
-    goal.learned(state, receipt(), np.ones(1), np.array([[3.0, 4.0, -100.0]]))  # a norm of 5, and not above
+    goal.on_outcome(state, receipt(), np.ones(1), np.array([[3.0, 4.0, -100.0]]))  # a norm of 5, and not above
     assert state.regime[0] == 0
-    goal.learned(state, receipt(), np.ones(1), np.array([[0.0, 0.001, 0.0]]))
+    goal.on_outcome(state, receipt(), np.ones(1), np.array([[0.0, 0.001, 0.0]]))
     assert state.regime[0] == 1
     np.testing.assert_array_equal(state.excess, np.zeros((1, 3)))
 
@@ -123,7 +123,7 @@ def test_step_and_advance_are_their_twins(replicas, d, reset, limits, seed):
         v = rng.normal(size=(replicas, d)) * rounds[:, None]
         price = twins.dual_step(price, sizes[regime.astype(int)], bound, rounds, v)
         price, excess, regime = twins.dual_advance(price, excess, regime, ends, reset, bound, rounds, v)
-        goal.learned(state, receipt(replicas), rounds, v)
+        goal.on_outcome(state, receipt(replicas), rounds, v)
         np.testing.assert_allclose(state.price, price, atol=1e-12)
         np.testing.assert_array_equal(state.regime, regime)
         if limits:
@@ -136,8 +136,8 @@ def test_rounds_that_prices_did_not_steer_move_nothing(step, on):
     goal = DualGradient(rows=rides(), bound=np.array([0.25]), step=step, on=on, start_at=(0.5,))
     state = goal.start(2)
     decision = receipt(2)._replace(steered=np.array([0.0, 1.0]))
-    goal.acted(state, decision, lambda sign: np.ones((2, 1)))
-    goal.learned(state, decision, np.ones(2), np.ones((2, 1)))
+    goal.on_decision(state, decision, lambda sign: np.ones((2, 1)))
+    goal.on_outcome(state, decision, np.ones(2), np.ones((2, 1)))
     assert state.price[0, 0] == 0.5
     assert state.regime[0] == 0
     assert state.excess[0, 0] == 0.0
@@ -147,8 +147,8 @@ def test_rounds_that_prices_did_not_steer_move_nothing(step, on):
 def test_nothing_happens_to_a_replica_that_stands_still():
     goal = DualGradient(rows=rides(), bound=np.array([0.25]), step=Steady(0.1), start_at=(0.5,))
     state = goal.start(1)
-    goal.learned(state, receipt(), np.zeros(1), np.zeros((1, 1)))
-    goal.acted(state, receipt(), lambda sign: np.zeros((1, 1)))
+    goal.on_outcome(state, receipt(), np.zeros(1), np.zeros((1, 1)))
+    goal.on_decision(state, receipt(), lambda sign: np.zeros((1, 1)))
     assert state.price[0, 0] == 0.5
 
 
@@ -156,14 +156,14 @@ def court_policy(**options):
     problem = COURT.problem
     rows, bound = constraint_rows(problem, problem.subject_to, 0.005)
     dual = DualGradient(rows=rows, bound=bound, step=Doubling(0.02, (2.0, 4.0)), **options)
-    model = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
+    model = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
     return Policy(problem=problem, model=model, goals=(reward(problem), dual), choice=Staged(20, TopK(1)))
 
 
 def market_policy(problem, width, step=0.2, **options):
     rows, bound = constraint_rows(problem, problem.subject_to)
     dual = DualGradient(rows=rows, bound=bound, step=Steady(step), **options)
-    model = Ridge(features=3, outcomes=len(problem.learned), width=width)
+    model = Ridge(n_features=3, n_outcomes=len(problem.learned), width=width)
     return Policy(problem=problem, model=model, goals=(reward(problem), dual), choice=TopK(1))
 
 

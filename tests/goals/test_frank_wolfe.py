@@ -7,23 +7,23 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Staged, TopK
-from evenhand.constraints import Budget
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
 from evenhand.environments import FixedContexts, MixedArms, MultiObjective, mixture
-from evenhand.errors import InvalidInput
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.models import Fixed, Ridge, Scalarised
 from evenhand.objectives import (
     AlphaFair,
+    ExcessPenalty,
     GeneralizedGini,
     Linear,
     Moreau,
     Randomized,
-    Within,
 )
-from evenhand.problem import Outcome
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Outcome
 from evenhand.recipes import fw, fw_dual, fw_linucb, lin_cbwk, pgd, resolving
-from evenhand.records import Context
-from evenhand.simulation import simulate
+from evenhand.run.simulation import simulate
 from tests.goals.arms import ARMS, Truth, averages, problem
 
 
@@ -77,7 +77,7 @@ def test_ten_rounds_by_hand():
 @pytest.mark.parametrize("optimism", ["row", "net"])
 def test_readings_add_up_to_the_tangent_where_its_constant_is_known(optimism):
     """Beyond bounds: phi.(bound - v), phi pointing from the bounds to the average; 0 within them."""
-    within = Within(("u", "v", "w"), (0.3, 0.2, 0.9))
+    within = ExcessPenalty(("u", "v", "w"), (0.3, 0.2, 0.9))
     goal = frank_wolfe(problem(within), within, Moreau(0.01), start_at=(0.0, 0.0, 0.0), optimism=optimism)
     state, v = goal.start(2), np.random.default_rng(1).random((5, 3))
     for q in goal.price(state):
@@ -90,10 +90,10 @@ def test_readings_add_up_to_the_tangent_where_its_constant_is_known(optimism):
 
 
 def test_with_a_linear_objective_it_is_the_scalar_policy_action_by_action():
-    world = MultiObjective(arms=5, outcomes=3, features=4, horizon=200)
+    world = MultiObjective(arms=5, n_outcomes=3, n_features=4, horizon=200)
     linear = Linear({n: 1.0 / (i + 1) for i, n in enumerate(world.problem.learned)})
     scalar = replace(world.problem, maximize=linear)
-    model = Ridge(features=4, outcomes=3, width=Fixed(0.3))
+    model = Ridge(n_features=4, n_outcomes=3, width=Fixed(0.3))
     concave = fw_linucb(scalar, model)
     goal = concave.goals[0]
     assert isinstance(goal, FrankWolfe)
@@ -111,7 +111,7 @@ def test_with_a_linear_objective_it_is_the_scalar_policy_action_by_action():
 
 def test_one_outcome_and_the_identity_give_exactly_the_scalar_algorithms_actions():
     world = FixedContexts(arms=3, dimension=6, horizon=300)
-    model = Ridge(features=6, outcomes=5, width=Fixed(0.5))
+    model = Ridge(n_features=6, n_outcomes=5, width=Fixed(0.5))
     scalar = lin_cbwk(world.problem, model)
     concave = fw(world.problem, lambda p: lin_cbwk(p, model))
     a, b = (simulate(p, world, replicas=3, record="all", progress=False) for p in (scalar, concave))
@@ -136,8 +136,8 @@ def test_objective_and_constraints_together_reach_the_constrained_optimum_and_ne
 
 
 def test_a_scalarised_ridge_learns_the_same_objective():
-    world = MultiObjective(arms=10, outcomes=3, features=4, horizon=600)
-    models = [m(features=4, outcomes=3, ridge=0.1, width=Fixed(0.1)) for m in (Ridge, Scalarised)]
+    world = MultiObjective(arms=10, n_outcomes=3, n_features=4, horizon=600)
+    models = [m(n_features=4, n_outcomes=3, ridge=0.1, width=Fixed(0.1)) for m in (Ridge, Scalarised)]
     values = [
         simulate(fw_linucb(world.problem, m), world, replicas=8, progress=False).objective()[-1].mean() for m in models
     ]
@@ -145,10 +145,10 @@ def test_a_scalarised_ridge_learns_the_same_objective():
 
 
 def test_algorithm_3_by_an_explicit_regression_on_kronecker_products():
-    world = MultiObjective(arms=6, outcomes=3, features=4, horizon=80)
+    world = MultiObjective(arms=6, n_outcomes=3, n_features=4, horizon=80)
     alpha, ridge = 0.3, 0.5
     policy = fw_linucb(
-        world.problem, Scalarised(features=4, outcomes=3, ridge=ridge, width=Fixed(alpha)), optimism="net"
+        world.problem, Scalarised(n_features=4, n_outcomes=3, ridge=ridge, width=Fixed(alpha)), optimism="net"
     )
     state = policy.start(seed=3)
     environment = world.start(3, state.replicas)
@@ -214,7 +214,7 @@ class Arms:
         return replace(self.inner.problem, maximize=self.objective, subject_to=())
 
     @property
-    def features(self):
+    def n_features(self):
         return 4
 
     def start(self, seed, replicas):
@@ -233,7 +233,7 @@ class Arms:
 def test_the_regret_of_learning_decays_at_least_like_the_root_of_time(objective, smoothing):
     """Theorem 3: O(1/sqrt t). The slope of log(f* - f(average)) over log t, t in [100, 20,000], of 20 replicas."""
     world = Arms(objective)
-    model = Ridge(features=4, outcomes=3, width=Fixed(0.5))
+    model = Ridge(n_features=4, n_outcomes=3, width=Fixed(0.5))
     trace = simulate(fw_linucb(world.problem, model, smoothing=smoothing), world, replicas=20, progress=False)
     p = cp.Variable(4, nonneg=True)
     z = mixture.ARMS.T @ p

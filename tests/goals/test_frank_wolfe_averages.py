@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenhand.constraints import Budget
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import (
@@ -18,10 +18,10 @@ from evenhand.objectives import (
     Randomized,
     WeightedSum,
 )
-from evenhand.problem import Outcome
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Outcome
+from evenhand.problem.rows import select
 from evenhand.recipes import fw_dual, fw_linucb, resolving
-from evenhand.records import Context
-from evenhand.rows import select
 from tests.goals.arms import Truth, averages, problem
 
 
@@ -33,9 +33,9 @@ def test_averages_are_over_what_was_observed_of_each_outcome():
     decision, state = policy.decide(policy.start(), context), goal.start(1)
     np.testing.assert_allclose(goal.average(state), [goal.start_at])
     for v in ([0.2, np.nan], [np.nan, np.nan], [0.4, 0.9], [0.9, np.nan]):
-        goal.learned(state, decision, np.ones(1), np.array([v]))
+        goal.on_outcome(state, decision, np.ones(1), np.array([v]))
     np.testing.assert_allclose(goal.average(state), [[0.5, 0.9]])
-    goal.learned(state, decision, np.zeros(1), np.zeros((1, 2)))  # a round that does not count
+    goal.on_outcome(state, decision, np.zeros(1), np.zeros((1, 2)))  # a round that does not count
     np.testing.assert_allclose(goal.average(state), [[0.5, 0.9]])
 
 
@@ -44,7 +44,7 @@ def test_optimistic_averages_take_the_end_of_each_interval_that_the_slope_likes(
     objective = Linear({"u": 1.0, "v": -2.0})
     p = replace(problem(objective), outcomes=(Outcome("u"), Outcome("v"), Outcome("w")))
     goal = frank_wolfe(p, objective, on="optimistic")
-    model = Ridge(features=4, outcomes=3, ridge=1.0, width=Fixed(0.25))
+    model = Ridge(n_features=4, n_outcomes=3, ridge=1.0, width=Fixed(0.25))
     policy = replace(fw_linucb(p, model), goals=(goal,))
     state = policy.start()
     none = np.zeros((1, 0), np.int64)
@@ -61,7 +61,7 @@ def test_optimistic_averages_take_the_end_of_each_interval_that_the_slope_likes(
 def test_each_outcome_has_a_bonus_of_its_own_or_the_sum_has_one():
     context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
     objective = GeneralizedGini(("u", "v", "w"))
-    model = Ridge(features=4, outcomes=3, ridge=1.0, width=Fixed(0.25))
+    model = Ridge(n_features=4, n_outcomes=3, ridge=1.0, width=Fixed(0.25))
     for optimism, readings in (("row", 3), ("net", 1)):
         policy = fw_linucb(problem(objective), model, optimism=optimism)
         d = policy.decide(policy.start(), context)

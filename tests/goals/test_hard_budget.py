@@ -3,18 +3,18 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.choices import Random, TopK
-from evenhand.constraints import Budget
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
 from evenhand.environments import Delayed
-from evenhand.errors import InvalidInput
 from evenhand.goals import HardBudget
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
-from evenhand.models import Blank, Ridge
+from evenhand.models import NullModel, Ridge
 from evenhand.objectives import Linear
-from evenhand.policy import Policy
-from evenhand.problem import Outcome, Problem
-from evenhand.records import Context
-from evenhand.rows import Rows, select
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Outcome, Problem
+from evenhand.problem.rows import Rows, select
 from tests import twins
 from tests.test_rows import frames
 from tests.worlds import Market
@@ -49,7 +49,7 @@ def spending(low=0.0, high=1.0, rate=0.3, horizon=120, actions=("a", "b", "c")):
 
 
 def spender(problem, plays=1):
-    model = Ridge(features=3)
+    model = Ridge(n_features=3)
     return Policy(problem=problem, model=model, goals=(reward(problem), hard_budget(problem)), choice=TopK(plays))
 
 
@@ -152,7 +152,7 @@ def test_what_is_never_observed_stays_held_back():
     problem = spending(rate=0.1, horizon=50)
     policy = Policy(
         problem=problem,
-        model=Blank(features=3),
+        model=NullModel(n_features=3),
         goals=(reward(problem), hard_budget(problem)),
         choice=Random(),
     )
@@ -252,7 +252,7 @@ def test_it_is_over_only_when_nothing_is_under_way_and_nothing_fits():
         actions=("go",), outcomes=(Outcome("cost"),), maximize="cost", subject_to=(Budget("cost", total=3),), horizon=9
     )
     policy = Policy(
-        problem=problem, model=Ridge(features=1), goals=(reward(problem), hard_budget(problem)), choice=TopK()
+        problem=problem, model=Ridge(n_features=1), goals=(reward(problem), hard_budget(problem)), choice=TopK()
     )
     state = policy.start(replicas=2)
     one = Context(np.ones((2, 1, 1)), np.zeros((1, 1, 0)), np.zeros((2, 0), np.int64), np.ones((1, 1), bool))

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.goals import DualHedge
-from evenhand.rows import Rows
+from evenhand.problem.rows import Rows
 from tests import twins
 from tests.goals.test_dual import receipt, rides
 
@@ -35,7 +35,7 @@ def test_a_step_is_the_mirror_step_with_the_relative_entropy(d, step):
     for _ in range(4):
         v = rng.random((1, d))
         expected = mirror_step(state.weight[0], step * (v[0] - bound))
-        goal.learned(state, receipt(), np.ones(1), v)
+        goal.on_outcome(state, receipt(), np.ones(1), v)
         np.testing.assert_allclose(state.weight[0], expected, atol=1e-4)
 
 
@@ -55,7 +55,7 @@ def test_steps_are_their_twin_and_prices_stay_in_their_set(replicas, d, step, se
         rounds = (rng.random(replicas) < 0.8).astype(float)
         v = rng.normal(size=(replicas, d)) * rounds[:, None]
         weight = twins.hedge(weight, step, bound, rounds, v)
-        goal.learned(state, receipt(replicas), rounds, v)
+        goal.on_outcome(state, receipt(replicas), rounds, v)
         np.testing.assert_allclose(state.weight, weight, rtol=1e-9, atol=1e-290)
         q, o = goal.price(state)
         np.testing.assert_allclose(q[:, 0], -2.5 * weight[:, :-1], rtol=1e-9, atol=1e-290)
@@ -69,14 +69,14 @@ def test_four_rounds_by_hand():
     goal = hedge(step=math.log(2.0), bound=0.0)
     state = goal.start(1)
     for cost, odds in zip([1.0, 1.0, 0.0, 1.0], [2, 4, 4, 8], strict=True):
-        goal.learned(state, receipt(), np.ones(1), np.array([[cost]]))
+        goal.on_outcome(state, receipt(), np.ones(1), np.array([[cost]]))
         assert goal.price(state)[0][0, 0, 0] == pytest.approx(-4.0 * odds / (1 + odds))
 
 
 def run(goal, replicas, entries):
     state = goal.start(replicas)
     for rounds, v in entries:
-        goal.learned(state, receipt(replicas), rounds, v)
+        goal.on_outcome(state, receipt(replicas), rounds, v)
     return state.weight
 
 
@@ -94,10 +94,10 @@ def test_what_did_not_happen_leaves_no_trace():
     """Not even a rounding one, however often."""
     goal = hedge(6, step=0.3)
     state = goal.start(2)
-    goal.learned(state, receipt(2), np.ones(2), np.random.default_rng(1).random((2, 6)))
+    goal.on_outcome(state, receipt(2), np.ones(2), np.random.default_rng(1).random((2, 6)))
     before = state.weight.copy()
     for _ in range(100):
-        goal.learned(state, receipt(2), np.zeros(2), np.zeros((2, 6)))
+        goal.on_outcome(state, receipt(2), np.zeros(2), np.zeros((2, 6)))
     np.testing.assert_array_equal(state.weight, before)
 
 
@@ -106,10 +106,10 @@ def test_entries_in_pieces_are_the_entry_as_a_whole():
     rng = np.random.default_rng(2)
     goal, v = hedge(3, step=0.4), rng.random((1, 3))
     whole, pieces = goal.start(1), goal.start(1)
-    goal.learned(whole, receipt(), np.ones(1), v)
-    goal.learned(pieces, receipt(), np.ones(1), np.zeros((1, 3)))
+    goal.on_outcome(whole, receipt(), np.ones(1), v)
+    goal.on_outcome(pieces, receipt(), np.ones(1), np.zeros((1, 3)))
     for j in (2, 0, 1):
-        goal.learned(pieces, receipt(), np.zeros(1), v * (np.arange(3) == j))
+        goal.on_outcome(pieces, receipt(), np.zeros(1), v * (np.arange(3) == j))
     np.testing.assert_allclose(pieces.weight, whole.weight, rtol=1e-13)
 
 
@@ -117,10 +117,10 @@ def test_a_weight_that_all_but_vanished_comes_back():
     goal = hedge(step=50.0, bound=0.5)
     state = goal.start(1)
     for _ in range(100):
-        goal.learned(state, receipt(), np.ones(1), np.zeros((1, 1)))
+        goal.on_outcome(state, receipt(), np.ones(1), np.zeros((1, 1)))
     assert goal.price(state)[0][0, 0, 0] > -1e-200
     for _ in range(100):
-        goal.learned(state, receipt(), np.ones(1), np.ones((1, 1)))
+        goal.on_outcome(state, receipt(), np.ones(1), np.ones((1, 1)))
     assert goal.price(state)[0][0, 0, 0] == pytest.approx(-4.0)
     assert np.isfinite(state.weight).all()
 
@@ -143,7 +143,7 @@ def test_regret_against_every_fixed_price_is_at_most_that_of_the_theorem():
         state, got = goal.start(1), 0.0
         for g in gains:
             got -= (goal.price(state)[0][0, 0] * g).sum()
-            goal.learned(state, receipt(), np.ones(1), g[None])
+            goal.on_outcome(state, receipt(), np.ones(1), g[None])
         best = scale * max(0.0, gains.sum(0).max())
         assert best - got <= scale * math.sqrt(2 * rounds * math.log(d + 1))
 
@@ -151,7 +151,7 @@ def test_regret_against_every_fixed_price_is_at_most_that_of_the_theorem():
 def test_rounds_that_prices_did_not_steer_move_nothing():
     goal = hedge()
     state = goal.start(2)
-    goal.learned(state, receipt(2)._replace(steered=np.array([0.0, 1.0])), np.ones(2), np.ones((2, 1)))
+    goal.on_outcome(state, receipt(2)._replace(steered=np.array([0.0, 1.0])), np.ones(2), np.ones((2, 1)))
     assert state.weight[0].tolist() == [0.5, 0.5]
     assert state.weight[1, 0] > 0.5
 

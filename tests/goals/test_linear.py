@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.goals import Linear
 from evenhand.goals.linear import reward
-from evenhand.rows import select
+from evenhand.problem.rows import select
 from tests.parts import EVERYTHING
 
 

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Gibbs
-from evenhand.constraints import Budget, Parity
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
 from evenhand.goals.linear import reward
-from evenhand.goals.outlook import outlook
 from evenhand.goals.primal import Primal
 from evenhand.models import Fixed, Logistic, Ridge
-from evenhand.problem import Groups, Outcome, Problem
+from evenhand.planning.forecast import forecast
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.rows import constraint_rows
 from evenhand.recipes import primal_lp
 from evenhand.recipes.primal import Slack, general, soft, with_null_action
-from evenhand.records import Context
-from evenhand.rows import constraint_rows
 from tests.parts import COURT
 
 ACTIONS, SETS, T = 3, 3, 400
@@ -81,11 +81,11 @@ def planned(y, came, temperature=0.002, doubt=0.0, **options):
         known = y[x[..., 0].astype(int), x[..., 1].astype(int)]
         return w @ np.swapaxes(known, 1, 2), doubt * np.abs(w).sum(2)[:, :, None] * np.ones(x.shape[1])
 
-    policy = primal_lp(PROBLEM, Ridge(features=2, outcomes=3), warmup=0)
+    policy = primal_lp(PROBLEM, Ridge(n_features=2, n_outcomes=3), warmup=0)
     decision = policy.decide(policy.start(), context(0))
     state = goal.start(1)
     for t, i in enumerate(came):
-        goal.look(state, context(i), decision, np.array([t + 1.0]), ask)
+        goal.on_context(state, context(i), decision, np.array([t + 1.0]), ask)
     lam = -goal.price(state)[0].sum(1)[0]
     worth = y[:, :, 0] - y[:, :, 1:] @ lam
     one = np.ones((SETS, ACTIONS), bool)
@@ -137,7 +137,7 @@ def test_the_plan_reads_rows_as_decisions_do():
         groups=(Groups("group", {"x": 0.25, "y": 0.75}),),
         horizon=100,
     )
-    model = Ridge(features=2, outcomes=2, width=Fixed(0.5))
+    model = Ridge(n_features=2, n_outcomes=2, width=Fixed(0.5))
     policy = primal_lp(problem, model, warmup=0)
     state = policy.start(seed=0)
     goal = policy.goals[1]
@@ -145,7 +145,7 @@ def test_the_plan_reads_rows_as_decisions_do():
     for i in range(3):
         c = Context(x, problem.declared[None], groups, np.ones((1, 2), bool))
         policy.learn(state, policy.act(state, c), np.array([[[0.5, 0.2 * i]]]))
-    look = outlook(
+    look = forecast(
         state.goals[1].history,
         lambda x, w: model.value(state.model, x, w),
         problem.shares[None],
@@ -162,10 +162,12 @@ def test_the_plan_reads_rows_as_decisions_do():
 def test_the_temperature_follows_the_declared_range():
     for scale in (0.01, 1.0, 100.0):
         problem = replace(PROBLEM, outcomes=(Outcome("gain", high=scale), *PROBLEM.outcomes[1:]))
-        assert primal_lp(problem, Ridge(features=2, outcomes=3)).goals[1].temperature == pytest.approx(0.002 * scale)
+        assert primal_lp(problem, Ridge(n_features=2, n_outcomes=3)).goals[1].temperature == pytest.approx(
+            0.002 * scale
+        )
     endless = replace(PROBLEM, outcomes=(Outcome("gain", high=np.inf), *PROBLEM.outcomes[1:]))
     with pytest.raises(InvalidInput, match="temperature"):
-        primal_lp(endless, Ridge(features=2, outcomes=3))
+        primal_lp(endless, Ridge(n_features=2, n_outcomes=3))
 
 
 def test_where_nothing_is_feasible_prices_are_high_but_finite():
@@ -193,7 +195,7 @@ def test_slack_schedules_are_those_of_the_theorems():
 
 def test_a_margin_that_leaves_nothing_is_refused_before_the_first_round():
     with pytest.raises(InvalidInput, match="margin"):
-        primal_lp(COURT.problem, Logistic(features=5), slack=with_null_action(COURT.problem, 4, 30.0))
+        primal_lp(COURT.problem, Logistic(n_features=5), slack=with_null_action(COURT.problem, 4, 30.0))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +203,7 @@ def test_a_margin_that_leaves_nothing_is_refused_before_the_first_round():
     [("contexts", 1), ("every", 0), ("growth", -1.0), ("slack", -0.1), ("temperature", 0.0), ("bound", np.ones(3))],
 )
 def test_numbers_that_make_no_sense_are_refused(field, value):
-    policy = primal_lp(COURT.problem, Logistic(features=5))
+    policy = primal_lp(COURT.problem, Logistic(n_features=5))
     with pytest.raises(InvalidInput, match=field):
         replace(policy.goals[1], **{field: value})
 

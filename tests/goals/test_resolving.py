@@ -5,21 +5,21 @@ import numpy as np
 import pytest
 
 from evenhand.choices import TopK
-from evenhand.constraints import Budget
-from evenhand.directions import merge
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedArms, MixedContexts
 from evenhand.environments.lessons import SLOPES, SUBJECTS
-from evenhand.errors import InvalidInput
+from evenhand.experiments.court import fairness
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
-from evenhand.numerics.concave_program import maximize
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
-from evenhand.optimum import draw, opt
-from evenhand.papers.court import fairness
-from evenhand.problem import Groups, Outcome, Problem
+from evenhand.planning.concave_program import maximize
+from evenhand.problem.constraints import Budget
+from evenhand.problem.merged_rows import merge
+from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.rows import constraint_rows
 from evenhand.recipes import resolving
-from evenhand.records import Context
-from evenhand.rows import constraint_rows
-from evenhand.simulation import simulate
+from evenhand.run.optimum import draw, opt
+from evenhand.run.simulation import simulate
 
 
 def test_the_courts_ten_rows_are_four_directions():
@@ -48,7 +48,7 @@ def test_three_unequal_groups_or_unknown_shares_keep_a_direction_each():
     ("field", "value"), [("contexts", 1), ("every", 0), ("growth", 0.0), ("drift", 0.0), ("temperatures", ())]
 )
 def test_numbers_that_make_no_sense_are_refused(field, value):
-    policy = resolving(Court().problem, Logistic(features=5))
+    policy = resolving(Court().problem, Logistic(n_features=5))
     with pytest.raises(InvalidInput, match=field):
         replace(policy.goals[1], **{field: value})
 
@@ -57,7 +57,7 @@ def test_numbers_that_make_no_sense_are_refused(field, value):
 @pytest.mark.parametrize("tau", [1e-7, 0.025])
 def test_on_the_court_it_spends_everything_and_never_more(tau):
     court = Court(tolerance=tau)
-    policy = resolving(court.problem, Logistic(features=5, ridge=1.0, width=Logarithmic(0.025)))
+    policy = resolving(court.problem, Logistic(n_features=5, ridge=1.0, width=Logarithmic(0.025)))
     trace = simulate(policy, court, replicas=10, seed=3, progress=False)
     assert (trace.total("ride") <= 500).all()
     assert (trace.total("voucher") <= 2000).all()
@@ -73,7 +73,7 @@ def test_on_the_court_it_spends_everything_and_never_more(tau):
 @pytest.mark.parametrize(("environment", "contexts", "width"), [(MixedArms(), 4, 0.3), (MixedContexts(), 1000, 0.1)])
 def test_where_a_mixture_is_best_it_is_found_and_learned_costs_never_overspend(environment, contexts, width):
     problem = environment.problem
-    model = Ridge(features=environment.features, outcomes=3, width=Fixed(width))
+    model = Ridge(n_features=environment.n_features, n_outcomes=3, width=Fixed(width))
     trace = simulate(resolving(problem, model, contexts=contexts), environment, replicas=10, seed=0, progress=False)
     for b in problem.budgets:
         assert (trace.total(b.outcome) <= b.total + 1e-6).all()
@@ -85,12 +85,12 @@ def test_where_a_mixture_is_best_it_is_found_and_learned_costs_never_overspend(e
 class Knowing:
     """Knows how `Lessons` go, or exaggerates."""
 
-    features: int = 12
-    outcomes: int = 4
+    n_features: int = 12
+    n_outcomes: int = 4
     times: float = 1.0
 
     def start(self, replicas, low, high):
-        return Ridge(features=12, outcomes=4).start(replicas, low, high)
+        return Ridge(n_features=12, n_outcomes=4).start(replicas, low, high)
 
     def value(self, state, x, w):
         mean = self.times * w @ np.swapaxes(x @ np.swapaxes(SLOPES, 0, 1).reshape(4, -1).T, 1, 2)
@@ -155,7 +155,7 @@ def test_what_is_not_observed_is_planned_as_what_is():
 @pytest.mark.parametrize("delay", [0, 300])
 def test_known_costs_are_booked_when_they_are_decided(delay):
     world = Delayed(Lessons(horizon=1200), delay=delay)
-    policy = resolving(world.problem, Ridge(features=12, outcomes=4, width=Fixed(0.3)))
+    policy = resolving(world.problem, Ridge(n_features=12, n_outcomes=4, width=Fixed(0.3)))
     state = run(policy, world, 250)
     state, books = state.goals[1], state.goals[2]
     hours, money = [list(policy.goals[1].rows.names).index(n) for n in ("hours", "money")]
@@ -172,7 +172,7 @@ def test_a_known_outcome_of_the_objective_is_booked_once_and_when_it_is_decided(
     """Its average so far, in the plan and in the goal, is what was played, whether or not outcomes arrived."""
     objective = WeightedSum(((1.0, GeneralizedGini(SUBJECTS)), (0.2, AlphaFair(("hours",), alpha=1.0, offset=0.1))))
     world = Delayed(Lessons(horizon=1200, objective=objective), delay=delay)
-    policy = resolving(world.problem, Ridge(features=12, outcomes=4, width=Fixed(0.3)))
+    policy = resolving(world.problem, Ridge(n_features=12, n_outcomes=4, width=Fixed(0.3)))
     state, there, played = policy.start(seed=3, replicas=2), world.start(3, np.arange(2)), np.zeros(2)
     for t in range(200):
         context = there.context(t)
@@ -196,7 +196,7 @@ def test_estimates_outside_of_the_domain_do_not_end_a_run():
         actions=("a", "b", "c"), outcomes=(Outcome("u", low=-1.0), Outcome("v")), maximize=objective,
         subject_to=(Budget("v", rate=0.5),), horizon=80,
     )  # fmt: skip
-    policy = resolving(problem, Ridge(features=3, outcomes=2, width=Fixed(0.1)))
+    policy = resolving(problem, Ridge(n_features=3, n_outcomes=2, width=Fixed(0.1)))
     goal = policy.goals[1]
     assert np.isfinite(goal._slope(np.array([[-0.5, 0.2], [0.3, 0.2]]))).all()
     np.testing.assert_array_equal(
@@ -217,7 +217,7 @@ def test_a_domain_without_zero_is_no_obstacle_before_anything_is_known():
         actions=("a", "b", "c"), outcomes=(Outcome("u"), Outcome("v")), maximize=objective,
         subject_to=(Budget("u", rate=0.4),), horizon=60,
     )  # fmt: skip
-    policy = resolving(problem, Ridge(features=3, outcomes=2, width=Fixed(0.3)))
+    policy = resolving(problem, Ridge(n_features=3, n_outcomes=2, width=Fixed(0.3)))
     state = policy.start()
     arms = np.array([[0.9, 0.1], [0.1, 0.8], [0.3, 0.3]])
     context = Context(np.eye(3)[None], np.zeros((1, 3, 0)), np.zeros((1, 0), np.int64), np.ones((1, 3), bool))
@@ -232,7 +232,7 @@ def test_a_domain_without_zero_is_no_obstacle_before_anything_is_known():
 
 def test_costs_that_are_learned_are_planned_with():
     environment = FixedContexts(arms=3, dimension=6, horizon=1000, null_arm=True)
-    model = Ridge(features=6, outcomes=5, ridge=0.01, width=Fixed(0.05))
+    model = Ridge(n_features=6, n_outcomes=5, ridge=0.01, width=Fixed(0.05))
     trace = simulate(
         resolving(environment.problem, model, warmup=8, contexts=4), environment, replicas=5, seed=0, progress=False
     )
@@ -243,10 +243,10 @@ def test_costs_that_are_learned_are_planned_with():
 
 def test_a_choice_of_several_actions_is_refused_by_name():
     with pytest.raises(InvalidInput, match="choice"):
-        resolving(Court().problem, Logistic(features=5), choice=TopK(2))
+        resolving(Court().problem, Logistic(n_features=5), choice=TopK(2))
 
 
 def test_plans_are_for_one_play_a_round():
-    policy = resolving(Court().problem, Logistic(features=5))
+    policy = resolving(Court().problem, Logistic(n_features=5))
     with pytest.raises(InvalidInput, match="Resolving plans for one"):
         replace(policy, choice=TopK(2))

@@ -2,20 +2,20 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from evenhand.constraints import Budget
+from evenhand.core.errors import InvalidInput
 from evenhand.environments import FixedContexts, MixedContexts
-from evenhand.errors import InvalidInput
 from evenhand.models import Fixed, Glmtron, Ridge
-from evenhand.problem import Outcome, Problem
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Outcome, Problem
 from evenhand.recipes import two_stage_square_cbwk
 from evenhand.recipes.two_stage import linear_exploration, linear_radius, smooth_exploration
-from evenhand.simulation import play, simulate
+from evenhand.run.simulation import play, simulate
 
 EXPLORE, RADIUS = 30, 0.02
 
 
 def two_stage(environment, **options):
-    model = Ridge(features=environment.features, outcomes=3, ridge=1.0, width=Fixed(0.5))  # widths are not read
+    model = Ridge(n_features=environment.n_features, n_outcomes=3, ridge=1.0, width=Fixed(0.5))  # widths are not read
     options = {"gamma": 20.0, "explore": EXPLORE, "radius": RADIUS} | options
     return two_stage_square_cbwk(environment.problem, model, **options)
 
@@ -89,7 +89,7 @@ def test_phases_as_long_as_the_horizon_are_refused():
         horizon=400,
     )
     with pytest.raises(InvalidInput, match="below the horizon of 400"):
-        two_stage_square_cbwk(problem, Ridge(features=2, outcomes=2), gamma=5.0, explore=100, radius=0.1)
+        two_stage_square_cbwk(problem, Ridge(n_features=2, n_outcomes=2), gamma=5.0, explore=100, radius=0.1)
 
 
 def test_the_phases_of_the_theory():
@@ -104,7 +104,7 @@ def test_the_phases_of_the_theory():
 def test_it_takes_the_scale_of_what_is_to_be_had():
     """T OPT / B is 2 here; M = 0.1 makes it 4 of at most 4 (1 + M)."""
     env = FixedContexts(arms=3, dimension=10, horizon=4000)
-    model = Glmtron(features=10, outcomes=5, ridge=1.0)
+    model = Glmtron(n_features=10, n_outcomes=5, ridge=1.0)
     policy = two_stage_square_cbwk(env.problem, model, gamma=40.0, explore=40, radius=0.1)
     state = policy.start(seed=0, replicas=10)
     for _ in play(policy, state, env.start(0, state.replicas), range(160)):

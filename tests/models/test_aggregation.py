@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.models import Aggregation, Cover, Experts
 from evenhand.models.aggregation import cell_of
 
@@ -31,7 +31,7 @@ def history(rng, n, m, low, high, rounds=25):
 def watch(model, x, y, rounds, low, high):
     """Predictions of every outcome before each round, (T, R, M)."""
     state = model.start(2, low, high)
-    prices = np.tile(np.eye(model.outcomes), (2, 1, 1))
+    prices = np.tile(np.eye(model.n_outcomes), (2, 1, 1))
     for t in range(len(x)):
         yield model.value(state, x[t], prices)[0][:, :, 0]
         model.update(state, x[t], y[t], rounds[t], prices)
@@ -45,7 +45,7 @@ def test_linear_experts_are_their_twin(n, m, count, seed):
     matrix = rng.normal(size=(count, n))
     x, y, rounds = history(rng, n, m, low, high)
     losses = np.zeros((2, m, count))
-    for t, got in enumerate(watch(Aggregation(experts=Experts(matrix), outcomes=m), x, y, rounds, low, high)):
+    for t, got in enumerate(watch(Aggregation(experts=Experts(matrix), n_outcomes=m), x, y, rounds, low, high)):
         for r, k in itertools.product(range(2), range(m)):
             opinions = np.clip(matrix @ x[t, r, 0], low[k], high[k])
             assert got[r, k] == pytest.approx(by_hand(losses[r, k], opinions, low[k], high[k]), abs=1e-9)
@@ -121,7 +121,7 @@ def test_the_regret_on_a_smooth_function_grows_like_the_rate_of_its_class(smooth
     horizons, totals, rate = 2 ** np.arange(8, 14), [], []
     rng = np.random.default_rng(9)
     for horizon in horizons.tolist():
-        cover = Cover.hoelder(features=1, horizon=horizon, smoothness=smoothness)
+        cover = Cover.hoelder(n_features=1, horizon=horizon, smoothness=smoothness)
         model, cells = Aggregation(experts=cover), cover.cuts[0]
         state, one, total = model.start(80, np.zeros(1), np.ones(1)), np.ones((80, 1, 1)), np.zeros(80)
         for _ in range(horizon):
@@ -140,7 +140,7 @@ def test_the_regret_on_a_smooth_function_grows_like_the_rate_of_its_class(smooth
 
 
 def test_outcomes_have_weights_of_their_own():
-    model = Aggregation(experts=Experts(np.array([[0.0], [1.0]])), outcomes=2)
+    model = Aggregation(experts=Experts(np.array([[0.0], [1.0]])), n_outcomes=2)
     state, one = model.start(1, np.zeros(2), np.ones(2)), np.ones((1, 1, 1))
     for _ in range(20):
         model.update(state, one, np.array([[[0.0, 1.0]]]), np.ones(1), np.ones((1, 1, 2)))
@@ -148,7 +148,7 @@ def test_outcomes_have_weights_of_their_own():
 
 
 def test_every_arm_of_a_cover_has_a_function_of_its_own():
-    experts = Cover.hoelder(features=1, horizon=1000, arms=4)
+    experts = Cover.hoelder(n_features=1, horizon=1000, arms=4)
     assert experts.cuts == (4, 7)  # (1000 / 4)^(1/3) = 6.3
     model = Aggregation(experts=experts)
     state, one = model.start(1, np.zeros(1), np.ones(1)), np.ones((1, 1, 1))
@@ -172,7 +172,7 @@ def test_cells_are_half_open_and_what_lies_outside_counts_as_the_ends():
 )
 def test_a_cover_comes_as_near_to_its_class_as_it_says(smoothness, constant, n):
     """f = C |x - z|^p / 2 for random z, against the nearest level in every cell's middle."""
-    cover = Cover.hoelder(features=n, horizon=500, smoothness=smoothness, constant=constant)
+    cover = Cover.hoelder(n_features=n, horizon=500, smoothness=smoothness, constant=constant)
     rng, count = np.random.default_rng(2), cover.cuts[0]
     levels = cover.levels_in(np.zeros(1), np.ones(1))[0]
     within = constant * (math.sqrt(n) / (2 * count)) ** smoothness + 1 / (2 * cover.levels)
@@ -193,13 +193,13 @@ def test_a_cover_comes_as_near_to_its_class_as_it_says(smoothness, constant, n):
         (lambda: Cover(cuts=(), levels=3), r"^Cover\.cuts, levels"),
         (lambda: Cover(cuts=(0,), levels=3), r"^Cover\.cuts, levels"),
         (lambda: Cover(cuts=(3, 2), levels=0), r"^Cover\.cuts, levels"),
-        (lambda: Cover.hoelder(features=0, horizon=10), r"^features, horizon, arms"),
-        (lambda: Cover.hoelder(features=1, horizon=10, smoothness=1.5), r"^smoothness, constant"),
-        (lambda: Cover.hoelder(features=1, horizon=10, constant=0.0), r"^smoothness, constant"),
+        (lambda: Cover.hoelder(n_features=0, horizon=10), r"^n_features, horizon, arms"),
+        (lambda: Cover.hoelder(n_features=1, horizon=10, smoothness=1.5), r"^smoothness, constant"),
+        (lambda: Cover.hoelder(n_features=1, horizon=10, constant=0.0), r"^smoothness, constant"),
         (lambda: Experts(np.zeros(3)), r"^Experts\.matrix"),
         (lambda: Experts(np.zeros((0, 3))), r"^Experts\.matrix"),
         (lambda: Experts(np.array([[math.nan]])), r"^Experts\.matrix"),
-        (lambda: Aggregation(experts=Experts(np.eye(2)), outcomes=0), r"^Aggregation\.features, outcomes"),
+        (lambda: Aggregation(experts=Experts(np.eye(2)), n_outcomes=0), r"^Aggregation\.n_features, n_outcomes"),
         (lambda: Aggregation(experts=Experts(np.eye(2))).start(1, np.zeros(1), np.full(1, math.inf)), r"^Aggregation"),
         (lambda: Aggregation(experts=Experts(np.eye(2))).start(1, np.zeros(1), np.zeros(1)), r"^Aggregation: expected"),
     ],

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.models.links import LINKS, code, mean_of, predict, priced
 
 TRUTH = {"identity": lambda u: u, "logistic": expit, "probit": ndtr, "exponential": np.exp}

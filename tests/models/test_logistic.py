@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.models import Fixed, Logarithmic, Logistic, SelfNormalised
 from evenhand.numerics.newton import fit_logistic
 from tests import twins
@@ -29,7 +29,7 @@ def test_growth_1_is_a_refit_in_every_round(ridge):
     rng = np.random.default_rng(1)
     x = np.abs(rng.normal(size=(60, 1, 1, 3)))
     y = (rng.random((60, 1, 1, 1)) < 1 / (1 + np.exp(-x[..., :1]))).astype(float)
-    model = Logistic(features=3, ridge=ridge, growth=1.0, tolerance=1e-10)
+    model = Logistic(n_features=3, ridge=ridge, growth=1.0, tolerance=1e-10)
     state = start(model)
     for t in range(60):
         feed(model, state, x[t], y[t])
@@ -42,7 +42,7 @@ def test_growth_1_is_a_refit_in_every_round(ridge):
 
 def test_a_growing_history_is_refitted_on_a_geometric_schedule():
     rng = np.random.default_rng(2)
-    model = Logistic(features=2, growth=1.5, tolerance=1e-12)
+    model = Logistic(n_features=2, growth=1.5, tolerance=1e-12)
     state = start(model)
     x, y = rng.normal(size=(100, 1, 1, 2)), (rng.random((100, 1, 1, 1)) < 0.5).astype(float)
     refits, fitted = [], 0
@@ -62,7 +62,7 @@ def test_a_growing_history_is_refitted_on_a_geometric_schedule():
 def test_a_history_of_any_length_is_kept():
     """Room doubles at 256, 512, ... observations."""
     rng = np.random.default_rng(3)
-    model = Logistic(features=2, growth=2.0, tolerance=1e-12)
+    model = Logistic(n_features=2, growth=2.0, tolerance=1e-12)
     state = start(model, 2)
     x, y = rng.normal(size=(700, 2, 1, 2)), (rng.random((700, 2, 1, 1)) < 0.3).astype(float)
     rounds = np.stack([np.ones(700), rng.random(700) < 0.5], 1).astype(float)  # the second replica learns less
@@ -92,7 +92,7 @@ def test_a_history_of_any_length_is_kept():
 )
 def test_value_is_its_twin_and_plays_not_observed_do_not_count(replicas, plays, candidates, k, width, ranges, seed):
     rng = np.random.default_rng(seed)
-    model = Logistic(features=3, width=width, growth=1.0, tolerance=1e-12)
+    model = Logistic(n_features=3, width=width, growth=1.0, tolerance=1e-12)
     state = model.start(replicas, np.array(ranges[:1]), np.array(ranges[1:]))
     x, y = rng.normal(size=(12, replicas, plays, 3)), rng.uniform(*ranges, (12, replicas, plays, 1))
     y[rng.random(y.shape) < 0.3] = np.nan
@@ -115,7 +115,7 @@ def test_value_is_its_twin_and_plays_not_observed_do_not_count(replicas, plays, 
 
 def test_tuned_widths_are_reported_not_promised():
     """K6 as the experiments use it: C (1 + ln t) ||x||_{V^-1}, V = ridge I + sum x x^T."""
-    model = Logistic(features=2, width=Logarithmic(0.025), ridge=1e-6)
+    model = Logistic(n_features=2, width=Logarithmic(0.025), ridge=1e-6)
     state = start(model)
     rng = np.random.default_rng(4)
     x = rng.random((20, 1, 1, 2))
@@ -136,7 +136,7 @@ def test_features_of_any_scale_keep_the_state_finite_and_the_predictions_right(s
     z = rng.normal(size=(400, 1, 1, 1))
     x = np.concatenate([z, z, -z], 3) * scale
     y = (rng.random(z.shape) < 1 / (1 + np.exp(-2 * z))).astype(float)
-    model = Logistic(features=3, ridge=1e-6 * min(scale, 1.0) ** 2, growth=1.1, width=Fixed(0.1))
+    model = Logistic(n_features=3, ridge=1e-6 * min(scale, 1.0) ** 2, growth=1.1, width=Fixed(0.1))
     state = start(model)
     for t in range(400):
         feed(model, state, x[t], y[t])
@@ -148,4 +148,4 @@ def test_features_of_any_scale_keep_the_state_finite_and_the_predictions_right(s
 @pytest.mark.parametrize(("low", "high"), [(-0.1, 1.0), (0.0, 1.5), (0.0, np.inf)])
 def test_an_outcome_outside_the_unit_interval_is_refused(low, high):
     with pytest.raises(InvalidInput, match=r"^Logistic: expected an outcome with a range within \[0, 1\]"):
-        Logistic(features=1).start(1, np.array([low]), np.array([high]))
+        Logistic(n_features=1).start(1, np.array([low]), np.array([high]))

@@ -4,12 +4,11 @@ from hypothesis import given, strategies as st
 from sklearn.linear_model import LinearRegression, SGDRegressor
 
 from evenhand.choices import Gamma, InverseGap
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models import (
     Aggregation,
-    Beside,
     Cover,
     Fixed,
     Glmtron,
@@ -18,21 +17,22 @@ from evenhand.models import (
     OnlineToBatch,
     Ridge,
     Sklearn,
+    Stacked,
 )
-from evenhand.policy import Policy
+from evenhand.policy.policy import Policy
 from evenhand.testing import check_policy
 from tests.models.test_ridge import history
 from tests.parts import EVERYTHING
 from tests.worlds import Market
 
 INNER = {
-    "newton": Glmtron(features=3, outcomes=2, radius=2.0),
-    "gradient": Gradient(features=3, outcomes=2),
-    "ridge with widths": Ridge(features=3, outcomes=2, width=Fixed(0.3)),
-    "logistic link": Gradient(features=3, outcomes=2, link="logistic"),
-    "cells": Aggregation(experts=Cover(cuts=(2, 2, 2), levels=4), outcomes=2),
-    "beside": Beside((Glmtron(features=3, link="probit"), Ridge(features=3))),
-    "trees or so": Sklearn(estimator=LinearRegression(), features=3, outcomes=2, first=2, buffer=7, growth=1.0),
+    "newton": Glmtron(n_features=3, n_outcomes=2, radius=2.0),
+    "gradient": Gradient(n_features=3, n_outcomes=2),
+    "ridge with widths": Ridge(n_features=3, n_outcomes=2, width=Fixed(0.3)),
+    "logistic link": Gradient(n_features=3, n_outcomes=2, link="logistic"),
+    "cells": Aggregation(experts=Cover(cuts=(2, 2, 2), levels=4), n_outcomes=2),
+    "beside": Stacked((Glmtron(n_features=3, link="probit"), Ridge(n_features=3))),
+    "trees or so": Sklearn(estimator=LinearRegression(), n_features=3, n_outcomes=2, first=2, buffer=7, growth=1.0),
 }
 
 
@@ -84,7 +84,7 @@ def test_predictions_are_the_average_of_those_of_the_iterates(name, snapshots, r
 
 @given(count=st.integers(1, 200), half=st.integers(1, 8))
 def test_the_sample_is_evenly_spaced_and_at_least_half_full(count, half):
-    model = OnlineToBatch(inner=Ridge(features=1), snapshots=2 * half)
+    model = OnlineToBatch(inner=Ridge(n_features=1), snapshots=2 * half)
     state, one = model.start(1, np.zeros(1), np.ones(1)), np.ones((1, 1, 1))
     for _ in range(count):
         model.update(state, one, one, np.ones(1), one)
@@ -97,7 +97,7 @@ def test_the_sample_is_evenly_spaced_and_at_least_half_full(count, half):
 def test_a_history_that_grows_is_kept_as_well():
     """More than the 256 rows that a logistic history starts with, in a replica that starts late."""
     rng = np.random.default_rng(4)
-    model = OnlineToBatch(inner=Logistic(features=2), snapshots=4)
+    model = OnlineToBatch(inner=Logistic(n_features=2), snapshots=4)
     state, one = model.start(2, np.zeros(1), np.ones(1)), np.ones((2, 1, 1))
     for t in range(700):
         x, y = rng.normal(size=(2, 1, 2)), (rng.random((2, 1, 1)) < 0.5).astype(float)
@@ -114,7 +114,7 @@ def test_the_average_is_better_than_the_last_iterate_of_a_restless_oracle():
     Mean squares over 200 runs; the difference is held against five of its standard errors.
     """
     rng = np.random.default_rng(5)
-    inner = Gradient(features=2, step=0.5, power=0.0)
+    inner = Gradient(n_features=2, step=0.5, power=0.0)
     model = OnlineToBatch(inner=inner)
     state, one = model.start(200, np.full(1, -9.0), np.full(1, 9.0)), np.ones((200, 1, 1))
     truth = np.array([0.5, -0.5])
@@ -134,11 +134,11 @@ def test_the_average_is_better_than_the_last_iterate_of_a_restless_oracle():
 @pytest.mark.parametrize("snapshots", [0, 1, 7])
 def test_snapshots_are_an_even_number(snapshots):
     with pytest.raises(InvalidInput, match=r"^OnlineToBatch\.snapshots: expected an even number of at least 2"):
-        OnlineToBatch(inner=Ridge(features=1), snapshots=snapshots)
+        OnlineToBatch(inner=Ridge(n_features=1), snapshots=snapshots)
 
 
 def test_a_model_whose_state_cannot_be_copied_is_refused():
-    inner = Sklearn(estimator=SGDRegressor(), features=1, mode="partial_fit")
+    inner = Sklearn(estimator=SGDRegressor(), n_features=1, mode="partial_fit")
     with pytest.raises(InvalidInput, match=r"^OnlineToBatch\.inner: expected a model whose state is arrays"):
         OnlineToBatch(inner=inner).start(1, np.zeros(1), np.ones(1))
 

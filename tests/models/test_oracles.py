@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.models import Glmtron, Gradient, Ridge
 from evenhand.models.links import LINKS
 from evenhand.models.oracles import project
@@ -27,16 +27,16 @@ TWINS = {Glmtron: twins.newton_oracle, Gradient: twins.gradient_oracle}
 
 
 def learn(model, x, y, rounds, replicas):
-    state = model.start(replicas, np.full(model.outcomes, -10.0), np.full(model.outcomes, 10.0))
+    state = model.start(replicas, np.full(model.n_outcomes, -10.0), np.full(model.n_outcomes, 10.0))
     for t in range(len(x)):
-        model.update(state, x[t], y[t], rounds[t], np.zeros((replicas, 1, model.outcomes)))
+        model.update(state, x[t], y[t], rounds[t], np.zeros((replicas, 1, model.n_outcomes)))
     return state
 
 
 def follow(model, plays, seed, rounds=15):
     """Parameters of three replicas, and those of the twin, which sees the observed plays only."""
     rng = np.random.default_rng(seed)
-    x, y, counted = history(rng, 3, rounds, plays, model.features, model.outcomes)
+    x, y, counted = history(rng, 3, rounds, plays, model.n_features, model.n_outcomes)
     x = 0.5 * x  # exponentials of these stay small
     state = learn(model, x, y, counted, 3)
     seen = [(counted[:, r, None] > 0) & ~np.isnan(y[:, r]).any(2) for r in range(3)]
@@ -46,7 +46,7 @@ def follow(model, plays, seed, rounds=15):
 @given(step=st.sampled_from([1.0, 0.4]), ridge=st.sampled_from([1.0, 0.1]), **CASES)
 def test_newton_steps_are_their_twin(step, ridge, link, radius, projection, start_at, plays, n, m, seed):
     steps = {"step": step, "ridge": ridge, "radius": radius, "projection": projection, "start_at": start_at}
-    model = Glmtron(features=n, outcomes=m, link="logistic" if link == "exponential" else link, **steps)
+    model = Glmtron(n_features=n, n_outcomes=m, link="logistic" if link == "exponential" else link, **steps)
     theta, expected = follow(model, plays, seed)
     np.testing.assert_allclose(theta, expected, rtol=1e-8, atol=1e-10)
 
@@ -54,21 +54,21 @@ def test_newton_steps_are_their_twin(step, ridge, link, radius, projection, star
 @given(power=st.sampled_from([0.0, 0.5, 1.0]), first=st.sampled_from([0.0, 1.5]), **CASES)
 def test_gradient_steps_are_their_twin(power, first, link, radius, projection, start_at, plays, n, m, seed):
     steps = {"power": power, "first": first, "radius": radius, "projection": projection, "start_at": start_at}
-    model = Gradient(features=n, outcomes=m, link="probit" if link == "exponential" else link, step=0.2, **steps)
+    model = Gradient(n_features=n, n_outcomes=m, link="probit" if link == "exponential" else link, step=0.2, **steps)
     theta, expected = follow(model, plays, seed)
     np.testing.assert_allclose(theta, expected, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("model", [Glmtron, Gradient])
 def test_the_exponential_link_is_followed_too(model):
-    theta, expected = follow(model(features=3, outcomes=2, link="exponential", step=0.1, radius=1.0), 2, 5)
+    theta, expected = follow(model(n_features=3, n_outcomes=2, link="exponential", step=0.1, radius=1.0), 2, 5)
     np.testing.assert_allclose(theta, expected, rtol=1e-8, atol=1e-10)
 
 
 @given(ridge=st.sampled_from([1.0, 0.1, 1e-3]), n=st.integers(1, 6), m=st.integers(1, 3), seed=st.integers(0, 10_000))
 def test_whole_newton_steps_without_a_projection_are_ridge_regression_to_the_last_digits(ridge, n, m, seed):
     x, y, rounds = history(np.random.default_rng(seed), 2, 30, 2, n, m)
-    ours, ridges = Glmtron(features=n, outcomes=m, ridge=ridge), Ridge(features=n, outcomes=m, ridge=ridge)
+    ours, ridges = Glmtron(n_features=n, n_outcomes=m, ridge=ridge), Ridge(n_features=n, n_outcomes=m, ridge=ridge)
     a, b = learn(ours, x, y, rounds, 2), learn(ridges, x, y, rounds, 2)
     np.testing.assert_allclose(a.theta, b.theta, rtol=1e-9, atol=1e-11)
     np.testing.assert_array_equal(a.inverse, b.inverse)
@@ -143,7 +143,7 @@ def test_the_regret_of_newton_steps_grows_like_a_logarithm(link, step):
     here (1 + 1/2)^2, and `step` times that for another link.
     """
     x, truth, y = linear_class(0.5, link)
-    total = regret(Glmtron(features=DIMENSION, link=link, step=step, radius=1.0), truth, x, y)
+    total = regret(Glmtron(n_features=DIMENSION, link=link, step=step, radius=1.0), truth, x, y)
     slope, error = exponent(total)
     assert error < 0.1  # so that a root would be told from a logarithm
     assert abs(slope) <= 5 * error
@@ -157,7 +157,7 @@ def test_the_regret_of_gradient_steps_grows_no_faster_than_a_root(link):
     The bound itself is Zinkevich's, sqrt(T) (D^2 / 2 + G^2), D = 2, for the linearised loss with |gradient| <= G = 2.5.
     """
     x, truth, y = linear_class(0.5, link)
-    total = regret(Gradient(features=DIMENSION, link=link, radius=1.0), truth, x, y)
+    total = regret(Gradient(n_features=DIMENSION, link=link, radius=1.0), truth, x, y)
     slope, error = exponent(total)
     assert error < 0.1
     assert slope <= 0.5 + 5 * error
@@ -170,7 +170,7 @@ def test_the_regret_of_gradient_steps_grows_no_faster_than_a_root(link):
 def test_a_misspecified_model_stays_finite_and_raises_nothing(model, link):
     """Outcomes that have nothing to do with the features, which are far larger than the theory's ball."""
     rng = np.random.default_rng(3)
-    oracle = model(features=4, outcomes=2, link=link, radius=1.0)
+    oracle = model(n_features=4, n_outcomes=2, link=link, radius=1.0)
     state = oracle.start(2, np.full(2, -5.0), np.full(2, 5.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -188,15 +188,15 @@ def test_a_misspecified_model_stays_finite_and_raises_nothing(model, link):
 @pytest.mark.parametrize(
     "change",
     [
-        {"features": 0},
-        {"features": 2, "outcomes": 0},
-        {"features": 2, "step": 0.0},
-        {"features": 2, "step": math.inf},
-        {"features": 2, "radius": 0.0},
-        {"features": 2, "radius": math.nan},
-        {"features": 2, "projection": "ball"},
-        {"features": 2, "link": "log"},
-        {"features": 2, "start_at": math.nan},
+        {"n_features": 0},
+        {"n_features": 2, "n_outcomes": 0},
+        {"n_features": 2, "step": 0.0},
+        {"n_features": 2, "step": math.inf},
+        {"n_features": 2, "radius": 0.0},
+        {"n_features": 2, "radius": math.nan},
+        {"n_features": 2, "projection": "ball"},
+        {"n_features": 2, "link": "log"},
+        {"n_features": 2, "start_at": math.nan},
     ],
     ids=str,
 )
@@ -208,9 +208,9 @@ def test_what_cannot_be_used_is_refused(model, change):
 @pytest.mark.parametrize("change", [{"power": 1.5}, {"power": -1.0}, {"first": -1.0}, {"first": math.inf}], ids=str)
 def test_step_sizes_of_the_gradient_are_checked(change):
     with pytest.raises(InvalidInput, match=r"^Gradient\.power, first"):
-        Gradient(features=1, **change)
+        Gradient(n_features=1, **change)
 
 
 def test_a_metric_has_a_ridge():
     with pytest.raises(InvalidInput, match=r"^Glmtron\.ridge"):
-        Glmtron(features=1, ridge=0.0)
+        Glmtron(n_features=1, ridge=0.0)

@@ -32,7 +32,7 @@ def history(rng, replicas, rounds, plays, n, m):
 def test_the_state_is_the_closed_form_of_all_plays_that_were_observed(replicas, plays, n, m, ridge, seed):
     rng = np.random.default_rng(seed)
     x, y, rounds = history(rng, replicas, 25, plays, n, m)
-    model = Ridge(features=n, outcomes=m, ridge=ridge)
+    model = Ridge(n_features=n, n_outcomes=m, ridge=ridge)
     state = model.start(replicas, np.full(m, -10.0), np.full(m, 10.0))
     for t in range(25):
         model.update(state, x[t], y[t], rounds[t], np.zeros((replicas, 1, m)))
@@ -50,7 +50,7 @@ def test_two_thousand_rounds_stay_the_closed_form(ridge):
     rng = np.random.default_rng(1)
     x, truth = rng.normal(size=(2000, 1, 1, 5)), rng.normal(size=(3, 5))
     y = x @ truth.T + 0.1 * rng.normal(size=(2000, 1, 1, 3))
-    model = Ridge(features=5, outcomes=3, ridge=ridge)
+    model = Ridge(n_features=5, n_outcomes=3, ridge=ridge)
     state = model.start(1, np.full(3, -50.0), np.full(3, 50.0))
     for t in range(2000):
         model.update(state, x[t], y[t], np.ones(1), np.zeros((1, 1, 3)))
@@ -69,7 +69,7 @@ def test_two_thousand_rounds_stay_the_closed_form(ridge):
 )
 def test_value_is_its_twin(replicas, candidates, n, m, k, width, seed):
     rng = np.random.default_rng(seed)
-    model = Ridge(features=n, outcomes=m, width=width)
+    model = Ridge(n_features=n, n_outcomes=m, width=width)
     low = rng.uniform(-1, 0, m)
     state = model.start(replicas, low, low + rng.uniform(0.1, 2, m))
     x, y, rounds = history(rng, replicas, 10, 2, n, m)
@@ -85,7 +85,7 @@ def test_value_is_its_twin(replicas, candidates, n, m, k, width, seed):
 
 
 def test_a_price_of_zero_asks_for_no_optimism():
-    model = Ridge(features=1, outcomes=2, width=Fixed(1.0))
+    model = Ridge(n_features=1, n_outcomes=2, width=Fixed(1.0))
     state = model.start(1, np.zeros(2), np.ones(2))
     one = np.ones((1, 1, 1))
     _, bonus = model.value(state, one, np.array([[[0.0, 0.0], [1.0, 0.0], [0.0, -1.0]]]))
@@ -94,7 +94,7 @@ def test_a_price_of_zero_asks_for_no_optimism():
 
 def test_features_of_any_scale_keep_the_state_finite():
     rng = np.random.default_rng(2)
-    model = Ridge(features=3, ridge=1e-6, width=SelfNormalised(delta=0.1))
+    model = Ridge(n_features=3, ridge=1e-6, width=SelfNormalised(delta=0.1))
     state = model.start(1, np.zeros(1), np.ones(1))
     for _ in range(2000):
         z = rng.normal(size=(1, 1, 1)) * 1e6

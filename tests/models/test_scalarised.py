@@ -18,7 +18,7 @@ from evenhand.models import Fixed, Ridge, Scalarised, SelfNormalised
 )
 def test_it_is_a_ridge_on_the_kronecker_product_of_prices_and_features(replicas, n, m, k, ridge, width, seed):
     rng = np.random.default_rng(seed)
-    model = Scalarised(features=n, outcomes=m, ridge=ridge, width=width)
+    model = Scalarised(n_features=n, n_outcomes=m, ridge=ridge, width=width)
     state = model.start(replicas, np.zeros(m), np.ones(m))
     v = np.tile(ridge * np.eye(n * m), (replicas, 1, 1))
     b = np.zeros((replicas, n * m))
@@ -52,7 +52,7 @@ def test_it_is_a_ridge_on_the_kronecker_product_of_prices_and_features(replicas,
 
 def test_with_one_outcome_at_price_one_it_is_ridge():
     rng = np.random.default_rng(0)
-    one, ridge = Scalarised(features=3, width=Fixed(0.3)), Ridge(features=3, width=Fixed(0.3))
+    one, ridge = Scalarised(n_features=3, width=Fixed(0.3)), Ridge(n_features=3, width=Fixed(0.3))
     low, high = np.full(1, -100.0), np.full(1, 100.0)
     s, t = one.start(2, low, high), ridge.start(2, low, high)
     w = np.ones((2, 1, 1))

@@ -11,13 +11,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from evenhand.choices import Gamma, InverseGap
-from evenhand.errors import CannotSave, InvalidInput
+from evenhand.core.errors import CannotSave, InvalidInput
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
-from evenhand.models import Beside, Blank, Glmtron, Sklearn
-from evenhand.policy import Policy
-from evenhand.saving import fingerprint
-from evenhand.simulation import play
+from evenhand.models import Glmtron, NullModel, Sklearn, Stacked
+from evenhand.policy.policy import Policy
+from evenhand.policy.saving import fingerprint
+from evenhand.run.simulation import play
 from evenhand.testing import check_model, check_policy
 from tests.parts import COURT, EVERYTHING
 from tests.worlds import Market
@@ -40,15 +40,17 @@ class Bad(RegressorMixin, BaseEstimator):
 
 def learn(model, x, y, low=-10.0, high=10.0):
     """One replica, one play per round."""
-    state = model.start(1, np.full(model.outcomes, low), np.full(model.outcomes, high))
+    state = model.start(1, np.full(model.n_outcomes, low), np.full(model.n_outcomes, high))
     for xs, ys in zip(x, y, strict=True):
-        model.update(state, xs[None, None], np.atleast_1d(ys)[None, None], np.ones(1), np.ones((1, 1, model.outcomes)))
+        model.update(
+            state, xs[None, None], np.atleast_1d(ys)[None, None], np.ones(1), np.ones((1, 1, model.n_outcomes))
+        )
     return state
 
 
 def ask(model, state, x):
     """Predictions of every outcome, (A, M)."""
-    return model.value(state, x[None], np.eye(model.outcomes)[None])[0][0].T
+    return model.value(state, x[None], np.eye(model.n_outcomes)[None])[0][0].T
 
 
 def line(count=40, n=3, m=2, seed=0):
@@ -61,7 +63,7 @@ def line(count=40, n=3, m=2, seed=0):
 @pytest.mark.parametrize("estimator", [LinearRegression(), RandomForestRegressor(5, random_state=3)], ids=repr)
 def test_predictions_are_those_of_the_estimator_fitted_by_hand(estimator, per_outcome):
     x, y, query = line()
-    model = Sklearn(estimator=estimator, features=3, outcomes=2, growth=1.0, per_outcome=per_outcome)
+    model = Sklearn(estimator=estimator, n_features=3, n_outcomes=2, growth=1.0, per_outcome=per_outcome)
     got = ask(model, learn(model, x, y), query)
     targets = (y[:, 0], y[:, 1]) if per_outcome else (y,)
     np.testing.assert_allclose(got, np.column_stack([estimator.fit(x, z).predict(query) for z in targets]), rtol=1e-12)
@@ -70,8 +72,8 @@ def test_predictions_are_those_of_the_estimator_fitted_by_hand(estimator, per_ou
 def test_one_plain_linear_regression_is_newton_steps_with_next_to_no_ridge():
     """A ridge of 1e-9 moves the estimate by 1e-9 / (least eigenvalue), here below 1e-10."""
     x, y, query = line()
-    model = Sklearn(estimator=LinearRegression(fit_intercept=False), features=3, outcomes=2, growth=1.0)
-    ours = Glmtron(features=3, outcomes=2, ridge=1e-9)
+    model = Sklearn(estimator=LinearRegression(fit_intercept=False), n_features=3, n_outcomes=2, growth=1.0)
+    ours = Glmtron(n_features=3, n_outcomes=2, ridge=1e-9)
     np.testing.assert_allclose(ask(model, learn(model, x, y), query), ask(ours, learn(ours, x, y), query), atol=1e-6)
 
 
@@ -79,7 +81,7 @@ def test_one_plain_linear_regression_is_newton_steps_with_next_to_no_ridge():
 def test_a_classifier_predicts_the_chance_of_1(estimator):
     x, y, query = line(m=1)
     z = (y > 0).astype(float)
-    model = Sklearn(estimator=estimator, features=3, growth=1.0)
+    model = Sklearn(estimator=estimator, n_features=3, growth=1.0)
     got = ask(model, learn(model, x, z, 0.0, 1.0), query)
     np.testing.assert_allclose(got[:, 0], estimator.fit(x, z[:, 0]).predict_proba(query)[:, 1], rtol=1e-12)
 
@@ -88,7 +90,7 @@ def test_one_classifier_of_several_outcomes_predicts_their_chances_even_of_what_
     x, y, query = line()
     z = np.column_stack([y[:, 0] > 0, np.zeros(len(y))]).astype(float)
     forest = RandomForestClassifier(5, random_state=1)
-    model = Sklearn(estimator=forest, features=3, outcomes=2, growth=1.0, per_outcome=False)
+    model = Sklearn(estimator=forest, n_features=3, n_outcomes=2, growth=1.0, per_outcome=False)
     got = ask(model, learn(model, x, z, 0.0, 1.0), query)
     np.testing.assert_allclose(got[:, 0], forest.fit(x, z).predict_proba(query)[0][:, 1])
     np.testing.assert_array_equal(got[:, 1], 0.0)
@@ -97,7 +99,7 @@ def test_one_classifier_of_several_outcomes_predicts_their_chances_even_of_what_
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_classifier_that_has_seen_one_value_predicts_it(value):
     x, _, query = line()
-    model = Sklearn(estimator=LogisticRegression(), features=3)
+    model = Sklearn(estimator=LogisticRegression(), n_features=3)
     np.testing.assert_array_equal(ask(model, learn(model, x, np.full(40, value), 0.0, 1.0), query), value)
 
 
@@ -107,7 +109,7 @@ def test_a_classifier_that_has_seen_one_value_predicts_it(value):
 def test_partial_fits_are_those_made_by_hand(estimator, y):
     x, truth, query = line(m=1)
     z = truth[:, 0] if y is None else (truth[:, 0] > y).astype(float)
-    model = Sklearn(estimator=estimator, features=3, mode="partial_fit")
+    model = Sklearn(estimator=estimator, n_features=3, mode="partial_fit")
     ends = (-10.0, 10.0) if y is None else (0.0, 1.0)
     got = ask(model, learn(model, x, z, *ends), query)[:, 0]
     for xs, zs in zip(x, z, strict=True):
@@ -131,7 +133,7 @@ class Counting(RegressorMixin, BaseEstimator):
 def test_fits_follow_the_geometric_schedule_over_the_latest_observations(growth, buffer, first):
     """By a plain list: fitted at `first`, then at growth times the last fit, or when `buffer` new ones have come."""
     model = Sklearn(
-        estimator=Counting(), features=1, outcomes=2, growth=growth, buffer=buffer, first=first, per_outcome=False
+        estimator=Counting(), n_features=1, n_outcomes=2, growth=growth, buffer=buffer, first=first, per_outcome=False
     )
     state = model.start(1, np.full(2, -1e9), np.full(2, 1e9))
     fitted, expected = 0, [0.0, 0.0]
@@ -147,13 +149,13 @@ def test_fits_follow_the_geometric_schedule_over_the_latest_observations(growth,
 
 
 def test_before_any_fit_the_prediction_is_0_or_the_nearest_end_of_the_range():
-    model = Sklearn(estimator=LinearRegression(), features=1, outcomes=3)
+    model = Sklearn(estimator=LinearRegression(), n_features=1, n_outcomes=3)
     state = model.start(1, np.array([-1.0, 0.2, -5.0]), np.array([1.0, 0.9, -3.0]))
     np.testing.assert_array_equal(ask(model, state, np.ones((2, 1))), [[0.0, 0.2, -3.0]] * 2)
 
 
 def test_predictions_are_clipped_to_the_declared_range():
-    model = Sklearn(estimator=LinearRegression(), features=1)
+    model = Sklearn(estimator=LinearRegression(), n_features=1)
     x = np.linspace(0, 1, 20)[:, None]
     state = learn(model, x, x[:, 0], 0.0, 1.0)
     np.testing.assert_allclose(ask(model, state, np.array([[-3.0], [0.5], [4.0]]))[:, 0], [0.0, 0.5, 1.0], atol=1e-12)
@@ -173,7 +175,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_predictions_name_the_oracle_and_the_round(name):
     answer, message = BAD[name]
-    model = Sklearn(estimator=Bad(answer), features=1, first=3, growth=2.0)
+    model = Sklearn(estimator=Bad(answer), n_features=1, first=3, growth=2.0)
     state = learn(model, np.ones((7, 1)), np.ones(7), 0.0, 1.0)
     before = {k: z.copy() for k, z in vars(state).items() if isinstance(z, np.ndarray)}
     with pytest.raises(InvalidInput, match=r"^Sklearn\(Bad\) after 6 observations: expected .*" + message):
@@ -183,14 +185,14 @@ def test_bad_predictions_name_the_oracle_and_the_round(name):
 
 
 def test_an_estimator_that_diverges_is_found_out():
-    model = Sklearn(estimator=SGDRegressor(eta0=1.0, learning_rate="constant"), features=1, mode="partial_fit")
+    model = Sklearn(estimator=SGDRegressor(eta0=1.0, learning_rate="constant"), n_features=1, mode="partial_fit")
     state = learn(model, np.full((20, 1), 3.0), np.ones(20), 0.0, 1.0)
     with pytest.raises(InvalidInput, match=r"^Sklearn\(SGDRegressor\) after 20 observations: expected finite"):
         model.value(state, np.ones((1, 2, 1)), np.ones((1, 1, 1)))
 
 
 def test_a_classifier_refuses_outcomes_that_are_not_binary():
-    model = Sklearn(estimator=LogisticRegression(), features=1)
+    model = Sklearn(estimator=LogisticRegression(), n_features=1)
     with pytest.raises(InvalidInput, match=r"^Sklearn\(LogisticRegression\): expected outcomes of 0 or 1"):
         learn(model, np.ones((1, 1)), [0.5], 0.0, 1.0)
     with pytest.raises(InvalidInput, match=r"^Sklearn\(LogisticRegression\): expected outcomes with a range within"):
@@ -199,7 +201,7 @@ def test_a_classifier_refuses_outcomes_that_are_not_binary():
 
 def test_the_estimator_that_was_handed_in_is_not_changed():
     forest = RandomForestRegressor(3)
-    model = Sklearn(estimator=forest, features=3, outcomes=2)
+    model = Sklearn(estimator=forest, n_features=3, n_outcomes=2)
     x, y, query = line()
     a, b = (ask(model, learn(model, x, y), query) for _ in range(2))
     np.testing.assert_array_equal(a, b)  # random_state None is 0
@@ -210,12 +212,14 @@ def test_the_estimator_that_was_handed_in_is_not_changed():
 @pytest.mark.parametrize(
     "model",
     [
-        Sklearn(estimator=LinearRegression(), features=3, outcomes=2),
-        Sklearn(estimator=make_pipeline(StandardScaler(), FOREST), features=2, outcomes=2, per_outcome=False, first=2),
-        Sklearn(estimator=LogisticRegression(), features=3, first=2, growth=1.0, buffer=9),
-        Sklearn(estimator=SGDRegressor(eta0=0.01), features=3, outcomes=2, mode="partial_fit"),
-        Sklearn(estimator=SGDClassifier(loss="log_loss"), features=2, mode="partial_fit"),
-        Beside((Sklearn(estimator=FOREST, features=3, first=1), Blank(features=3))),
+        Sklearn(estimator=LinearRegression(), n_features=3, n_outcomes=2),
+        Sklearn(
+            estimator=make_pipeline(StandardScaler(), FOREST), n_features=2, n_outcomes=2, per_outcome=False, first=2
+        ),
+        Sklearn(estimator=LogisticRegression(), n_features=3, first=2, growth=1.0, buffer=9),
+        Sklearn(estimator=SGDRegressor(eta0=0.01), n_features=3, n_outcomes=2, mode="partial_fit"),
+        Sklearn(estimator=SGDClassifier(loss="log_loss"), n_features=2, mode="partial_fit"),
+        Stacked((Sklearn(estimator=FOREST, n_features=3, first=1), NullModel(n_features=3))),
     ],
     ids=repr,
 )
@@ -229,18 +233,18 @@ def policy(model, problem=COURT.problem):
 
 
 def test_a_refitted_model_acts_alike_in_a_batch_alone_and_after_it_was_saved():
-    check_policy(policy(Sklearn(estimator=LogisticRegression(), features=5, buffer=20, first=5)), COURT, rounds=60)
+    check_policy(policy(Sklearn(estimator=LogisticRegression(), n_features=5, buffer=20, first=5)), COURT, rounds=60)
 
 
 def test_so_does_a_forest_of_several_outcomes():
-    model = Sklearn(estimator=FOREST, features=3, outcomes=2, per_outcome=False, growth=2.0)
+    model = Sklearn(estimator=FOREST, n_features=3, n_outcomes=2, per_outcome=False, growth=2.0)
     check_policy(policy(model, EVERYTHING), Market(problem=EVERYTHING, offered=0.8), rounds=40)
 
 
 @pytest.mark.parametrize("beside", [False, True])
 def test_partial_fits_refuse_to_be_saved_with_a_sentence(beside, tmp_path):
-    model = Sklearn(estimator=SGDClassifier(loss="log_loss"), features=5, mode="partial_fit")
-    p = policy(Beside((model,)) if beside else model)
+    model = Sklearn(estimator=SGDClassifier(loss="log_loss"), n_features=5, mode="partial_fit")
+    p = policy(Stacked((model,)) if beside else model)
     state = p.start(seed=1, replicas=2)
     list(play(p, state, COURT.start(1, state.replicas), range(10)))
     sentence = r"Sklearn(SGDClassifier) learns by partial_fit and cannot be saved: use mode='refit'"
@@ -251,7 +255,7 @@ def test_partial_fits_refuse_to_be_saved_with_a_sentence(beside, tmp_path):
 
 def test_the_fingerprint_reads_the_estimator():
     def of(estimator):
-        return fingerprint(Sklearn(estimator=estimator, features=2))
+        return fingerprint(Sklearn(estimator=estimator, n_features=2))
 
     pipelines = [make_pipeline(StandardScaler(with_mean=z), Ridge(alpha=a)) for z in (True, False) for a in (1.0, 2.0)]
     others = [LinearRegression(), LinearRegression(fit_intercept=False), Ridge(), Ridge(2.0), FOREST]
@@ -274,9 +278,9 @@ def test_the_fingerprint_reads_the_estimator():
         ({"growth": 0.9}, r"Sklearn\.growth: expected a factor of at least 1"),
         ({"buffer": 5}, r"Sklearn\.first, buffer: expected 1 <= first <= buffer"),
         ({"first": 0}, r"Sklearn\.first, buffer"),
-        ({"features": 0}, r"Sklearn\.features, outcomes"),
+        ({"n_features": 0}, r"Sklearn\.n_features, n_outcomes"),
         (
-            {"estimator": SGDClassifier(loss="log_loss"), "mode": "partial_fit", "outcomes": 2, "per_outcome": False},
+            {"estimator": SGDClassifier(loss="log_loss"), "mode": "partial_fit", "n_outcomes": 2, "per_outcome": False},
             r"Sklearn\.per_outcome",
         ),
     ],
@@ -284,12 +288,12 @@ def test_the_fingerprint_reads_the_estimator():
 )
 def test_what_cannot_work_fails_at_construction(change, message):
     with pytest.raises(InvalidInput, match=message):
-        Sklearn(**({"estimator": LinearRegression(), "features": 1} | change))
+        Sklearn(**({"estimator": LinearRegression(), "n_features": 1} | change))
 
 
 def test_noise_raises_nothing():
     rng = np.random.default_rng(1)
-    model = Sklearn(estimator=DummyClassifier(strategy="prior"), features=2, outcomes=2)
+    model = Sklearn(estimator=DummyClassifier(strategy="prior"), n_features=2, n_outcomes=2)
     got = ask(
         model, learn(model, rng.normal(size=(100, 2)), rng.choice([0.0, 1.0], (100, 2)), 0.0, 1.0), np.ones((3, 2))
     )

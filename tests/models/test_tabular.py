@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.models import Tabular
 from tests import twins
 
@@ -28,7 +28,7 @@ def test_it_is_the_papers_averages_and_widths(replicas, plays, arms, m, k, gamma
     rng = np.random.default_rng(seed)
     low = rng.uniform(-1, 0.5, m)
     high = low + rng.uniform(0.1, 2, m)
-    model = Tabular(arms=arms, outcomes=m, gamma=gamma)
+    model = Tabular(arms=arms, n_outcomes=m, gamma=gamma)
     state = model.start(replicas, low, high)
     which = rng.integers(0, arms, (30, replicas, plays))
     y = low + (high - low) * rng.random((30, replicas, plays, m))
@@ -104,5 +104,5 @@ def test_ranges_have_to_be_finite_and_numbers_sensible():
             Tabular(arms=2, gamma=gamma)
     with pytest.raises(InvalidInput, match=r"^Tabular\.arms"):
         Tabular(arms=0, gamma=0.5)
-    with pytest.raises(InvalidInput, match=r"^Tabular\.outcomes"):
-        Tabular(arms=2, outcomes=0, gamma=0.5)
+    with pytest.raises(InvalidInput, match=r"^Tabular\.n_outcomes"):
+        Tabular(arms=2, n_outcomes=0, gamma=0.5)

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.objectives import AlphaFair
 
 Z = 0.01 + np.random.default_rng(1).random((20, 3))

@@ -8,15 +8,15 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.environments import Lessons
 from evenhand.environments.lessons import SUBJECTS
-from evenhand.errors import InvalidInput, MissingExtra
 from evenhand.models import Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, Linear, WeightedSum, convex
 from evenhand.objectives.smoothing import moreau_gradient
+from evenhand.policy.saving import fingerprint
 from evenhand.recipes import fw_linucb
-from evenhand.saving import fingerprint
-from evenhand.simulation import simulate
+from evenhand.run.simulation import simulate
 from tests.parts import roots
 
 NAMES = ("a", "b", "c")
@@ -207,7 +207,7 @@ def test_a_function_without_a_name_cannot_go_to_another_process_and_says_so():
 
 def test_a_run_in_two_processes_says_so_too():
     world = Lessons(objective=Concave(SUBJECTS, lambda z: cp.sum(cp.log(z + 0.1))), horizon=5, constrained=False)
-    policy = fw_linucb(world.problem, Ridge(features=world.features, outcomes=4))
+    policy = fw_linucb(world.problem, Ridge(n_features=world.n_features, n_outcomes=4))
     with pytest.raises(InvalidInput, match=r"^Concave\.build: expected a function of a module rather than a lambda"):
         simulate(policy, world, replicas=2, jobs=2, progress=False)
 
@@ -218,7 +218,7 @@ def test_another_process_has_the_same_mark_and_the_same_numbers():
         "for _ in range(17): cp.Variable(2)\n"  # numbers by which cvxpy knows its variables are others there
         "from tests.parts import roots\n"
         "from evenhand.objectives import Concave\n"
-        "from evenhand.saving import fingerprint\n"
+        "from evenhand.policy.saving import fingerprint\n"
         "f = Concave(('a', 'b', 'c'), roots)\n"
         "print(fingerprint(f), f.prox(np.array([0.1, 0.2, 0.3]), 0.1).tolist())\n"
     )

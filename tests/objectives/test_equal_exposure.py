@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.objectives import EqualExposure
 
 NAMES = ("a", "b", "c", "d")

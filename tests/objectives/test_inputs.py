@@ -8,16 +8,16 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.objectives import (
     AlphaFair,
     Concave,
+    ExcessPenalty,
     GeneralizedGini,
     Linear,
     Moreau,
     Randomized,
     WeightedSum,
-    Within,
 )
 
 A, AB = ("a",), ("a", "b")
@@ -38,8 +38,14 @@ REFUSED = {
     "named weights": (lambda: GeneralizedGini(AB, AB), "GeneralizedGini.weights: expected 2 finite numbers"),
     "a mapping": (lambda: GeneralizedGini(AB, {"a": 1, "b": 0}), "GeneralizedGini.weights: expected 2 finite numbers"),
     "one weight": (lambda: GeneralizedGini(AB, 1.0), "GeneralizedGini.weights: expected 2 finite numbers"),
-    "bounds as text": (lambda: Within(AB, "xy"), "Within.bounds: expected 2 finite numbers, one per outcome, got 'xy'"),
-    "bounds of none": (lambda: Within(AB, (None, 1.0)), "Within.bounds: expected 2 finite numbers, one per outcome"),
+    "bounds as text": (
+        lambda: ExcessPenalty(AB, "xy"),
+        "ExcessPenalty.bounds: expected 2 finite numbers, one per outcome, got 'xy'",
+    ),
+    "bounds of none": (
+        lambda: ExcessPenalty(AB, (None, 1.0)),
+        "ExcessPenalty.bounds: expected 2 finite numbers, one per outcome",
+    ),
     "a list": (lambda: Linear(["a"]), "maximize: expected a mapping from names of outcomes to weights, got ['a']"),
     "a name": (lambda: Linear("a"), "maximize: expected a mapping from names of outcomes to weights, got 'a'"),
     "nothing": (lambda: Linear(None), "maximize: expected a mapping from names of outcomes to weights, got None"),
@@ -88,7 +94,7 @@ def test_numbers_of_every_kind_are_numbers():
     for one, other in (
         (AlphaFair(A, half, np.float32(0.5), np.array([half])), AlphaFair(A, 0.5, 0.5, (0.5,))),
         (GeneralizedGini(AB, [1, half]), GeneralizedGini(AB, (1.0, 0.5))),
-        (Within(A, np.array([1])), Within(A, (1.0,))),
+        (ExcessPenalty(A, np.array([1])), ExcessPenalty(A, (1.0,))),
         (Moreau(half), Moreau(0.5)),
         (Randomized(np.float64(1.0), np.int64(3)), Randomized(1, 3)),
     ):

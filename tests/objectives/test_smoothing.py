@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from evenhand.errors import InvalidInput
-from evenhand.numerics.luck import Luck, Stream
+from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import Luck, Stream
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, Randomized
 from evenhand.objectives.smoothing import ball, default_smoothing, moreau_gradient
 from tests.parts import OBJECTIVES, SUMS

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, WeightedSum
 from evenhand.objectives.base import Conjugate, Proximal, Tangential, able
 from evenhand.objectives.smoothing import moreau_gradient

@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 
-from evenhand.objectives import AlphaFair, Concave, EqualExposure, GeneralizedGini, Linear, Within
+from evenhand.objectives import AlphaFair, Concave, EqualExposure, ExcessPenalty, GeneralizedGini, Linear
 
 
 def expression(objective, z):
@@ -23,7 +23,7 @@ def expression(objective, z):
         return (w / (1 - alpha)) @ cp.power(s, 1 - alpha)
     if isinstance(objective, EqualExposure):
         return -cp.norm(z - cp.sum(z) / len(objective.outcomes)) / len(objective.outcomes)
-    if isinstance(objective, Within):
+    if isinstance(objective, ExcessPenalty):
         return -cp.norm(cp.pos(z - np.array(objective.bounds)))
     if isinstance(objective, Concave):
         return objective._build(z)

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from evenhand.constraints import Budget
 from evenhand.environments import Court
-from evenhand.problem import Outcome, Problem
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Outcome, Problem
+from evenhand.problem.rows import constraint_rows
 from evenhand.recipes import uniform
 from evenhand.recipes.blind import even_lottery
-from evenhand.rows import constraint_rows
 from tests.parts import EVERYTHING, LITTLE
 from tests.worlds import Market
 
@@ -56,12 +56,12 @@ def test_the_courts_lottery_spends_its_budgets_and_no_more():
 
 def test_without_budgets_all_actions_are_alike():
     assert even_lottery(LITTLE) == (1.0,)
-    assert uniform(LITTLE, features=3).choice.weights == (1.0,)
+    assert uniform(LITTLE, n_features=3).choice.weights == (1.0,)
 
 
 @pytest.mark.parametrize("problem", [EVERYTHING, Court(horizon=300).problem], ids=["learned costs", "court"])
 def test_budgets_are_never_exceeded_and_every_lottery_sums_to_one(problem):
-    policy = uniform(problem, features=3)
+    policy = uniform(problem, n_features=3)
     world, state = Market(problem=problem).start(4, np.arange(20)), policy.start(seed=4, replicas=20)
     spent = np.zeros((20, len(problem.names)))
     for step in range(problem.horizon):

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Staged, TopK
-from evenhand.constraints import Budget, Parity
 from evenhand.environments import Court
 from evenhand.goals import Doubling, DualGradient, HardBudget, Linear, Steady
 from evenhand.models import Logarithmic, Logistic
-from evenhand.problem import Groups, Outcome, Problem
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
 from evenhand.recipes.small_budgets import default_margin, experimental_limits, theoretical_limits, theoretical_margin
 
 COURT = Court()
-MODEL = Logistic(features=5, ridge=1e-3, width=Logarithmic(0.025))
+MODEL = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
 
 
 def test_pgd_is_logistic_and_linear_and_dual_and_the_argmax_after_a_warm_up():

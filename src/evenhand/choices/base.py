@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from evenhand.numerics.kernel import kernel
-from evenhand.records import Decision
-from evenhand.types import Bools, Floats, Ints
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats, Ints
 
 
 class Pick(NamedTuple):
@@ -30,14 +30,14 @@ class Choice(Protocol):
     """Turns values into plays. It never picks what is not playable, and draws no luck but what it is handed."""
 
     @property
-    def plays(self) -> int:
+    def n_plays(self) -> int:
         """P, how many candidates are chosen per round."""
 
     @property
     def draws(self) -> int:
         """How many uniform numbers it needs per round."""
 
-    def start(self, replicas: int) -> Any:
+    def start(self, n_replicas: int) -> Any:
         """Its state before the first round."""
 
     def pick(self, state: Any, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
@@ -48,5 +48,5 @@ class Choice(Protocol):
 class Follows(Protocol):
     """A choice that goes on from what it chose."""
 
-    def acted(self, state: Any, decision: Decision) -> None:
+    def on_decision(self, state: Any, decision: Decision) -> None:
         """A decision was made; it is this choice's own where `steered` and `rounds` are 1."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.choices.base import Pick
-from evenhand.numerics.kernel import kernel
-from evenhand.types import Bools, Floats, Ints
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
 
 
 @kernel
@@ -37,7 +37,7 @@ class Cycle:
     """
 
     @property
-    def plays(self) -> int:
+    def n_plays(self) -> int:
         """One candidate."""
         return 1
 
@@ -46,7 +46,7 @@ class Cycle:
         """No luck is needed."""
         return 0
 
-    def start(self, replicas: int) -> None:
+    def start(self, n_replicas: int) -> None:
         """No state."""
 
     def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:

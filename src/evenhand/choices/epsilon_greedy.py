@@ -9,9 +9,9 @@ import numpy as np
 
 from evenhand.choices.base import Pick, optimistic
 from evenhand.choices.random import draw
-from evenhand.errors import InvalidInput
-from evenhand.numerics.kernel import kernel
-from evenhand.types import Bools, Floats, Ints
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
 
 
 @kernel
@@ -57,7 +57,7 @@ class EpsilonGreedy:
             raise InvalidInput("EpsilonGreedy.epsilon", "a number in [0, 1]", repr(self.epsilon))
 
     @property
-    def plays(self) -> int:
+    def n_plays(self) -> int:
         """One candidate."""
         return 1
 
@@ -66,7 +66,7 @@ class EpsilonGreedy:
         """One uniform number."""
         return 1
 
-    def start(self, replicas: int) -> None:
+    def start(self, n_replicas: int) -> None:
         """No state."""
 
     def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:

@@ -9,9 +9,9 @@ import numpy as np
 
 from evenhand.choices.base import Pick, optimistic
 from evenhand.choices.random import draw
-from evenhand.errors import InvalidInput
-from evenhand.numerics.kernel import kernel
-from evenhand.types import Bools, Floats, Ints
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
 
 
 @kernel
@@ -56,7 +56,7 @@ class Gibbs:
             raise InvalidInput("Gibbs.temperature", "a finite number above 0", self.temperature)
 
     @property
-    def plays(self) -> int:
+    def n_plays(self) -> int:
         """One candidate."""
         return 1
 
@@ -65,7 +65,7 @@ class Gibbs:
         """One uniform number."""
         return 1
 
-    def start(self, replicas: int) -> None:
+    def start(self, n_replicas: int) -> None:
         """No state."""
 
     def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:

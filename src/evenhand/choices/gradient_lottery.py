@@ -9,12 +9,12 @@ import numpy as np
 
 from evenhand.choices.base import Pick
 from evenhand.choices.random import draw
-from evenhand.errors import InvalidInput, whole
-from evenhand.inputs import number
-from evenhand.numerics.kernel import kernel
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import number, whole
 from evenhand.objectives.base import Objective
-from evenhand.records import Decision
-from evenhand.types import Bools, Floats
 
 
 @dataclass
@@ -118,7 +118,7 @@ class GradientLottery:
         number("GradientLottery.scale", self.scale, above, lambda x: math.isfinite(x) and x > 0)
 
     @property
-    def plays(self) -> int:
+    def n_plays(self) -> int:
         """One candidate."""
         return 1
 
@@ -127,9 +127,9 @@ class GradientLottery:
         """One uniform number."""
         return 1
 
-    def start(self, replicas: int) -> GradientLotteryState:
+    def start(self, n_replicas: int) -> GradientLotteryState:
         """Every candidate has the same chance."""
-        return GradientLotteryState(np.full((replicas, self.candidates), 1.0 / self.candidates))
+        return GradientLotteryState(np.full((n_replicas, self.candidates), 1.0 / self.candidates))
 
     def pick(
         self, state: GradientLotteryState, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats
@@ -149,7 +149,7 @@ class GradientLottery:
         plays, probabilities = draw(p, playable, u[:, 0])
         return Pick(plays, probabilities, np.ones(len(p)))
 
-    def acted(self, state: GradientLotteryState, decision: Decision) -> None:
+    def on_decision(self, state: GradientLotteryState, decision: Decision) -> None:
         """Go on from the lottery that was played."""
         mine = (decision.rounds > 0) & (decision.steered > 0)
         state.chances[mine] = decision.probabilities[mine]

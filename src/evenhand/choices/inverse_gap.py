@@ -9,9 +9,9 @@ import numpy as np
 
 from evenhand.choices.base import Pick
 from evenhand.choices.random import draw
-from evenhand.errors import InvalidInput
-from evenhand.numerics.kernel import kernel
-from evenhand.types import Bools, Floats, Ints
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
 
 
 @kernel
@@ -95,7 +95,7 @@ class InverseGap:
     gamma: Gamma
 
     @property
-    def plays(self) -> int:
+    def n_plays(self) -> int:
         """One candidate."""
         return 1
 
@@ -104,7 +104,7 @@ class InverseGap:
         """One uniform number."""
         return 1
 
-    def start(self, replicas: int) -> None:
+    def start(self, n_replicas: int) -> None:
         """No state."""
 
     def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:

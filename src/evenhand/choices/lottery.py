@@ -8,9 +8,10 @@ import numpy as np
 
 from evenhand.choices.base import Pick, optimistic
 from evenhand.choices.random import draw
-from evenhand.errors import InvalidInput, whole
-from evenhand.numerics.kernel import kernel
-from evenhand.types import Bools, Floats, Ints
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import whole
 
 
 @kernel
@@ -84,7 +85,7 @@ class Lottery:
         whole("Lottery.first", self.first, 1)
 
     @property
-    def plays(self) -> int:
+    def n_plays(self) -> int:
         """One candidate."""
         return 1
 
@@ -93,7 +94,7 @@ class Lottery:
         """One uniform number."""
         return 1
 
-    def start(self, replicas: int) -> None:
+    def start(self, n_replicas: int) -> None:
         """No state."""
 
     def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:

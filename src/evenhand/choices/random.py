@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.choices.base import Pick
-from evenhand.errors import InvalidInput
-from evenhand.numerics.kernel import kernel
-from evenhand.types import Bools, Floats, Ints
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
 
 
 @kernel
@@ -68,7 +68,7 @@ class Random:
                 raise InvalidInput("Random.weights", expected, repr(self.weights))
 
     @property
-    def plays(self) -> int:
+    def n_plays(self) -> int:
         """One candidate."""
         return 1
 
@@ -77,7 +77,7 @@ class Random:
         """One uniform number."""
         return 1
 
-    def start(self, replicas: int) -> None:
+    def start(self, n_replicas: int) -> None:
         """No state."""
 
     def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:

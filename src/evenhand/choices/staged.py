@@ -10,9 +10,10 @@ import numpy as np
 
 from evenhand.choices.base import Choice, Follows, Pick
 from evenhand.choices.random import Random
-from evenhand.errors import InvalidInput, whole
-from evenhand.records import Decision
-from evenhand.types import Bools, Floats
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import whole
 
 
 @dataclass
@@ -48,22 +49,24 @@ class Staged:
 
     def __post_init__(self) -> None:
         whole("Staged.rounds", self.rounds, 0)
-        if self.first.plays != self.then.plays:
-            raise InvalidInput("Staged.first", f"a choice of {self.then.plays} plays, like `then`", self.first.plays)
+        if self.first.n_plays != self.then.n_plays:
+            raise InvalidInput(
+                "Staged.first", f"a choice of {self.then.n_plays} plays, like `then`", self.first.n_plays
+            )
 
     @property
-    def plays(self) -> int:
+    def n_plays(self) -> int:
         """As many as both choices play."""
-        return self.then.plays
+        return self.then.n_plays
 
     @property
     def draws(self) -> int:
         """What the needier of the two needs."""
         return max(self.first.draws, self.then.draws)
 
-    def start(self, replicas: int) -> StagedState:
+    def start(self, n_replicas: int) -> StagedState:
         """The states of both choices."""
-        return StagedState(self.first.start(replicas), self.then.start(replicas))
+        return StagedState(self.first.start(n_replicas), self.then.start(n_replicas))
 
     def pick(self, state: StagedState, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
         """Choose with whichever stage the replica is in, `(K,A),(K,A),(A),(),(draws)->(P),(A),()`."""
@@ -80,10 +83,10 @@ class Staged:
             np.where(early, first.steered, then.steered),
         )
 
-    def acted(self, state: StagedState, decision: Decision) -> None:
+    def on_decision(self, state: StagedState, decision: Decision) -> None:
         """Tell whichever stage follows what it chose."""
         for stage, choice in self._following:
-            choice.acted(getattr(state, stage), decision)
+            choice.on_decision(getattr(state, stage), decision)
 
     @cached_property
     def _following(self) -> list[tuple[str, Follows]]:

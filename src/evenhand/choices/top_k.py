@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.choices.base import Pick, optimistic
-from evenhand.errors import InvalidInput
-from evenhand.numerics.kernel import kernel
-from evenhand.types import Bools, Floats, Ints
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
 
 
 @kernel
@@ -49,7 +49,7 @@ class TopK:
             raise InvalidInput("TopK.k", "a whole number of at least 1", self.k)
 
     @property
-    def plays(self) -> int:
+    def n_plays(self) -> int:
         """How many are chosen."""
         return self.k
 
@@ -58,7 +58,7 @@ class TopK:
         """No luck is needed."""
         return 0
 
-    def start(self, replicas: int) -> None:
+    def start(self, n_replicas: int) -> None:
         """No state."""
 
     def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from evenhand.problem import Problem
-from evenhand.records import Context, Decision
-from evenhand.types import Floats, Ints
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
+from evenhand.problem.problem import Problem
 
 
 class Arrival(NamedTuple):
@@ -26,7 +26,7 @@ class World(Protocol):
         """How many steps it can last."""
 
     @property
-    def idle_counts(self) -> bool:
+    def counts_idle_steps(self) -> bool:
         """Whether a step in which nothing could be played is a round all the same: people come whatever is left."""
 
     def context(self, step: int) -> Context:
@@ -47,7 +47,7 @@ class Environment(Protocol):
         """What is to be decided."""
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """How many features each candidate has."""
 
     def start(self, seed: int, replicas: Ints) -> World:

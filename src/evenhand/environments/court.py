@@ -8,16 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.constraints import Budget, Parity
+from evenhand.core.catalogue import named
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.environments.base import Arrival
-from evenhand.numerics.kernel import kernel
-from evenhand.numerics.luck import Luck, Stream
 from evenhand.numerics.newton import sigmoid
 from evenhand.numerics.precision import dot
-from evenhand.problem import Groups, Outcome, Problem
-from evenhand.records import Context, Decision
-from evenhand.system import system
-from evenhand.types import Bools, Floats, Ints
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Groups, Outcome, Problem
 
 TRUTH = np.array([-1.0, 1.0, 1.0, 2.0, 2.0])
 NOTHING, VOUCHER, RIDE = 0, 1, 2
@@ -53,7 +53,7 @@ def _appear(x: Floats, plays: Ints, truth: Floats) -> Floats:
 
 
 class _CourtWorld:
-    idle_counts = True
+    counts_idle_steps = True
 
     def __init__(self, court: Court, seed: int, replicas: Ints) -> None:
         self._luck = Luck(seed=seed, replicas=replicas)
@@ -74,7 +74,7 @@ class _CourtWorld:
         return _appear(context.features, plays, TRUTH)
 
 
-@system("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Appendix G.1, after Chohlas-Wood et al. 2021")
+@named("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Appendix G.1, after Chohlas-Wood et al. 2021")
 @dataclass(frozen=True, kw_only=True)
 class Court:
     """People who must reach a court get nothing, a voucher or a ride; two groups, which respond differently.
@@ -119,7 +119,7 @@ class Court:
         )
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """Five."""
         return 5
 

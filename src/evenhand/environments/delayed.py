@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival, Environment, World
-from evenhand.errors import InvalidInput
-from evenhand.problem import Problem
-from evenhand.records import Context, Decision
-from evenhand.types import Floats, Ints
+from evenhand.problem.problem import Problem
 
 
 class _LateWorld:
@@ -23,8 +23,8 @@ class _LateWorld:
         return self._world.steps
 
     @property
-    def idle_counts(self) -> bool:
-        return self._world.idle_counts
+    def counts_idle_steps(self) -> bool:
+        return self._world.counts_idle_steps
 
     def context(self, step: int) -> Context:
         return self._world.context(step)
@@ -60,9 +60,9 @@ class Delayed:
         return self.environment.problem
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """The same features."""
-        return self.environment.features
+        return self.environment.n_features
 
     def start(self, seed: int, replicas: Ints) -> World:
         """The same world, answering late."""

@@ -9,15 +9,15 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.constraints import Budget
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival
-from evenhand.errors import InvalidInput
-from evenhand.numerics.kernel import kernel
-from evenhand.numerics.luck import Luck, Stream
-from evenhand.problem import Outcome, Problem
-from evenhand.records import Context, Decision
-from evenhand.system import system
-from evenhand.types import Floats, Ints
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Outcome, Problem
 
 RESOURCES = 4  # of FixedContexts
 RANGE = 2.0  # of its outcomes, either way
@@ -52,7 +52,7 @@ def _noisy(mean: Floats, x: Floats, scale: float, noise: Floats) -> Floats:
 class _LinearWorld:
     """Linear means of given features; outcomes are the means plus noise."""
 
-    idle_counts = True
+    counts_idle_steps = True
 
     def __init__(self, steps: int, features: Floats, theta: Floats, noise: float, seed: int, replicas: Ints) -> None:
         self._luck, self._theta, self._noise = Luck(seed=seed, replicas=replicas), theta, noise
@@ -79,7 +79,7 @@ class _LinearWorld:
         return self._mean if plays is self._plays else means(context.features, self._theta, plays)
 
 
-@system("S5", source="Han et al. 2022, Appendix C.1, with the settings of the authors' code")
+@named("S5", source="Han et al. 2022, Appendix C.1, with the settings of the authors' code")
 @dataclass(frozen=True, kw_only=True)
 class FixedContexts:
     """Arms with the same linear features every round; one reward and four costs, with normal noise.
@@ -132,7 +132,7 @@ class FixedContexts:
         )
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """The dimension."""
         return self.dimension
 

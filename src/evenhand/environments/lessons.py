@@ -8,16 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.constraints import Budget, Parity
+from evenhand.core.catalogue import named
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival
 from evenhand.environments.knapsack import means
 from evenhand.environments.mixture import blocks, coins
-from evenhand.numerics.luck import Luck, Stream
 from evenhand.objectives import GeneralizedGini, Objective
-from evenhand.problem import Groups, Outcome, Problem
-from evenhand.records import Context, Decision
-from evenhand.system import system
-from evenhand.types import Floats, Ints
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Groups, Outcome, Problem
 
 SUBJECTS = ("reading", "writing", "maths", "music")
 ACTIONS = ("tutor", "group", "club", "camp")
@@ -38,7 +38,7 @@ NEAR = 0.3  # share of pupils who live near
 class _Class:
     """Pupils with two features, the first of which is larger for those who live far away."""
 
-    idle_counts = True
+    counts_idle_steps = True
 
     def __init__(self, problem: Problem, seed: int, replicas: Ints) -> None:
         self._luck, self._problem, self.steps = Luck(seed=seed, replicas=replicas), problem, problem.horizon
@@ -59,7 +59,7 @@ class _Class:
         return means(context.features, self._theta, plays)
 
 
-@system("X2", source="evenhand's own instance: a concave goal, two budgets and a parity, with contexts")
+@named("X2", source="evenhand's own instance: a concave goal, two budgets and a parity, with contexts")
 @dataclass(frozen=True, kw_only=True)
 class Lessons:
     """Lessons for pupils, one action each or none: progress in four subjects, hours and money that are limited.
@@ -98,7 +98,7 @@ class Lessons:
         )
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """A constant and two slopes per action."""
         return int(SLOPES[:, 0].size)
 

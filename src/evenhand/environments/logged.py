@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.environments.base import Arrival
-from evenhand.errors import InvalidInput
-from evenhand.numerics.kernel import kernel
-from evenhand.numerics.luck import Luck, Stream
-from evenhand.problem import Problem
-from evenhand.records import Context, Decision
-from evenhand.system import system
-from evenhand.types import Bools, Floats, Ints
+from evenhand.problem.problem import Problem
 
 
 @kernel
@@ -41,7 +41,7 @@ def _accept(plays: Ints, rows: Ints, actions: Ints, keep: Floats, u: Floats) -> 
 class LoggedWorld:
     """One start of a log: every replica reads the rows in an order of its own."""
 
-    idle_counts = False  # a run in which nothing is playable any more does not wait through the rest of the log
+    counts_idle_steps = False  # a run in which nothing is playable any more does not wait through the rest of the log
 
     def __init__(self, log: Logged, seed: int, replicas: Ints) -> None:
         """Draw the orders."""
@@ -106,7 +106,7 @@ def blocks(actions: int, units: int) -> Ints:
     return layout.reshape(actions, actions * units)
 
 
-@system("U3", source="Li, Chu, Langford & Wang 2011 (replay); Dudik, Erhan, Langford & Li 2012 (coins)")
+@named("U3", source="Li, Chu, Langford & Wang 2011 (replay); Dudik, Erhan, Langford & Li 2012 (coins)")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Logged:
     """Replay by rejection: a row of the log counts where the policy chooses what was logged.
@@ -131,15 +131,15 @@ class Logged:
     Raises:
         InvalidInput: an array of the wrong shape, or values that are not finite or outside their range.
 
-    >>> from evenhand.problem import Outcome
+    >>> from evenhand.problem.problem import Outcome
     >>> from evenhand.recipes import uniform
-    >>> from evenhand.simulation import simulate
+    >>> from evenhand.run.simulation import simulate
     >>> problem = Problem(actions=("off", "on"), outcomes=(Outcome("visit"),), maximize="visit", horizon=20)
     >>> actions = np.arange(100) % 2
     >>> log = Logged(problem=problem, units=np.ones((100, 1)), layout=blocks(2, 1), actions=actions,
     ...              propensities=np.full(100, 0.5), outcomes=actions[:, None] * 1.0,
     ...              groups=np.zeros((100, 0), np.int64))
-    >>> simulate(uniform(problem, log.features), log, replicas=2, progress=False).elapsed[-1]
+    >>> simulate(uniform(problem, log.n_features), log, replicas=2, progress=False).elapsed[-1]
     array([20., 20.])
     """
 
@@ -175,7 +175,7 @@ class Logged:
         _range("groups", self.groups, belongs, "a column of its grouping")
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """As many as the layout has columns."""
         return int(self.layout.shape[1])
 

@@ -8,15 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.constraints import Budget
+from evenhand.core.catalogue import named
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival
 from evenhand.environments.knapsack import means
-from evenhand.numerics.kernel import kernel
-from evenhand.numerics.luck import Luck, Stream
-from evenhand.problem import Outcome, Problem
-from evenhand.records import Context, Decision
-from evenhand.system import system
-from evenhand.types import Floats, Ints
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Outcome, Problem
 
 # reward, then two costs, of each arm: none is best for both budgets, and the cheap one is worth little
 ARMS = np.array([[0.80, 0.90, 0.20], [0.70, 0.20, 0.80], [0.50, 0.35, 0.35], [0.20, 0.05, 0.10]])
@@ -70,7 +70,7 @@ def blocks(z: Floats, arms: int) -> Floats:
 class _MixedWorld:
     """Linear means of features that may change; rewards are coins, costs coins or uniform around their mean."""
 
-    idle_counts = True
+    counts_idle_steps = True
 
     def __init__(self, steps: int, theta: Floats, arms: int, contexts: int, seed: int, replicas: Ints) -> None:
         self._luck, self._theta, self._arms, self._contexts = Luck(seed=seed, replicas=replicas), theta, arms, contexts
@@ -94,7 +94,7 @@ class _MixedWorld:
         return means(context.features, self._theta, plays)
 
 
-@system("S5", source="evenhand's own instance: a mixture of arms is optimal, costs are coins")
+@named("S5", source="evenhand's own instance: a mixture of arms is optimal, costs are coins")
 @dataclass(frozen=True, kw_only=True)
 class MixedArms:
     """Four arms and doing nothing, without contexts; rewards and two costs are coins; both budgets bind.
@@ -116,7 +116,7 @@ class MixedArms:
         return _problem(len(ARMS), self.horizon, RATES)
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """One per arm."""
         return len(ARMS)
 
@@ -125,7 +125,7 @@ class MixedArms:
         return _MixedWorld(self.horizon, ARMS.T.copy(), len(ARMS), 0, seed, replicas)
 
 
-@system("S5", source="evenhand's own instance: a mixture of arms is optimal, with contexts and bounded costs")
+@named("S5", source="evenhand's own instance: a mixture of arms is optimal, with contexts and bounded costs")
 @dataclass(frozen=True, kw_only=True)
 class MixedContexts:
     """Three arms and doing nothing, two features of each case; rewards are coins, two costs uniform on [0, 2 mean].
@@ -133,7 +133,7 @@ class MixedContexts:
     Args:
         horizon: T; budgets are 0.15 T and 0.12 T.
 
-    >>> MixedContexts().features
+    >>> MixedContexts().n_features
     9
     """
 
@@ -145,7 +145,7 @@ class MixedContexts:
         return _problem(len(SLOPES), self.horizon, CONTEXT_RATES)
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """A constant and two slopes per arm."""
         return int(SLOPES[:, 0].size)
 

@@ -10,15 +10,16 @@ from numbers import Real
 
 import numpy as np
 
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import whole
 from evenhand.environments.base import Arrival
-from evenhand.errors import InvalidInput, whole
-from evenhand.numerics.kernel import kernel
-from evenhand.numerics.luck import Luck, Stream
 from evenhand.objectives import GeneralizedGini
-from evenhand.problem import Outcome, Problem
-from evenhand.records import Context, Decision
-from evenhand.system import system
-from evenhand.types import Floats, Ints
+from evenhand.problem.problem import Outcome, Problem
 
 
 @kernel
@@ -48,16 +49,18 @@ def _means(x: Floats, theta: Floats, plays: Ints) -> Floats:
 class _World:
     """Every replica has a truth of its own, drawn once."""
 
-    idle_counts = True
+    counts_idle_steps = True
 
-    def __init__(self, steps: int, arms: int, features: int, outcomes: int, noise: float, seed: int, replicas: Ints):
-        self._luck, self._noise, self._arms, self._n = Luck(seed=seed, replicas=replicas), noise, arms, features
+    def __init__(
+        self, steps: int, arms: int, n_features: int, n_outcomes: int, noise: float, seed: int, replicas: Ints
+    ):
+        self._luck, self._noise, self._arms, self._n = Luck(seed=seed, replicas=replicas), noise, arms, n_features
         count = len(replicas)
-        draws = self._luck.uniform(Stream.TRUTH, np.zeros(1, np.int64), outcomes * features)
-        self.theta = draws.reshape(count, outcomes, features)
+        draws = self._luck.uniform(Stream.TRUTH, np.zeros(1, np.int64), n_outcomes * n_features)
+        self.theta = draws.reshape(count, n_outcomes, n_features)
         self._known, self._offered = np.zeros((1, arms, 0)), np.ones((1, arms), bool)
         self._groups = np.zeros((count, 0), np.int64)
-        self._plays, self._mean = np.zeros((count, 0), np.int64), np.zeros((count, 0, outcomes))
+        self._plays, self._mean = np.zeros((count, 0), np.int64), np.zeros((count, 0, n_outcomes))
         self.steps = steps
 
     def context(self, step: int) -> Context:
@@ -74,7 +77,7 @@ class _World:
         return self._mean if plays is self._plays else _means(context.features, self.theta, plays)
 
 
-@system("C9", source="Do et al. 2023, Appendix B.2, multi-objective bandits with generalised Gini functions")
+@named("C9", source="Do et al. 2023, Appendix B.2, multi-objective bandits with generalised Gini functions")
 @dataclass(frozen=True, kw_only=True)
 class MultiObjective:
     """Arms whose M outcomes are linear in features that change every round; a generalised Gini of their averages.
@@ -93,18 +96,18 @@ class MultiObjective:
     Raises:
         InvalidInput: sizes or a horizon below 1, or noise that is negative or not finite.
 
-    >>> MultiObjective(arms=50, outcomes=5).problem.objective.weights
+    >>> MultiObjective(arms=50, n_outcomes=5).problem.objective.weights
     (1.0, 0.5, 0.25, 0.125, 0.0625)
     """
 
     arms: int = 50
-    outcomes: int = 5
-    features: int = 10
+    n_outcomes: int = 5
+    n_features: int = 10
     horizon: int = 2000
     noise: float = 0.1
 
     def __post_init__(self) -> None:
-        for field in ("arms", "outcomes", "features", "horizon"):
+        for field in ("arms", "n_outcomes", "n_features", "horizon"):
             whole(f"MultiObjective.{field}", getattr(self, field), 1)
         if not (isinstance(self.noise, Real) and 0 <= self.noise < math.inf):
             raise InvalidInput("MultiObjective.noise", "a finite number of at least 0", repr(self.noise))
@@ -112,7 +115,7 @@ class MultiObjective:
     @cached_property
     def problem(self) -> Problem:
         """A generalised Gini function of all outcomes."""
-        names = tuple(f"outcome {i}" for i in range(1, self.outcomes + 1))
+        names = tuple(f"outcome {i}" for i in range(1, self.n_outcomes + 1))
         return Problem(
             actions=tuple(f"arm {a}" for a in range(1, self.arms + 1)),
             outcomes=tuple(Outcome(name, low=-np.inf, high=np.inf) for name in names),
@@ -122,4 +125,4 @@ class MultiObjective:
 
     def start(self, seed: int, replicas: Ints) -> _World:
         """The same truth, features and luck for every policy."""
-        return _World(self.horizon, self.arms, self.features, self.outcomes, self.noise, seed, replicas)
+        return _World(self.horizon, self.arms, self.n_features, self.n_outcomes, self.noise, seed, replicas)

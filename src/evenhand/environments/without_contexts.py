@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival, Environment, World
-from evenhand.errors import InvalidInput
-from evenhand.problem import Problem
-from evenhand.records import Context, Decision
-from evenhand.types import Floats, Ints
+from evenhand.problem.problem import Problem
 
 
 class _BlindWorld:
@@ -29,8 +29,8 @@ class _BlindWorld:
         return self._world.steps
 
     @property
-    def idle_counts(self) -> bool:
-        return self._world.idle_counts
+    def counts_idle_steps(self) -> bool:
+        return self._world.counts_idle_steps
 
     def context(self, step: int) -> Context:
         self._hidden = self._world.context(step)
@@ -93,10 +93,10 @@ class WithoutContexts:
         return self.environment.problem
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """One per action."""
         return len(self.problem.actions)
 
     def start(self, seed: int, replicas: Ints) -> World:
         """The same world, seen by nobody."""
-        return _BlindWorld(self.environment.start(seed, replicas), self.features, len(replicas))
+        return _BlindWorld(self.environment.start(seed, replicas), self.n_features, len(replicas))

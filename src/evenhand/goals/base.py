@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-from evenhand.records import Context, Decision
-from evenhand.rows import Frame, Rows
-from evenhand.types import Bools, Floats
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats
+from evenhand.problem.rows import Frame, Rows
 
 # Row prices whose signs say which end of its interval each row is to be read at -> optimistic rows of the plays (R, d).
 Estimate = Callable[[Floats], Floats]
@@ -28,7 +28,7 @@ class Priced(Protocol):
     def rows(self) -> Rows:
         """What it sees of the outcomes."""
 
-    def start(self, replicas: int) -> Any:
+    def start(self, n_replicas: int) -> Any:
         """The state before any round."""
 
     def price(self, state: Any) -> tuple[Floats, Floats]:
@@ -65,7 +65,7 @@ class StepsAhead(Protocol):
     def rows(self) -> Rows:
         """What it sees of the outcomes."""
 
-    def acted(self, state: Any, decision: Decision, estimate: Estimate) -> None:
+    def on_decision(self, state: Any, decision: Decision, estimate: Estimate) -> None:
         """A decision was made."""
 
 
@@ -73,7 +73,7 @@ class StepsAhead(Protocol):
 class Plans(Protocol):
     """Looks at whole contexts, and may ask the model about them; plans for one play per round."""
 
-    def look(self, state: Any, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
+    def on_context(self, state: Any, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """A decision was made in this context, as the round that makes t decided ones."""
 
 
@@ -85,7 +85,7 @@ class Learns(Protocol):
     def rows(self) -> Rows:
         """What it sees of the outcomes."""
 
-    def learned(self, state: Any, decision: Decision, rounds: Floats, v: Floats) -> None:
+    def on_outcome(self, state: Any, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Enter (rounds, v), the rows of the outcomes of a decision, `(),(d)`.
 
         Rows that read an outcome which was not observed are NaN.
@@ -100,7 +100,7 @@ class Limits(Protocol):
     def rows(self) -> Rows:
         """What it sees of the outcomes."""
 
-    def start(self, replicas: int) -> Any:
+    def start(self, n_replicas: int) -> Any:
         """The state before any round."""
 
     def limit(self, state: Any, frame: Frame, shares: Floats, plays: int, playable: Bools) -> None:

@@ -12,12 +12,13 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from evenhand.errors import InvalidInput, one_of
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Floats
+from evenhand.core.validate import one_of
 from evenhand.goals.base import Estimate
-from evenhand.numerics.kernel import kernel
-from evenhand.records import Decision
-from evenhand.rows import Rows
-from evenhand.types import Floats
+from evenhand.problem.rows import Rows
 
 
 class Step(Protocol):
@@ -108,7 +109,7 @@ class DualState:
 
 
 @kernel
-def quote(price: Floats, scale: float, bound: Floats, by_row: bool) -> tuple[Floats, Floats]:
+def row_prices(price: Floats, scale: float, bound: Floats, by_row: bool) -> tuple[Floats, Floats]:
     """-lam as one reading or one per row, and lam.bound, lam being scale times the first d prices, `->(k,d),()`."""
     d = len(bound)
     q, o = np.zeros((len(price), d if by_row else 1, d)), np.zeros(len(price))
@@ -197,24 +198,24 @@ class DualGradient:
         one_of("DualGradient.on", self.on, ("observed", "optimistic"))
         one_of("DualGradient.optimism", self.optimism, ("row", "net"))
 
-    def start(self, replicas: int) -> DualState:
+    def start(self, n_replicas: int) -> DualState:
         """Initial prices in regime 0."""
         d = len(self.rows)
         first = np.array(self.start_at or (0.0,) * d, float)
-        return DualState(np.tile(first, (replicas, 1)), np.zeros((replicas, d)), np.zeros(replicas))
+        return DualState(np.tile(first, (n_replicas, 1)), np.zeros((n_replicas, d)), np.zeros(n_replicas))
 
     def price(self, state: DualState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`, with k = d readings only where optimism differs by row."""
-        return quote(state.price, 1.0, self.bound, self._by_row)
+        return row_prices(state.price, 1.0, self.bound, self._by_row)
 
-    def acted(self, state: DualState, decision: Decision, estimate: Estimate) -> None:
+    def on_decision(self, state: DualState, decision: Decision, estimate: Estimate) -> None:
         """Step on the optimistic estimate, if that is the way."""
         if self.on == "optimistic":
             counted = decision.rounds * decision.steered
             v = estimate(np.full((len(counted), len(self.rows)), -1.0)) * counted[:, None]
             _step(state.price, state.regime, self._sizes, self.bound, counted, v)
 
-    def learned(self, state: DualState, decision: Decision, rounds: Floats, v: Floats) -> None:
+    def on_outcome(self, state: DualState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Step on the observed rows, if that is the way, and see whether the regime is over, `(),(d)`."""
         if self.on == "observed" or len(self._limits) > 1:
             self.enter(state, *_steered(decision, rounds, v))
@@ -305,17 +306,17 @@ class DualHedge:
             raise InvalidInput("DualHedge.step", "a finite number of at least 0", self.step)
         one_of("DualHedge.optimism", self.optimism, ("row", "net"))
 
-    def start(self, replicas: int) -> HedgeState:
+    def start(self, n_replicas: int) -> HedgeState:
         """Uniform weights."""
         d = len(self.rows)
-        return HedgeState(np.full((replicas, d + 1), 1.0 / (d + 1)))
+        return HedgeState(np.full((n_replicas, d + 1), 1.0 / (d + 1)))
 
     def price(self, state: HedgeState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`."""
         by_row = self.optimism == "row" and self.rows.reads_learned
-        return quote(state.weight, self.scale, self.bound, by_row)
+        return row_prices(state.weight, self.scale, self.bound, by_row)
 
-    def learned(self, state: HedgeState, decision: Decision, rounds: Floats, v: Floats) -> None:
+    def on_outcome(self, state: HedgeState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Step on the observed rows, `(),(d)`."""
         _hedge(state.weight, self.step, self.bound, rounds, decision.steered, v)
 

@@ -8,17 +8,18 @@ from typing import Literal
 
 import numpy as np
 
-from evenhand.errors import InvalidInput, one_of
+from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import Stream, normal
+from evenhand.core.records import Decision
+from evenhand.core.types import Floats
+from evenhand.core.validate import one_of
 from evenhand.goals.base import Estimate
-from evenhand.goals.dual import quote
-from evenhand.goals.foreknown import foreknown
-from evenhand.numerics.luck import Stream, normal
+from evenhand.goals.dual import row_prices
+from evenhand.goals.known_entry import known_entry
 from evenhand.objectives.base import Objective, Tangential, able
 from evenhand.objectives.smoothing import Smoothing, default_smoothing
-from evenhand.problem import Problem
-from evenhand.records import Decision
-from evenhand.rows import Rows, select
-from evenhand.types import Floats
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows, select
 
 
 @dataclass
@@ -36,7 +37,7 @@ class FrankWolfe:
     Equation: q_t = grad f_{t-1}(z_{t-1}), z_t = z_{t-1} + (v_t - z_{t-1}) / t, with v the observed outcomes, or the
     optimistic estimate of what was played; z_0 is `start_at`, and the first round replaces it. f_t is f where that is
     smooth, else its stand-in of round t (`objectives.Moreau`, `objectives.Randomized`). o is 0, or the intercept of the
-    tangent where the objective knows it (`objectives.Within` does), so that readings add up to the tangent's value.
+    tangent where the objective knows it, as `objectives.ExcessPenalty` does: readings add up to the tangent's value.
     Source: Do et al. 2023 (concave rewards), Section 3, Algorithm 2 (C1); `on="optimistic"` as in Agrawal & Devanur
     2014, Algorithm 4. Rounds of a warm-up count, as the average does not ask who steered. The luck of random smoothing
     is the same in all replicas: it is a way to integrate, and takes nothing from anybody's chances.
@@ -90,36 +91,36 @@ class FrankWolfe:
         """How often a plan has to look at the slope, as its own end moves it."""
         return 3
 
-    def start(self, replicas: int) -> FrankWolfeState:
+    def start(self, n_replicas: int) -> FrankWolfeState:
         """Empty books."""
-        return FrankWolfeState(*np.zeros((2, replicas, len(self.rows))))
+        return FrankWolfeState(*np.zeros((2, n_replicas, len(self.rows))))
 
     def price(self, state: FrankWolfeState) -> tuple[Floats, Floats]:
         """The slope at the average so far, `->(k,d),()`, with k = d readings where optimism differs by row."""
         z, t = self.average(state), state.rounds.max(1)
         self._stay(z, t)
         slope = self.slope(z, t)
-        q, o = quote(-slope, 1.0, np.zeros(len(self.rows)), self._by_row)
+        q, o = row_prices(-slope, 1.0, np.zeros(len(self.rows)), self._by_row)
         return q, o if self._tangent is None else self._tangent.intercept(slope)
 
     def average(self, state: FrankWolfeState) -> Floats:
         """Where the average stands, `->(d)`."""
         return np.where(state.rounds > 0, state.total / np.maximum(state.rounds, 1.0), np.array(self.start_at, float))
 
-    def acted(self, state: FrankWolfeState, decision: Decision, estimate: Estimate) -> None:
+    def on_decision(self, state: FrankWolfeState, decision: Decision, estimate: Estimate) -> None:
         """Enter the optimistic estimate of the plays, if that is the way, else what is known of them already."""
         if self.on == "observed":
-            if self.rows.foreknown.any():
-                self.enter(state, *foreknown(self.rows, decision))
+            if self.rows.is_known.any():
+                self.enter(state, *known_entry(self.rows, decision))
         else:
             sign = np.sign(self.slope(self.average(state), state.rounds.max(1)))
             v, rounds = estimate(np.where(sign == 0.0, 1.0, sign)), decision.rounds[:, None] * np.ones(len(self.rows))
             self.enter(state, rounds, v * rounds)
 
-    def learned(self, state: FrankWolfeState, decision: Decision, rounds: Floats, v: Floats) -> None:
+    def on_outcome(self, state: FrankWolfeState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Enter the observed outcomes, if that is the way; averages are over what was observed, `(),(d)`."""
         if self.on == "observed":
-            seen = ~np.isnan(v) & ~self.rows.foreknown
+            seen = ~np.isnan(v) & ~self.rows.is_known
             self.enter(state, rounds[:, None] * seen, np.where(seen, v, 0.0))
 
     def enter(self, state: FrankWolfeState, rounds: Floats, v: Floats) -> None:

@@ -7,14 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals.base import Estimate
-from evenhand.numerics.kernel import kernel
-from evenhand.problem import Problem
-from evenhand.records import Decision
-from evenhand.rows import Frame, Rows, constraint_rows
-from evenhand.system import system
-from evenhand.types import Bools, Floats, Ints
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Frame, Rows, constraint_rows
 
 
 @dataclass
@@ -70,7 +70,7 @@ def _settle(
                 left[r, j] += back - v[r, j]
 
 
-@system("X3", source="evenhand's own; the stopping rule of paper 5, Algorithm 1, made exact")
+@named("X3", source="evenhand's own; the stopping rule of paper 5, Algorithm 1, made exact")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HardBudget:
     """Never let the sum of rows exceed its total, whatever the outcomes turn out to be.
@@ -113,9 +113,9 @@ class HardBudget:
                     f"HardBudget {name!r}", "an outcome with a finite declared range", "an unbounded one"
                 )
 
-    def start(self, replicas: int) -> HardState:
+    def start(self, n_replicas: int) -> HardState:
         """Everything is left."""
-        left = np.tile(self.total, (replicas, 1))
+        left = np.tile(self.total, (n_replicas, 1))
         return HardState(left, np.zeros_like(left))
 
     def limit(self, state: HardState, frame: Frame, shares: Floats, plays: int, playable: Bools) -> None:
@@ -128,12 +128,12 @@ class HardBudget:
         gone = (self._most > (state.left + self._rounding)[:, None]) & (state.held <= self._rounding)[:, None]
         return np.asarray(np.all(np.any(gone & fixed, axis=2), axis=1))
 
-    def acted(self, state: HardState, decision: Decision, estimate: Estimate) -> None:
+    def on_decision(self, state: HardState, decision: Decision, estimate: Estimate) -> None:
         """Hold back the worst case of the plays; of known consumption that is all there is to do."""
         held = state.held if self.rows.reads_learned else np.zeros_like(state.held)
         _hold(self.rows.known, self._most, decision.known, decision.plays, decision.rounds, state.left, held)
 
-    def learned(self, state: HardState, decision: Decision, rounds: Floats, v: Floats) -> None:
+    def on_outcome(self, state: HardState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Settle: give back what was held and take what was used, `(),(d)`; known consumption needs no settling."""
         if self.rows.reads_learned:
             plays, counted = decision.plays, decision.rounds

@@ -7,11 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from evenhand.errors import InvalidInput, one_of
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.core.validate import one_of
 from evenhand.objectives import Linear as LinearObjective
-from evenhand.problem import Problem
-from evenhand.rows import Rows, select
-from evenhand.types import Floats
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows, select
 
 
 @dataclass
@@ -50,11 +51,11 @@ class Linear:
             raise InvalidInput("Linear.weights", f"{len(self.rows)} finite numbers", self.weights)
         one_of("Linear.optimism", self.optimism, ("row", "net"))
 
-    def start(self, replicas: int) -> LinearState:
+    def start(self, n_replicas: int) -> LinearState:
         """The constant prices."""
         weights = np.array(self.weights, float)
         q = np.diag(weights) if self.optimism == "row" else weights[None]
-        return LinearState(np.tile(q, (replicas, 1, 1)), np.zeros(replicas))
+        return LinearState(np.tile(q, (n_replicas, 1, 1)), np.zeros(n_replicas))
 
     @property
     def passes(self) -> int:

@@ -8,19 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.directions import Directions, merge, separate
-from evenhand.errors import InvalidInput, whole
-from evenhand.goals import history
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import whole
 from evenhand.goals.base import Ask
-from evenhand.goals.dual import quote
-from evenhand.goals.history import HistoryState
+from evenhand.goals.dual import row_prices
 from evenhand.goals.linear import Linear
-from evenhand.goals.outlook import outlook
-from evenhand.numerics.fluid import solve_fluid, spread
-from evenhand.problem import Problem
-from evenhand.records import Context, Decision
-from evenhand.rows import Rows
-from evenhand.types import Floats, Ints
+from evenhand.planning import history
+from evenhand.planning.fluid import solve_fluid, spread
+from evenhand.planning.forecast import forecast
+from evenhand.planning.history import HistoryState
+from evenhand.problem.merged_rows import MergedRows, merge, separate
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows
 
 _RUNGS = 4.0 ** np.arange(9)[::-1]  # temperatures on the way down, in units of the last
 
@@ -61,7 +62,7 @@ class Primal:
         InvalidInput: bounds of the wrong number, or numbers that are out of range.
 
     >>> from evenhand.goals.linear import reward
-    >>> from evenhand.problem import Outcome
+    >>> from evenhand.problem.problem import Outcome
     >>> calls = Outcome("calls", known={"call": 1})
     >>> problem = Problem(actions=("wait", "call"), outcomes=(Outcome("gain"), calls), maximize="gain", horizon=9)
     >>> rows = Rows.plain(["calls"], np.zeros((1, 1)), np.ones((1, 1)))
@@ -92,25 +93,25 @@ class Primal:
         if not (math.isfinite(self.growth) and self.growth >= 0):
             raise InvalidInput("Primal.growth", "a finite number of at least 0", self.growth)
 
-    def start(self, replicas: int) -> PrimalState:
+    def start(self, n_replicas: int) -> PrimalState:
         """No contexts, no prices."""
-        mu = np.zeros((replicas, len(self._directions.first)))
-        return PrimalState(mu, np.ones(replicas), np.zeros(replicas, np.int64), history.start(replicas))
+        mu = np.zeros((n_replicas, len(self._merged.first)))
+        return PrimalState(mu, np.ones(n_replicas), np.zeros(n_replicas, np.int64), history.start(n_replicas))
 
     def price(self, state: PrimalState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows, each row a reading of its own if it is learned, `->(k,d),()`."""
-        return quote(self._directions.prices(state.mu), 1.0, self.bound, self.rows.reads_learned)
+        return row_prices(self._merged.prices(state.mu), 1.0, self.bound, self.rows.reads_learned)
 
-    def look(self, state: PrimalState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
+    def on_context(self, state: PrimalState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """Keep the context, and solve where that is due, `(),()`."""
         history.keep(state.history, context, decision.rounds, self.contexts)
         due = (decision.rounds > 0) & (t < self.problem.horizon) & (t >= state.due)
         if not due.any():
             return
         worth = self.objective.rows, self.objective.slope(state.mu, t)
-        look = outlook(state.history, ask, decision.shares, worth, self._directed, optimistic=True)
+        look = forecast(state.history, ask, decision.shares, worth, self._directed, optimistic=True)
         slack = self.slack / np.sqrt(np.maximum(t, 1.0))[:, None]
-        low, high = self._directions.bounds(self.bound + slack)
+        low, high = self._merged.bounds(self.bound + slack)
         size = spread(look.weight, look.gain, look.kept)
         falling = np.minimum(self.temperature * _RUNGS, np.maximum(0.1 * size, self.temperature)[:, None])
         plan, noise = np.zeros_like(state.mu), np.zeros_like(state.mu)
@@ -119,11 +120,11 @@ class Primal:
         state.solved[due] += 1
 
     @cached_property
-    def _directions(self) -> Directions:
+    def _merged(self) -> MergedRows:
         """Rows that are multiples of each other are one direction, unless each has an optimism of its own."""
         rows, bound = self.rows, self.bound
         return separate(bound) if rows.reads_learned else merge(self.problem, rows, bound)
 
     @cached_property
     def _directed(self) -> Rows:
-        return self.rows.take(self._directions.first)
+        return self.rows.take(self._merged.first)

@@ -8,20 +8,21 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from evenhand.directions import Directions, merge
-from evenhand.errors import InvalidInput, whole
-from evenhand.goals import history
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import whole
 from evenhand.goals.base import Ask, Estimate, Sloped
-from evenhand.goals.dual import quote
-from evenhand.goals.foreknown import foreknown
-from evenhand.goals.history import HistoryState
-from evenhand.goals.outlook import outlook
-from evenhand.numerics.fluid import solve_fluid, spread
+from evenhand.goals.dual import row_prices
+from evenhand.goals.known_entry import known_entry
 from evenhand.objectives.base import sloped
-from evenhand.problem import Problem
-from evenhand.records import Context, Decision
-from evenhand.rows import Rows, stack
-from evenhand.types import Bools, Floats, Ints
+from evenhand.planning import history
+from evenhand.planning.fluid import solve_fluid, spread
+from evenhand.planning.forecast import forecast
+from evenhand.planning.history import HistoryState
+from evenhand.problem.merged_rows import MergedRows, merge
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows, stack
 
 
 @dataclass
@@ -69,7 +70,7 @@ class Resolving:
         InvalidInput: limits of the wrong number, or numbers that are not positive.
 
     >>> from evenhand.goals.linear import reward
-    >>> from evenhand.problem import Outcome
+    >>> from evenhand.problem.problem import Outcome
     >>> calls = Outcome("calls", known={"call": 1})
     >>> problem = Problem(actions=("wait", "call"), outcomes=(Outcome("gain"), calls), maximize="gain", horizon=9)
     >>> rows = Rows.plain(["calls"], np.zeros((1, 1)), np.ones((1, 1)))
@@ -98,46 +99,46 @@ class Resolving:
         if not self.temperatures or not all(0 < t < math.inf for t in self.temperatures):
             raise InvalidInput("Resolving.temperatures", "finite numbers above 0", self.temperatures)
 
-    def start(self, replicas: int) -> ResolvingState:
+    def start(self, n_replicas: int) -> ResolvingState:
         """No contexts, no prices."""
-        d, k = len(self.rows), len(self._directions.first)
+        d, k = len(self.rows), len(self._merged.first)
         return ResolvingState(
-            mu=np.zeros((replicas, k)),
-            plan=np.zeros((replicas, k)),
-            noise=np.zeros((replicas, k)),
-            spent=np.zeros((replicas, d)),
-            counted=np.zeros((replicas, d)),
-            seen=np.zeros((replicas, len(self._followed))),
-            gap=np.zeros((replicas, k)),
-            since=np.zeros(replicas),
-            jump=np.zeros((replicas, k)),
-            due=np.ones(replicas),
-            solved=np.zeros(replicas, np.int64),
-            end=np.tile(np.array(self.objective.start_at if self._moves else ()), (replicas, 1)),
-            history=history.start(replicas),
+            mu=np.zeros((n_replicas, k)),
+            plan=np.zeros((n_replicas, k)),
+            noise=np.zeros((n_replicas, k)),
+            spent=np.zeros((n_replicas, d)),
+            counted=np.zeros((n_replicas, d)),
+            seen=np.zeros((n_replicas, len(self._followed))),
+            gap=np.zeros((n_replicas, k)),
+            since=np.zeros(n_replicas),
+            jump=np.zeros((n_replicas, k)),
+            due=np.ones(n_replicas),
+            solved=np.zeros(n_replicas, np.int64),
+            end=np.tile(np.array(self.objective.start_at if self._moves else ()), (n_replicas, 1)),
+            history=history.start(n_replicas),
         )
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
-        return quote(self._directions.prices(state.mu), 1.0, self._finite, False)
+        return row_prices(self._merged.prices(state.mu), 1.0, self._finite, False)
 
-    def acted(self, state: ResolvingState, decision: Decision, estimate: Estimate) -> None:
+    def on_decision(self, state: ResolvingState, decision: Decision, estimate: Estimate) -> None:
         """Enter what is known of a decision before its outcomes arrive."""
-        if self.rows.foreknown.any():
-            rounds, v = foreknown(self.rows, decision)
+        if self.rows.is_known.any():
+            rounds, v = known_entry(self.rows, decision)
             state.spent += v
             state.counted += rounds
             state.seen += rounds[:, self._followed]
 
-    def learned(self, state: ResolvingState, decision: Decision, rounds: Floats, v: Floats) -> None:
+    def on_outcome(self, state: ResolvingState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Enter (rounds, v) into the books, `(),(d)`.
 
         What was not observed counts as the limit allows, and for the objective as what was observed of it on average.
         """
-        seen, first, steered = ~np.isnan(v), self._directions.first, rounds * decision.steered
-        waited = rounds[:, None] * ~self.rows.foreknown
+        seen, first, steered = ~np.isnan(v), self._merged.first, rounds * decision.steered
+        waited = rounds[:, None] * ~self.rows.is_known
         v = np.where(seen, v, rounds[:, None] * self._finite)
-        state.spent += np.where(self.rows.foreknown, 0.0, v)
+        state.spent += np.where(self.rows.is_known, 0.0, v)
         state.counted += waited
         state.seen += (waited * seen)[:, self._followed]
         as_planned = np.isinf(self._bound[first]) & ~seen[:, first]
@@ -146,7 +147,7 @@ class Resolving:
         state.since += steered
         np.maximum(state.jump, np.abs(used), out=state.jump)
 
-    def look(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
+    def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """Keep the context, and solve where that is due, `(),()`."""
         history.keep(state.history, context, decision.rounds, self.contexts)
         alive = (decision.rounds > 0) & (t < self.problem.horizon)
@@ -169,15 +170,15 @@ class Resolving:
         """
         horizon, followed, fresh = float(self.problem.horizon), self._followed, state.solved == 0
         rest = np.maximum(horizon - state.counted, 1.0)
-        low, high = self._directions.bounds((horizon * self._bound - state.spent) / rest)
+        low, high = self._merged.bounds((horizon * self._bound - state.spent) / rest)
         so_far = state.spent[:, followed] * (state.counted[:, followed] / np.maximum(state.seen, 1.0))
         for i in range(self.objective.passes):
             worth = self.objective.rows, self._slope(state.end)
-            look = outlook(state.history, ask, decision.shares, worth, self._directed, optimistic=False)
+            look = forecast(state.history, ask, decision.shares, worth, self._directed, optimistic=False)
             size = spread(look.weight, look.gain, look.kept)
             temperatures = size[:, None] * np.array(self.temperatures)
             solve_fluid(*look, due, ~fresh, size, state.mu, state.plan, state.noise, low, high, temperatures)
-            reached = self._directions.rows(state.plan)[:, followed]
+            reached = self._merged.rows(state.plan)[:, followed]
             end = np.clip((so_far + rest[:, followed] * reached) / horizon, *self._ranges)
             move = due[:, None] & (state.seen > 0)
             state.end += np.where(move, (end - state.end) / (i + 2.0), 0.0)
@@ -222,12 +223,12 @@ class Resolving:
         return np.append(self.limit, np.full(len(self.rows) - len(self.limit), np.inf))
 
     @cached_property
-    def _directions(self) -> Directions:
+    def _merged(self) -> MergedRows:
         return merge(self.problem, self.rows, self._bound)
 
     @cached_property
     def _directed(self) -> Rows:
-        return self.rows.take(self._directions.first)
+        return self.rows.take(self._merged.first)
 
     @cached_property
     def _finite(self) -> Floats:

@@ -8,17 +8,18 @@ from functools import partial
 
 import numpy as np
 
-from evenhand.errors import InfeasibleProblem, InvalidInput, whole
-from evenhand.goals import history
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats
+from evenhand.core.validate import whole
 from evenhand.goals.base import Ask
 from evenhand.goals.dual import DualHedge, HedgeState
-from evenhand.goals.history import HistoryState
 from evenhand.goals.linear import Linear
-from evenhand.goals.outlook import outlook
-from evenhand.numerics.program import Sample, solve
-from evenhand.records import Context, Decision
-from evenhand.rows import Rows
-from evenhand.types import Floats
+from evenhand.planning import history
+from evenhand.planning.forecast import forecast
+from evenhand.planning.history import HistoryState
+from evenhand.planning.program import Sample, solve
+from evenhand.problem.rows import Rows
 
 
 @dataclass
@@ -84,20 +85,20 @@ class TwoStage:
         """The constrained rows."""
         return self.hedge.rows
 
-    def start(self, replicas: int) -> TwoStageState:
+    def start(self, n_replicas: int) -> TwoStageState:
         """Uniform weights of scale 0."""
-        return TwoStageState(self.hedge.start(replicas), np.zeros(replicas), history.start(replicas))
+        return TwoStageState(self.hedge.start(n_replicas), np.zeros(n_replicas), history.start(n_replicas))
 
     def price(self, state: TwoStageState) -> tuple[Floats, Floats]:
         """Z times the hedge's prices, `->(k,d),()`."""
         q, o = self.hedge.price(state.hedge)
         return q * state.scale[:, None, None], o * state.scale
 
-    def learned(self, state: TwoStageState, decision: Decision, rounds: Floats, v: Floats) -> None:
+    def on_outcome(self, state: TwoStageState, decision: Decision, rounds: Floats, v: Floats) -> None:
         """Move the weights, in the rounds that these prices steered, `(),(d)`."""
-        self.hedge.learned(state.hedge, decision, rounds, v)
+        self.hedge.on_outcome(state.hedge, decision, rounds, v)
 
-    def look(self, state: TwoStageState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
+    def on_context(self, state: TwoStageState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """Collect contexts, and estimate Z when that is due, `(),()`."""
         collecting = decision.rounds * (t > self.first) * (t <= self.last)
         if not collecting.any():
@@ -108,7 +109,7 @@ class TwoStage:
             return
         plain = partial(_plain, ask)
         worth = self.objective.rows, self.objective.slope(state.scale[:, None], t)
-        look = outlook(state.history, plain, decision.shares, worth, self.rows, optimistic=False)
+        look = forecast(state.history, plain, decision.shares, worth, self.rows, optimistic=False)
         for r in np.flatnonzero(due):
             used = look.kept[r]
             share = used * look.weight[r, :used] / look.weight[r, :used].sum()

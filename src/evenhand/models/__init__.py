@@ -2,22 +2,20 @@
 
 from evenhand.models.aggregation import Aggregation
 from evenhand.models.base import Model
-from evenhand.models.beside import Beside
-from evenhand.models.blank import Blank
 from evenhand.models.experts import Cover, Experts, ExpertSet
 from evenhand.models.logistic import Logistic
+from evenhand.models.null_model import NullModel
 from evenhand.models.online_to_batch import OnlineToBatch
 from evenhand.models.oracles import Glmtron, Gradient
 from evenhand.models.ridge import Ridge
 from evenhand.models.scalarised import Scalarised
 from evenhand.models.sklearn import Sklearn
+from evenhand.models.stacked import Stacked
 from evenhand.models.tabular import Tabular
 from evenhand.models.widths import Fixed, Logarithmic, SelfNormalised, Width
 
 __all__ = [
     "Aggregation",
-    "Beside",
-    "Blank",
     "Cover",
     "ExpertSet",
     "Experts",
@@ -27,11 +25,13 @@ __all__ = [
     "Logarithmic",
     "Logistic",
     "Model",
+    "NullModel",
     "OnlineToBatch",
     "Ridge",
     "Scalarised",
     "SelfNormalised",
     "Sklearn",
+    "Stacked",
     "Tabular",
     "Width",
 ]

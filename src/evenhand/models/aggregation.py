@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats, Ints
 from evenhand.models.experts import ExpertSet
 from evenhand.models.ridge import check_sizes
-from evenhand.numerics.kernel import kernel
-from evenhand.system import system
-from evenhand.types import Floats, Ints
 
 
 @dataclass
@@ -104,7 +104,7 @@ def _update(
                     weight[r, m, cell, j] -= rate * (y[r, p, m] - opinion[j]) ** 2
 
 
-@system(
+@named(
     "S3",
     source="aggregation (Vovk 1990, 1998) as an oracle: Foster & Rakhlin 2020, Theorem 3; Han et al. 2022, Table 1",
 )
@@ -137,22 +137,22 @@ class Aggregation:
     """
 
     experts: ExpertSet
-    outcomes: int = 1
+    n_outcomes: int = 1
 
     def __post_init__(self) -> None:
-        check_sizes("Aggregation", self.features, self.outcomes, 1.0)
+        check_sizes("Aggregation", self.n_features, self.n_outcomes, 1.0)
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """As many as the experts read."""
         return len(self.experts.cuts)
 
-    def start(self, replicas: int, low: Floats, high: Floats) -> AggregationState:
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> AggregationState:
         """Equal weights, `(M),(M)->state`."""
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):
             raise InvalidInput("Aggregation", "outcomes with finite ranges", (low, high))
         count = self.experts.levels_in(low, high).shape[1]
-        return AggregationState(np.zeros((replicas, self.outcomes, int(self._cuts.prod()), count)), low, high)
+        return AggregationState(np.zeros((n_replicas, self.n_outcomes, int(self._cuts.prod()), count)), low, high)
 
     def value(self, state: AggregationState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
         """Mean worth, and no optimism, `(A,n),(K,M)->(K,A),(K,A)`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from evenhand.types import Floats
+from evenhand.core.types import Floats
 
 
 class Model(Protocol):
@@ -15,14 +15,14 @@ class Model(Protocol):
     """
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """How many features it reads."""
 
     @property
-    def outcomes(self) -> int:
+    def n_outcomes(self) -> int:
         """How many outcomes it predicts."""
 
-    def start(self, replicas: int, low: Floats, high: Floats) -> Any:
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> Any:
         """The state before any data, for outcomes within [low, high], `(M),(M)->state`."""
 
     def value(self, state: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:

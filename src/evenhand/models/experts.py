@@ -9,8 +9,8 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
-from evenhand.types import Floats
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
 
 
 class ExpertSet(Protocol):
@@ -100,7 +100,7 @@ class Cover:
 
     @classmethod
     def hoelder(
-        cls, *, features: int, horizon: int, smoothness: float = 1.0, constant: float = 1.0, arms: int = 1
+        cls, *, n_features: int, horizon: int, smoothness: float = 1.0, constant: float = 1.0, arms: int = 1
     ) -> Self:
         """Give the cover whose size balances aggregation and approximation over a horizon, for f in a Hoelder class.
 
@@ -118,14 +118,14 @@ class Cover:
         Raises:
             InvalidInput: a number out of its range.
 
-        >>> Cover.hoelder(features=1, horizon=1000, arms=8)
+        >>> Cover.hoelder(n_features=1, horizon=1000, arms=8)
         Cover(cuts=(8, 5), levels=5)
         """
-        if min(features, horizon, arms) < 1:
-            raise InvalidInput("features, horizon, arms", "at least 1 each", (features, horizon, arms))
+        if min(n_features, horizon, arms) < 1:
+            raise InvalidInput("n_features, horizon, arms", "at least 1 each", (n_features, horizon, arms))
         if not (0 < smoothness <= 1 and math.isfinite(constant) and constant > 0):
             raise InvalidInput("smoothness, constant", "in (0, 1], and above 0", (smoothness, constant))
-        exact = (constant**2 * horizon / arms) ** (1.0 / (features + 2.0 * smoothness))
+        exact = (constant**2 * horizon / arms) ** (1.0 / (n_features + 2.0 * smoothness))
         cuts = max(1, math.ceil(exact - 1e-9))  # 1e-9: a root that is whole is not rounded up
         levels = max(2, math.ceil(cuts**smoothness / constant - 1e-9))
-        return cls(cuts=((arms,) if arms > 1 else ()) + (cuts,) * features, levels=levels)
+        return cls(cuts=((arms,) if arms > 1 else ()) + (cuts,) * n_features, levels=levels)

@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
-from evenhand.numerics.kernel import kernel
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats
 from evenhand.numerics.newton import sigmoid
-from evenhand.types import Floats
 
 Link = Literal["identity", "logistic", "probit", "exponential"]
 LINKS: tuple[Link, ...] = ("identity", "logistic", "probit", "exponential")

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats
 from evenhand.models.pricing import optimism
 from evenhand.models.ridge import check_sizes
 from evenhand.models.widths import Fixed, Width
-from evenhand.numerics.kernel import kernel
 from evenhand.numerics.newton import fit_logistic, sigmoid
 from evenhand.numerics.precision import absorb, dot, fresh, quadratic
-from evenhand.system import system
-from evenhand.types import Floats
 
 
 @dataclass
@@ -83,7 +83,7 @@ def _update(
             fitted[r] = count[r]
 
 
-@system("K6", source="Li & Stoltz 2022 and Faury et al. 2020 (Logistic-UCB1), as in Chzhen et al. 2023, Appendix G.1")
+@named("K6", source="Li & Stoltz 2022 and Faury et al. 2020 (Logistic-UCB1), as in Chzhen et al. 2023, Appendix G.1")
 @dataclass(frozen=True, kw_only=True)
 class Logistic:
     """Logistic regression of one outcome in [0, 1], refitted each time the history has grown by a given factor.
@@ -103,7 +103,7 @@ class Logistic:
     Raises:
         InvalidInput: features below 1, a ridge or tolerance that is not positive, or a growth below 1.
 
-    >>> model = Logistic(features=1)
+    >>> model = Logistic(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1))
     >>> one = np.ones((1, 1, 1))
     >>> model.update(state, one, one, np.ones(1), one)
@@ -111,36 +111,36 @@ class Logistic:
     0.5989
     """
 
-    features: int
+    n_features: int
     ridge: float = 1.0
     width: Width = field(default_factory=Fixed)
     growth: float = 1.1
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
-        check_sizes("Logistic", self.features, 1, self.ridge)
+        check_sizes("Logistic", self.n_features, 1, self.ridge)
         if not (math.isfinite(self.growth) and self.growth >= 1):
             raise InvalidInput("Logistic.growth", "a factor of at least 1", self.growth)
         if not 0 < self.tolerance < 1:
             raise InvalidInput("Logistic.tolerance", "a number in (0, 1)", self.tolerance)
 
     @property
-    def outcomes(self) -> int:
+    def n_outcomes(self) -> int:
         """One outcome; set several models side by side for more."""
         return 1
 
-    def start(self, replicas: int, low: Floats, high: Floats) -> LogisticState:
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> LogisticState:
         """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
         if low[0] < 0.0 or high[0] > 1.0:
             raise InvalidInput("Logistic", "an outcome with a range within [0, 1]", (float(low[0]), float(high[0])))
         return LogisticState(
-            inverse=fresh(replicas, self.features, self.ridge),
-            theta=np.zeros((replicas, self.features)),
-            log_det=np.zeros(replicas),
-            count=np.zeros(replicas),
-            fitted=np.zeros(replicas),
-            x=np.zeros((replicas, 256, self.features)),
-            y=np.zeros((replicas, 256)),
+            inverse=fresh(n_replicas, self.n_features, self.ridge),
+            theta=np.zeros((n_replicas, self.n_features)),
+            log_det=np.zeros(n_replicas),
+            count=np.zeros(n_replicas),
+            fitted=np.zeros(n_replicas),
+            x=np.zeros((n_replicas, 256, self.n_features)),
+            y=np.zeros((n_replicas, 256)),
             low=low,
             high=high,
         )

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import Model
 from evenhand.models.links import priced
 from evenhand.models.oracles import Glmtron, Gradient
-from evenhand.system import system
-from evenhand.types import Bools, Floats, Ints
 
 
 @dataclass
@@ -28,7 +28,7 @@ class OnlineToBatchState:
     past: list[Any]  # of inner states
 
 
-@system("S3", source="online-to-batch conversion: Han et al. 2022, Appendix B.1, equation (8)")
+@named("S3", source="online-to-batch conversion: Han et al. 2022, Appendix B.1, equation (8)")
 @dataclass(frozen=True, kw_only=True)
 class OnlineToBatch:
     """Predict the average of the predictions of all iterates of an inner oracle, as of before each observation.
@@ -47,7 +47,7 @@ class OnlineToBatch:
     Raises:
         InvalidInput: an odd number of snapshots; from `start`, an inner model whose state cannot be copied.
 
-    >>> model = OnlineToBatch(inner=Gradient(features=1, step=1.0, power=0.0))
+    >>> model = OnlineToBatch(inner=Gradient(n_features=1, step=1.0, power=0.0))
     >>> state = model.start(1, np.zeros(1), np.ones(1))
     >>> one = np.ones((1, 1, 1))
     >>> for _ in range(4):  # iterates 0, 1, 1, 1
@@ -64,23 +64,23 @@ class OnlineToBatch:
             raise InvalidInput("OnlineToBatch.snapshots", "an even number of at least 2", self.snapshots)
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """Those of the inner model."""
-        return self.inner.features
+        return self.inner.n_features
 
     @property
-    def outcomes(self) -> int:
+    def n_outcomes(self) -> int:
         """Those of the inner model."""
-        return self.inner.outcomes
+        return self.inner.n_outcomes
 
-    def start(self, replicas: int, low: Floats, high: Floats) -> OnlineToBatchState:
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> OnlineToBatchState:
         """The state before any data, `(M),(M)->state`."""
-        inner = self.inner.start(replicas, low, high)
+        inner = self.inner.start(n_replicas, low, high)
         if getattr(inner, "unsaveable", ""):
             raise InvalidInput("OnlineToBatch.inner", "a model whose state is arrays", inner.unsaveable)
-        past = [] if self._linear else [self.inner.start(replicas, low, high) for _ in range(self.snapshots)]
-        mean = np.zeros(inner.theta.shape if self._linear else (replicas, 0, 0))
-        zero, one = np.zeros(replicas, np.int64), np.ones(replicas, np.int64)
+        past = [] if self._linear else [self.inner.start(n_replicas, low, high) for _ in range(self.snapshots)]
+        mean = np.zeros(inner.theta.shape if self._linear else (n_replicas, 0, 0))
+        zero, one = np.zeros(n_replicas, np.int64), np.ones(n_replicas, np.int64)
         return OnlineToBatchState(inner, zero.copy(), mean, one, zero, past)
 
     def value(self, state: OnlineToBatchState, x: Floats, w: Floats) -> tuple[Floats, Floats]:

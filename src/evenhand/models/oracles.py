@@ -12,13 +12,13 @@ from typing import Literal
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats
 from evenhand.models.links import Link, code, predict, priced
 from evenhand.models.ridge import check_sizes
-from evenhand.numerics.kernel import kernel
 from evenhand.numerics.precision import absorb, fresh, norm2
-from evenhand.system import system
-from evenhand.types import Floats
 
 Projection = Literal["row", "whole"]
 
@@ -72,7 +72,7 @@ def _newton(
             project(theta[r], radius, whole)
 
 
-@system("S3", source="Newtonised GLMtron: Foster & Rakhlin 2020, Proposition 3; in Han et al. 2022, Table 1")
+@named("S3", source="Newtonised GLMtron: Foster & Rakhlin 2020, Proposition 3; in Han et al. 2022, Table 1")
 @dataclass(frozen=True, kw_only=True)
 class Glmtron:
     """Online Newton steps for a generalised linear model; square-loss regret O(n log T).
@@ -94,7 +94,7 @@ class Glmtron:
     Raises:
         InvalidInput: sizes below 1, or numbers that are not positive.
 
-    >>> model = Glmtron(features=1)
+    >>> model = Glmtron(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1))
     >>> one = np.ones((1, 1, 1))
     >>> model.update(state, one, one, np.ones(1), one)
@@ -102,8 +102,8 @@ class Glmtron:
     0.5
     """
 
-    features: int
-    outcomes: int = 1
+    n_features: int
+    n_outcomes: int = 1
     link: Link = "identity"
     ridge: float = 1.0
     step: float = 1.0
@@ -112,13 +112,13 @@ class Glmtron:
     start_at: float = 0.0
 
     def __post_init__(self) -> None:
-        check_sizes("Glmtron", self.features, self.outcomes, self.ridge)
+        check_sizes("Glmtron", self.n_features, self.n_outcomes, self.ridge)
         check_steps("Glmtron", self.step, self.radius, self.projection, self.link, self.start_at)
 
-    def start(self, replicas: int, low: Floats, high: Floats) -> NewtonState:
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> NewtonState:
         """The state before any data, `(M),(M)->state`."""
-        theta = np.full((replicas, self.outcomes, self.features), self.start_at)
-        return NewtonState(theta, fresh(replicas, self.features, self.ridge))
+        theta = np.full((n_replicas, self.n_outcomes, self.n_features), self.start_at)
+        return NewtonState(theta, fresh(n_replicas, self.n_features, self.ridge))
 
     def value(self, state: NewtonState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
         """Mean worth, and no optimism, `(A,n),(K,M)->(K,A),(K,A)`."""
@@ -169,7 +169,7 @@ def _gradient(
             project(theta[r], radius, whole)
 
 
-@system("S3", source="online gradient descent (Zinkevich 2003) as an oracle: Han et al. 2022, Table 1")
+@named("S3", source="online gradient descent (Zinkevich 2003) as an oracle: Han et al. 2022, Table 1")
 @dataclass(frozen=True, kw_only=True)
 class Gradient:
     """Online gradient descent for a generalised linear model; square-loss regret O(sqrt T), whatever the dimension.
@@ -191,7 +191,7 @@ class Gradient:
     Raises:
         InvalidInput: sizes below 1, or numbers that are not positive.
 
-    >>> model = Gradient(features=1, step=0.5)
+    >>> model = Gradient(n_features=1, step=0.5)
     >>> state = model.start(1, np.zeros(1), np.ones(1))
     >>> one = np.ones((1, 1, 1))
     >>> model.update(state, one, one, np.ones(1), one)
@@ -199,8 +199,8 @@ class Gradient:
     0.5
     """
 
-    features: int
-    outcomes: int = 1
+    n_features: int
+    n_outcomes: int = 1
     link: Link = "identity"
     step: float = 1.0
     power: float = 0.5
@@ -210,16 +210,18 @@ class Gradient:
     start_at: float = 0.0
 
     def __post_init__(self) -> None:
-        check_sizes("Gradient", self.features, self.outcomes, 1.0)
+        check_sizes("Gradient", self.n_features, self.n_outcomes, 1.0)
         check_steps("Gradient", self.step, self.radius, self.projection, self.link, self.start_at)
         if not (0 <= self.power <= 1 and math.isfinite(self.first) and self.first >= 0):
             raise InvalidInput(
                 "Gradient.power, first", "a power in [0, 1], a step of at least 0", (self.power, self.first)
             )
 
-    def start(self, replicas: int, low: Floats, high: Floats) -> GradientState:
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> GradientState:
         """The state before any data, `(M),(M)->state`."""
-        return GradientState(np.full((replicas, self.outcomes, self.features), self.start_at), np.zeros(replicas))
+        return GradientState(
+            np.full((n_replicas, self.n_outcomes, self.n_features), self.start_at), np.zeros(n_replicas)
+        )
 
     def value(self, state: GradientState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
         """Mean worth, and no optimism, `(A,n),(K,M)->(K,A),(K,A)`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.numerics.kernel import kernel
+from evenhand.core.kernel import kernel
 
 
 @kernel

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats
 from evenhand.models.pricing import optimism
 from evenhand.models.widths import Fixed, Width
-from evenhand.numerics.kernel import kernel
 from evenhand.numerics.precision import absorb, dot, fresh, quadratic
-from evenhand.system import system
-from evenhand.types import Floats
 
 
 @dataclass
@@ -65,7 +65,7 @@ def _update(
                     theta[r, m, i] += miss * gain[i]
 
 
-@system("K6", source="linear modelling: Agrawal & Devanur 2016; widths: Abbasi-Yadkori et al. 2011, Theorem 2")
+@named("K6", source="linear modelling: Agrawal & Devanur 2016; widths: Abbasi-Yadkori et al. 2011, Theorem 2")
 @dataclass(frozen=True, kw_only=True)
 class Ridge:
     """Ridge regression of every outcome on one set of features, exact after each observation.
@@ -82,7 +82,7 @@ class Ridge:
     Raises:
         InvalidInput: a count below 1, or a ridge that is not a positive number.
 
-    >>> model = Ridge(features=1, ridge=1.0)
+    >>> model = Ridge(n_features=1, ridge=1.0)
     >>> state = model.start(1, np.zeros(1), np.ones(1))
     >>> one = np.ones((1, 1, 1))
     >>> model.update(state, one, one, np.ones(1), one)
@@ -90,21 +90,21 @@ class Ridge:
     0.5
     """
 
-    features: int
-    outcomes: int = 1
+    n_features: int
+    n_outcomes: int = 1
     ridge: float = 1.0
     width: Width = field(default_factory=Fixed)
 
     def __post_init__(self) -> None:
-        check_sizes("Ridge", self.features, self.outcomes, self.ridge)
+        check_sizes("Ridge", self.n_features, self.n_outcomes, self.ridge)
 
-    def start(self, replicas: int, low: Floats, high: Floats) -> RidgeState:
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> RidgeState:
         """The state before any data, `(M),(M)->state`."""
         return RidgeState(
-            inverse=fresh(replicas, self.features, self.ridge),
-            theta=np.zeros((replicas, self.outcomes, self.features)),
-            log_det=np.zeros(replicas),
-            count=np.zeros(replicas),
+            inverse=fresh(n_replicas, self.n_features, self.ridge),
+            theta=np.zeros((n_replicas, self.n_outcomes, self.n_features)),
+            log_det=np.zeros(n_replicas),
+            count=np.zeros(n_replicas),
             low=low,
             high=high,
         )
@@ -119,9 +119,9 @@ class Ridge:
         _update(state.theta, state.inverse, state.log_det, state.count, x, y, rounds)
 
 
-def check_sizes(name: str, features: int, outcomes: int, ridge: float) -> None:
+def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float) -> None:
     """Refuse sizes below 1 and a ridge that is not positive: without one, early estimates need not exist."""
-    if features < 1 or outcomes < 1:
-        raise InvalidInput(f"{name}.features, outcomes", "at least 1 each", (features, outcomes))
+    if n_features < 1 or n_outcomes < 1:
+        raise InvalidInput(f"{name}.n_features, n_outcomes", "at least 1 each", (n_features, n_outcomes))
     if not (math.isfinite(ridge) and ridge > 0):
         raise InvalidInput(f"{name}.ridge", "a number above 0 (such as 1e-6 for next to none)", ridge)

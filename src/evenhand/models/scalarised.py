@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from evenhand.core.catalogue import named
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats
 from evenhand.models.ridge import check_sizes
 from evenhand.models.widths import Fixed, Width
-from evenhand.numerics.kernel import kernel
 from evenhand.numerics.precision import absorb, dot, fresh
-from evenhand.system import system
-from evenhand.types import Floats
 
 
 @dataclass
@@ -92,7 +92,7 @@ def _update(
                 theta[r, i] += miss * gain[i]
 
 
-@system("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB)")
+@named("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB)")
 @dataclass(frozen=True, kw_only=True)
 class Scalarised:
     """Linear outcomes learned through their worth g.y at the prices g of each round, as one ridge regression.
@@ -111,7 +111,7 @@ class Scalarised:
     Raises:
         InvalidInput: a count below 1, or a ridge that is not a positive number.
 
-    >>> model = Scalarised(features=1, outcomes=2)
+    >>> model = Scalarised(n_features=1, n_outcomes=2)
     >>> state = model.start(1, np.zeros(2), np.ones(2))
     >>> g = np.array([[[1.0, 0.0]]])
     >>> model.update(state, np.ones((1, 1, 1)), np.array([[[1.0, 0.7]]]), np.ones(1), g)
@@ -119,19 +119,19 @@ class Scalarised:
     0.5
     """
 
-    features: int
-    outcomes: int = 1
+    n_features: int
+    n_outcomes: int = 1
     ridge: float = 1.0
     width: Width = field(default_factory=Fixed)
 
     def __post_init__(self) -> None:
-        check_sizes("Scalarised", self.features, self.outcomes, self.ridge)
+        check_sizes("Scalarised", self.n_features, self.n_outcomes, self.ridge)
 
-    def start(self, replicas: int, low: Floats, high: Floats) -> ScalarisedState:
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> ScalarisedState:
         """The state before any data, `(M),(M)->state`."""
-        size = self.features * self.outcomes
-        inverse = fresh(replicas, size, self.ridge)
-        return ScalarisedState(inverse, np.zeros((replicas, size)), np.zeros(replicas), np.zeros(replicas))
+        size = self.n_features * self.n_outcomes
+        inverse = fresh(n_replicas, size, self.ridge)
+        return ScalarisedState(inverse, np.zeros((n_replicas, size)), np.zeros(n_replicas), np.zeros(n_replicas))
 
     def value(self, state: ScalarisedState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
         """Mean worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`; O(K (n^2 M^2 + A n^2))."""

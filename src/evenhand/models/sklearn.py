@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.errors import InvalidInput, MissingExtra
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.types import Floats, Ints
 from evenhand.models.ridge import check_sizes
-from evenhand.system import system
-from evenhand.types import Floats, Ints
 
 FAR = 10.0  # widths of the declared range: predictions further outside than that are refused, others clipped
 
@@ -40,7 +40,7 @@ class SklearnState:
         self.unsaveable = ""
 
 
-@system("S3", source="any regression oracle, as Han et al. 2022 allow; buffer and schedule are evenhand's own")
+@named("S3", source="any regression oracle, as Han et al. 2022 allow; buffer and schedule are evenhand's own")
 @dataclass(frozen=True, kw_only=True)
 class Sklearn:
     """Predict with any scikit-learn regressor, or a classifier's P(y = 1), cloned for every replica.
@@ -50,7 +50,7 @@ class Sklearn:
     comes; its states cannot be saved. Predictions are clipped to the declared range; those more than 10 ranges outside
     of it are refused. Before the first fit the prediction is 0, or the end of the declared range nearest to it. While a
     refitted classifier has seen one value only, it predicts that. Where an estimator's `random_state` is None, it is 0
-    in all replicas, as models have no luck of their own: replicas differ by their data.
+    in all n_replicas, as models have no luck of their own: replicas differ by their data.
 
     Args:
         estimator: with `fit` (or `partial_fit`) and `predict`, or `predict_proba` for a classifier.
@@ -68,7 +68,7 @@ class Sklearn:
         MissingExtra: scikit-learn is not installed.
 
     >>> from sklearn.linear_model import LinearRegression
-    >>> model = Sklearn(estimator=LinearRegression(), features=1, first=2)
+    >>> model = Sklearn(estimator=LinearRegression(), n_features=1, first=2)
     >>> state = model.start(1, np.zeros(1), np.ones(1))
     >>> for x in (0.0, 1.0):
     ...     model.update(state, np.full((1, 1, 1), x), np.full((1, 1, 1), x / 2), np.ones(1), np.ones((1, 1, 1)))
@@ -77,8 +77,8 @@ class Sklearn:
     """
 
     estimator: Any
-    features: int
-    outcomes: int = 1
+    n_features: int
+    n_outcomes: int = 1
     mode: Literal["refit", "partial_fit"] = "refit"
     growth: float = 1.5
     buffer: int = 2000
@@ -86,7 +86,7 @@ class Sklearn:
     per_outcome: bool = True
 
     def __post_init__(self) -> None:
-        check_sizes("Sklearn", self.features, self.outcomes, 1.0)
+        check_sizes("Sklearn", self.n_features, self.n_outcomes, 1.0)
         if self.mode not in ("refit", "partial_fit"):
             raise InvalidInput("Sklearn.mode", "'refit' or 'partial_fit'", self.mode)
         if not (math.isfinite(self.growth) and self.growth >= 1):
@@ -99,16 +99,16 @@ class Sklearn:
         needed = (fit, "predict_proba" if self._classifies else "predict")
         if not all(hasattr(self.estimator, name) for name in needed):
             raise InvalidInput("Sklearn.estimator", f"one with {' and '.join(needed)}", self.estimator)
-        if self.mode == "partial_fit" and self._classifies and len(self._targets) < self.outcomes:
+        if self.mode == "partial_fit" and self._classifies and len(self._targets) < self.n_outcomes:
             raise InvalidInput("Sklearn.per_outcome", "True for classifiers that learn by partial_fit", False)
 
-    def start(self, replicas: int, low: Floats, high: Floats) -> SklearnState:
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> SklearnState:
         """The state before any data, `(M),(M)->state`; classifiers need ranges within [0, 1]."""
         if self._classifies and (low.min() < 0.0 or high.max() > 1.0):
             raise InvalidInput(self._name, "outcomes with a range within [0, 1]", (low, high))
         room = min(256, 2 * self.buffer) if self.mode == "refit" else 0
-        x, y = np.zeros((replicas, room, self.features)), np.zeros((replicas, room, self.outcomes))
-        state = SklearnState(x, y, np.zeros(replicas, np.int64), np.zeros(replicas, np.int64), low, high)
+        x, y = np.zeros((n_replicas, room, self.n_features)), np.zeros((n_replicas, room, self.n_outcomes))
+        state = SklearnState(x, y, np.zeros(n_replicas, np.int64), np.zeros(n_replicas, np.int64), low, high)
         if self.mode == "partial_fit":
             state.unsaveable = f"{self._name} learns by partial_fit and cannot be saved: use mode='refit'"
         return state
@@ -163,7 +163,7 @@ class Sklearn:
         if fit is None:
             return np.tile(np.clip(0.0, state.low, state.high), (len(x), 1))
         parts = [p if isinstance(p, float) else self._ask(p, x) for p in fit.predictors]
-        shape = (len(x), 1 if self.per_outcome else self.outcomes)
+        shape = (len(x), 1 if self.per_outcome else self.n_outcomes)
         place = f"{self._name} after {fit.seen} observations"
         for i, part in enumerate(parts):
             if isinstance(part, float):
@@ -212,7 +212,7 @@ class Sklearn:
     @property
     def _targets(self) -> list[Any]:
         """Columns of y, each the business of one estimator."""
-        return list(range(self.outcomes)) if self.per_outcome or self.outcomes == 1 else [slice(None)]
+        return list(range(self.n_outcomes)) if self.per_outcome or self.n_outcomes == 1 else [slice(None)]
 
     @property
     def _name(self) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.errors import InvalidInput, whole
-from evenhand.inputs import number
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import number, whole
 from evenhand.models.pricing import optimism
-from evenhand.numerics.kernel import kernel
-from evenhand.types import Floats, Ints
 
 _NOTHING, _UNCLEAR = -1, -2  # in the place of an arm: features of 0 only, or neither that nor one-hot
 
@@ -104,26 +104,26 @@ class Tabular:
     """
 
     arms: int
-    outcomes: int = 1
+    n_outcomes: int = 1
     gamma: float
 
     def __post_init__(self) -> None:
         whole("Tabular.arms", self.arms, 1)
-        whole("Tabular.outcomes", self.outcomes, 1)
+        whole("Tabular.n_outcomes", self.n_outcomes, 1)
         expected = "a finite number of at least 0"
         number("Tabular.gamma", self.gamma, expected, lambda x: math.isfinite(x) and x >= 0)
 
     @property
-    def features(self) -> int:
+    def n_features(self) -> int:
         """One per arm."""
         return self.arms
 
-    def start(self, replicas: int, low: Floats, high: Floats) -> TabularState:
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> TabularState:
         """The state before any data, `(M),(M)->state`."""
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             raise InvalidInput("Tabular", "outcomes with finite declared ranges", f"low={low}, high={high}")
-        total = np.zeros((replicas, self.arms, self.outcomes))
-        return TabularState(total, np.zeros((replicas, self.arms)), low, high)
+        total = np.zeros((n_replicas, self.arms, self.n_outcomes))
+        return TabularState(total, np.zeros((n_replicas, self.arms)), low, high)
 
     def value(self, state: TabularState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
         """Mean worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`."""

@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
-from evenhand.types import Floats
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
 
 
 class Width(Protocol):

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from evenhand.numerics.kernel import kernel
-from evenhand.types import Floats
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats
 
 
 @kernel

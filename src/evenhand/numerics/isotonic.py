@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.numerics.kernel import kernel
-from evenhand.types import Floats, Ints
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats, Ints
 
 
 @kernel

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from evenhand.numerics.kernel import kernel
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats, Ints
 from evenhand.numerics.precision import dot
-from evenhand.types import Floats, Ints
 
 
 @kernel

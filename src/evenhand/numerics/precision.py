@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.numerics.kernel import kernel
-from evenhand.types import Floats
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats
 
 
 @kernel

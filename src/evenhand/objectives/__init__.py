@@ -4,17 +4,18 @@ from evenhand.objectives.alpha_fair import AlphaFair
 from evenhand.objectives.base import Conjugate, Objective, Proximal, Tangential
 from evenhand.objectives.convex import Concave
 from evenhand.objectives.equal_exposure import EqualExposure
+from evenhand.objectives.excess_penalty import ExcessPenalty
 from evenhand.objectives.gini import GeneralizedGini
 from evenhand.objectives.linear import Linear
 from evenhand.objectives.smoothing import Moreau, Randomized, Smoothing
 from evenhand.objectives.weighted_sum import WeightedSum
-from evenhand.objectives.within import Within
 
 __all__ = [
     "AlphaFair",
     "Concave",
     "Conjugate",
     "EqualExposure",
+    "ExcessPenalty",
     "GeneralizedGini",
     "Linear",
     "Moreau",
@@ -24,5 +25,4 @@ __all__ = [
     "Smoothing",
     "Tangential",
     "WeightedSum",
-    "Within",
 ]

@@ -9,15 +9,15 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
-from evenhand.inputs import number, numbers
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.core.validate import number, numbers
 from evenhand.numerics.fairness import best_response, marginal, utility, utility_prox
-from evenhand.objectives.base import check_finite, each, flat, named
-from evenhand.system import system
-from evenhand.types import Floats
+from evenhand.objectives.base import check_finite, each, flat, outcome_names
 
 
-@system("C7", source="Mo & Walrand 2000; additive welfare as in Do et al. 2023, eq. 16; Nash welfare for alpha = 1")
+@named("C7", source="Mo & Walrand 2000; additive welfare as in Do et al. 2023, eq. 16; Nash welfare for alpha = 1")
 @dataclass(frozen=True)
 class AlphaFair:
     """A sum of utilities that diminish at the rate alpha.
@@ -50,7 +50,7 @@ class AlphaFair:
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "outcomes", named("AlphaFair", self.outcomes))
+        object.__setattr__(self, "outcomes", outcome_names("AlphaFair", self.outcomes))
         expected = "a finite number above 0 (for 0, use Linear)"
         alpha = number("AlphaFair.alpha", self.alpha, expected, lambda x: math.isfinite(x) and x > 0)
         expected = "a finite number of at least 0"
@@ -74,7 +74,7 @@ class AlphaFair:
         """
         expected = "a number in (0, 1), as welfare is concave there"
         power = number("AlphaFair.welfare(power)", power, expected, lambda x: 0 < x < 1)
-        names = named("AlphaFair", outcomes)
+        names = outcome_names("AlphaFair", outcomes)
         return cls(names, 1.0 - power, offset, (power,) * len(names))
 
     @property

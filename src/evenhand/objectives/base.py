@@ -15,8 +15,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
-from evenhand.types import Floats
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
 
 
 @runtime_checkable
@@ -170,7 +170,7 @@ def each(beta: Floats | float, z: Floats) -> Floats:
     return np.full(z.shape[:-1], beta, np.float64).reshape(-1)
 
 
-def named(kind: str, outcomes: Iterable[str], least: int = 1) -> tuple[str, ...]:
+def outcome_names(kind: str, outcomes: Iterable[str], least: int = 1) -> tuple[str, ...]:
     """Outcomes as a tuple of names.
 
     Raises:

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
-from evenhand.inputs import number
-from evenhand.objectives.base import check_finite, each, flat, named
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.core.validate import number
+from evenhand.objectives.base import check_finite, each, flat, outcome_names
 from evenhand.objectives.written import Written
-from evenhand.system import system
-from evenhand.types import Floats
 
 
-@system("C7", source="evenhand's own: disciplined concave expressions (Grant, Boyd & Ye 2006) by cvxpy")
+@named("C7", source="evenhand's own: disciplined concave expressions (Grant, Boyd & Ye 2006) by cvxpy")
 @dataclass(frozen=True, eq=False)
 class Concave:
     """A concave function that is written with cvxpy.
@@ -65,7 +65,7 @@ class Concave:
     constants: tuple[Floats, ...] = field(init=False, repr=False)
 
     def __post_init__(self, build: Callable[[Any], Any]) -> None:
-        object.__setattr__(self, "outcomes", named("Concave", self.outcomes))
+        object.__setattr__(self, "outcomes", outcome_names("Concave", self.outcomes))
         steep = number("Concave.lipschitz", self.lipschitz, "a number of at least 0", lambda x: x >= 0)
         written = Written(build, len(self.outcomes))
         for name, kept in (

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.objectives.base import check_finite, each, flat, named, total
-from evenhand.system import system
-from evenhand.types import Floats
+from evenhand.core.catalogue import named
+from evenhand.core.types import Floats
+from evenhand.objectives.base import check_finite, each, flat, outcome_names, total
 
 
-@system("C7", source="Do et al. 2021; Do et al. 2023, eq. 15 (eq. expo)")
+@named("C7", source="Do et al. 2021; Do et al. 2023, eq. 15 (eq. expo)")
 @dataclass(frozen=True)
 class EqualExposure:
     """Minus how far average outcomes are from their mean.
@@ -37,7 +37,7 @@ class EqualExposure:
     outcomes: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "outcomes", named("EqualExposure", self.outcomes, least=2))
+        object.__setattr__(self, "outcomes", outcome_names("EqualExposure", self.outcomes, least=2))
 
     @property
     def smooth(self) -> bool:

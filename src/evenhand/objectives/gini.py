@@ -8,15 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
-from evenhand.inputs import numbers
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.core.validate import numbers
 from evenhand.numerics.isotonic import gini_prox, gini_supergradient
-from evenhand.objectives.base import check_finite, each, flat, named, total
-from evenhand.system import system
-from evenhand.types import Floats
+from evenhand.objectives.base import check_finite, each, flat, outcome_names, total
 
 
-@system(
+@named(
     "C7",
     source="Busa-Fekete et al. 2017; Do et al. 2023, Section 2, eq. 2 and 15; exact smoothing by Do & Usunier 2022",
 )
@@ -49,7 +49,7 @@ class GeneralizedGini:
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "outcomes", named("GeneralizedGini", self.outcomes))
+        object.__setattr__(self, "outcomes", outcome_names("GeneralizedGini", self.outcomes))
         m = len(self.outcomes)
         given = self.weights if self.weights is not None else 0.5 ** np.arange(m)
         w = numbers("GeneralizedGini.weights", given, m, f"{m} finite numbers, one per outcome")
@@ -65,7 +65,7 @@ class GeneralizedGini:
         >>> GeneralizedGini.welfare(("a", "b")).weights
         (1.0, 0.5)
         """
-        names = named("GeneralizedGini", outcomes)
+        names = outcome_names("GeneralizedGini", outcomes)
         m = len(names)
         return cls(names, tuple((m - j) / m for j in range(m)))
 
@@ -78,7 +78,7 @@ class GeneralizedGini:
         >>> GeneralizedGini.difference(("a", "b")).value(np.array([0.1, 0.5])).item()
         -0.2
         """
-        names = named("GeneralizedGini", outcomes)
+        names = outcome_names("GeneralizedGini", outcomes)
         m = len(names)
         return cls(names, tuple((m - 1 - 2 * j) / m for j in range(m)))
 

@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
-from evenhand.inputs import number
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.core.validate import number
 from evenhand.objectives.base import check_finite, each, flat, total
-from evenhand.system import system
-from evenhand.types import Floats
 
 
-@system("C7", source="the classical objective: a plain weighted sum")
+@named("C7", source="the classical objective: a plain weighted sum")
 @dataclass(frozen=True)
 class Linear:
     """A weighted sum of average outcomes.

@@ -11,11 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
-from evenhand.errors import InvalidInput, whole
-from evenhand.inputs import number
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.core.validate import number, whole
 from evenhand.objectives.base import Objective, Proximal, able, flat, total
-from evenhand.system import system
-from evenhand.types import Floats
 
 
 class Smoothing(Protocol):
@@ -32,7 +32,7 @@ class Smoothing(Protocol):
         """
 
 
-@system("C6", source="Do et al. 2023, Section 3.3, Lemmas 15 and 16 (after Lan 2013)")
+@named("C6", source="Do et al. 2023, Section 3.3, Lemmas 15 and 16 (after Lan 2013)")
 @dataclass(frozen=True)
 class Moreau:
     """Smoothing by the Moreau envelope, for objectives that have a prox.
@@ -71,7 +71,7 @@ class Moreau:
         return moreau_gradient(objective, z, self.beta / np.sqrt(t + 1.0))
 
 
-@system("C6", source="Do et al. 2023, Appendix F.2, Lemmas 17 and 18 (after Duchi et al. 2012)")
+@named("C6", source="Do et al. 2023, Appendix F.2, Lemmas 17 and 18 (after Duchi et al. 2012)")
 @dataclass(frozen=True)
 class Randomized:
     """Smoothing by averaging over a ball, for any objective.

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
-from evenhand.inputs import number
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import number
 from evenhand.objectives.base import Conjugate, Objective, Proximal, able, check_finite
 from evenhand.objectives.linear import Linear
-from evenhand.system import system
-from evenhand.types import Floats, Ints
 
 
-@system("C7", source="Do et al. 2023, eq. 2 and Appendix B.1: user utility plus beta times an objective of items")
+@named("C7", source="Do et al. 2023, eq. 2 and Appendix B.1: user utility plus beta times an objective of items")
 @dataclass(frozen=True)
 class WeightedSum:
     """A weighted sum of objectives, each of which reads its own outcomes.

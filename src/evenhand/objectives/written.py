@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.errors import InvalidInput, MissingExtra
-from evenhand.types import Floats
+from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.types import Floats
 
 # Steps as a share of the way to the edge of a cone, the accuracy that is sought, and the one that is enough. 1e-13 is
 # more than can be had: the solver goes on until rounding stops it, and then what it has reached is weighed. Short steps

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.choices import Random
+from evenhand.core.catalogue import named
 from evenhand.goals.base import Goal
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import indifferent
-from evenhand.models import Blank
-from evenhand.policy import Policy
-from evenhand.problem import Problem
-from evenhand.rows import constraint_rows
-from evenhand.system import system
+from evenhand.models import NullModel
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import constraint_rows
 
 
-@system("U1", source="evenhand's own baseline")
-def uniform(problem: Problem, features: int) -> Policy:
+@named("U1", source="evenhand's own baseline")
+def uniform(problem: Problem, n_features: int) -> Policy:
     """Draw actions blindly, as evenly as the budgets allow, and never exceed one.
 
     Equation: the lottery p of greatest entropy with sum_a p_a c_a <= B per round for declared costs; hard budgets.
@@ -27,13 +27,13 @@ def uniform(problem: Problem, features: int) -> Policy:
         features: of the contexts, to be ignored.
 
     >>> from evenhand.environments import Court
-    >>> [round(p, 3) for p in uniform(Court().problem, features=5).choice.weights]
+    >>> [round(p, 3) for p in uniform(Court().problem, n_features=5).choice.weights]
     [0.75, 0.2, 0.05]
     """
     goals: tuple[Goal, ...] = (indifferent(problem),)
     return Policy(
         problem=problem,
-        model=Blank(features=features, outcomes=len(problem.learned)),
+        model=NullModel(n_features=n_features, n_outcomes=len(problem.learned)),
         goals=(*goals, hard_budget(problem)) if problem.budgets else goals,
         choice=Random(even_lottery(problem)),
         name="uniform",

@@ -14,7 +14,8 @@ from typing import Literal
 import numpy as np
 
 from evenhand.choices import EpsilonGreedy, Gamma, InverseGap, Staged, TopK
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Goal, Plans
 from evenhand.goals.dual import DualGradient, Steady
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
@@ -22,14 +23,13 @@ from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import Linear
 from evenhand.models.base import Model
 from evenhand.objectives import Linear as LinearObjective, Smoothing
-from evenhand.policy import Policy
-from evenhand.problem import Problem
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows, constraint_rows
 from evenhand.recipes.small_budgets import default_margin
-from evenhand.rows import Rows, constraint_rows
-from evenhand.system import system
 
 
-@system("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB) and Section 5")
+@named("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB) and Section 5")
 def fw_linucb(
     problem: Problem,
     model: Model,
@@ -54,14 +54,14 @@ def fw_linucb(
 
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Fixed, Ridge
-    >>> fw_linucb(MultiObjective().problem, Ridge(features=10, outcomes=5, width=Fixed(0.1))).name
+    >>> fw_linucb(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, width=Fixed(0.1))).name
     'fw_linucb'
     """
     goals = (_slope(problem, smoothing, optimism),)
     return Policy(problem=problem, model=model, goals=goals, choice=TopK(1), name="fw_linucb")
 
 
-@system("C3", source="Do et al. 2023, Algorithm 4 (FW-SquareCB)")
+@named("C3", source="Do et al. 2023, Algorithm 4 (FW-SquareCB)")
 def fw_squarecb(problem: Problem, model: Model, *, gamma: Gamma, smoothing: Smoothing | None = None) -> Policy:
     """Play by inverse gaps in worth at the objective's slope.
 
@@ -77,14 +77,14 @@ def fw_squarecb(problem: Problem, model: Model, *, gamma: Gamma, smoothing: Smoo
 
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Ridge
-    >>> fw_squarecb(MultiObjective().problem, Ridge(features=10, outcomes=5, ridge=0.1), gamma=Gamma(1e4, 0.5)).name
+    >>> fw_squarecb(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, ridge=0.1), gamma=Gamma(1e4, 0.5)).name
     'fw_squarecb'
     """
     goals = (_slope(problem, smoothing, "net"),)
     return Policy(problem=problem, model=model, goals=goals, choice=InverseGap(gamma), name="fw_squarecb")
 
 
-@system("C4", source="Do et al. 2023, Section 5 (FW-epsilon-greedy)")
+@named("C4", source="Do et al. 2023, Section 5 (FW-epsilon-greedy)")
 def fw_epsilon_greedy(
     problem: Problem, model: Model, *, epsilon: float = 0.01, smoothing: Smoothing | None = None
 ) -> Policy:
@@ -100,7 +100,7 @@ def fw_epsilon_greedy(
 
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Ridge
-    >>> fw_epsilon_greedy(MultiObjective().problem, Ridge(features=10, outcomes=5, ridge=0.1)).name
+    >>> fw_epsilon_greedy(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, ridge=0.1)).name
     'fw_epsilon_greedy'
     """
     goals = (_slope(problem, smoothing, "net"),)
@@ -108,7 +108,7 @@ def fw_epsilon_greedy(
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name="fw_epsilon_greedy")
 
 
-@system("C1", source="Do et al. 2023, Section 3, Algorithm 2: the reduction")
+@named("C1", source="Do et al. 2023, Section 3, Algorithm 2: the reduction")
 def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoothing | None = None) -> Policy:
     """Make a recipe for a linear objective maximise a concave one: its reward becomes the objective's slope.
 
@@ -128,7 +128,7 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Fixed, Ridge
     >>> from evenhand.recipes import optimistic
-    >>> model = Ridge(features=10, outcomes=5, width=Fixed(0.1))
+    >>> model = Ridge(n_features=10, n_outcomes=5, width=Fixed(0.1))
     >>> fw(MultiObjective().problem, lambda p: optimistic(p, model)).name
     'fw(optimistic)'
     """
@@ -144,7 +144,7 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
     return replace(scalar, problem=problem, goals=goals, name=f"fw({scalar.name})")
 
 
-@system("X2", source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023")
+@named("X2", source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023")
 def fw_dual(
     problem: Problem,
     model: Model,
@@ -177,7 +177,7 @@ def fw_dual(
 
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Fixed, Ridge
-    >>> fw_dual(MultiObjective().problem, Ridge(features=10, outcomes=5, width=Fixed(0.1))).name
+    >>> fw_dual(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, width=Fixed(0.1))).name
     'fw_dual'
     """
     slope = frank_wolfe(problem, problem.objective, smoothing)

@@ -8,21 +8,21 @@ from __future__ import annotations
 import math
 
 from evenhand.choices import Lottery
-from evenhand.constraints import Budget
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Goal
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.models.base import Model
-from evenhand.objectives import Moreau, Smoothing, Within
-from evenhand.policy import Policy
-from evenhand.problem import Problem
+from evenhand.objectives import ExcessPenalty, Moreau, Smoothing
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import constraint_rows, select
 from evenhand.recipes.small_budgets import default_margin
-from evenhand.rows import constraint_rows, select
-from evenhand.system import system
 
 
-@system("B7", source="Agrawal & Devanur 2014, Algorithm 6, with primal updates (Algorithms 4 and 5) of both vectors")
+@named("B7", source="Agrawal & Devanur 2014, Algorithm 6, with primal updates (Algorithms 4 and 5) of both vectors")
 def bwcr(
     problem: Problem,
     model: Model,
@@ -54,7 +54,7 @@ def bwcr(
 
     >>> from evenhand.environments import MixedArms
     >>> from evenhand.models import Tabular
-    >>> bwcr(MixedArms().problem, Tabular(arms=4, outcomes=3, gamma=0.5)).name
+    >>> bwcr(MixedArms().problem, Tabular(arms=4, n_outcomes=3, gamma=0.5)).name
     'bwcr'
     """
     if any(not isinstance(c, Budget) for c in problem.subject_to):
@@ -88,7 +88,7 @@ def _keep_within(problem: Problem, margin: float) -> FrankWolfe:
     bounds = tuple(tightest.values())
     return FrankWolfe(
         rows=select(problem, tuple(tightest)),
-        objective=Within(tuple(tightest), bounds),
+        objective=ExcessPenalty(tuple(tightest), bounds),
         smoothing=Moreau(1.0),  # whatever it is: of phi the lottery only reads the direction (Section 5.3)
         start_at=bounds,
         on="optimistic",

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 
 from evenhand.choices import GradientLottery
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.validate import number
 from evenhand.goals.linear import Linear
-from evenhand.inputs import number
 from evenhand.models.base import Model
-from evenhand.policy import Policy
-from evenhand.problem import Problem
-from evenhand.rows import select
-from evenhand.system import system
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import select
 
 
-@system("C8", source="Mehrotra, Xue & Lalmas 2020 (MO-LinCB), as in Do et al. 2023, Appendix B.2")
+@named("C8", source="Mehrotra, Xue & Lalmas 2020 (MO-LinCB), as in Do et al. 2023, Appendix B.2")
 def molincb(problem: Problem, model: Model, *, steps: int = 100, delta: float = 0.05) -> Policy:
     """Draw from the lottery whose expected outcomes are best for this case, found by gradient steps.
 
@@ -38,7 +38,7 @@ def molincb(problem: Problem, model: Model, *, steps: int = 100, delta: float = 
 
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Ridge
-    >>> molincb(MultiObjective().problem, Ridge(features=10, outcomes=5, ridge=0.1)).name
+    >>> molincb(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, ridge=0.1)).name
     'molincb'
     """
     if problem.subject_to:

@@ -11,17 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.choices import Gibbs, Staged
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Goal
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import Linear, reward
 from evenhand.goals.primal import Primal
 from evenhand.models.base import Model
-from evenhand.policy import Policy
-from evenhand.problem import Problem
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import constraint_rows
 from evenhand.recipes.small_budgets import default_margin
-from evenhand.rows import constraint_rows
-from evenhand.system import system
 
 
 class Slack(NamedTuple):
@@ -35,7 +35,7 @@ class Slack(NamedTuple):
     margin: float
 
 
-@system("K3", source="Chzhen et al. 2023, Box D; Proposition 1, Theorems 3 and 4")
+@named("K3", source="Chzhen et al. 2023, Box D; Proposition 1, Theorems 3 and 4")
 def primal_lp(
     problem: Problem,
     model: Model,
@@ -72,7 +72,7 @@ def primal_lp(
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic
-    >>> primal_lp(Court().problem, Logistic(features=5)).name
+    >>> primal_lp(Court().problem, Logistic(n_features=5)).name
     'primal_lp'
     """
     if not problem.subject_to:

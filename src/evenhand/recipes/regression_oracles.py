@@ -11,19 +11,19 @@ import math
 from typing import Literal
 
 from evenhand.choices import Gamma, InverseGap, TopK
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
 from evenhand.goals import DualHedge
 from evenhand.goals.base import Goal
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models.base import Model
-from evenhand.policy import Policy
-from evenhand.problem import Problem
-from evenhand.rows import constraint_rows
-from evenhand.system import system
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import constraint_rows
 
 
-@system("S1", source="Han et al. 2022, Algorithm 1; Theorem 1")
+@named("S1", source="Han et al. 2022, Algorithm 1; Theorem 1")
 def square_cbwk(
     problem: Problem,
     model: Model,
@@ -51,7 +51,7 @@ def square_cbwk(
     >>> from evenhand.environments import FixedContexts
     >>> from evenhand.models import Glmtron
     >>> problem = FixedContexts().problem
-    >>> square_cbwk(problem, Glmtron(features=52, outcomes=5), gamma=20.0).name
+    >>> square_cbwk(problem, Glmtron(n_features=52, n_outcomes=5), gamma=20.0).name
     'square_cbwk'
     """
     choice = InverseGap(gamma if isinstance(gamma, Gamma) else Gamma(gamma))
@@ -59,7 +59,7 @@ def square_cbwk(
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name="square_cbwk")
 
 
-@system("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
+@named("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
 def lin_cbwk(
     problem: Problem,
     model: Model,
@@ -84,7 +84,7 @@ def lin_cbwk(
 
     >>> from evenhand.environments import FixedContexts
     >>> from evenhand.models import Fixed, Ridge
-    >>> lin_cbwk(FixedContexts().problem, Ridge(features=52, outcomes=5, width=Fixed(7.2))).name
+    >>> lin_cbwk(FixedContexts().problem, Ridge(n_features=52, n_outcomes=5, width=Fixed(7.2))).name
     'lin_cbwk'
     """
     goals = hedged(problem, scale, step, "row")

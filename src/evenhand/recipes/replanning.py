@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from evenhand.choices import Staged, TopK
 from evenhand.choices.base import Choice
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Goal
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.pursuit import pursue
+from evenhand.goals.objective_goal import objective_goal
 from evenhand.goals.resolving import Resolving
 from evenhand.models.base import Model
-from evenhand.policy import Policy
-from evenhand.problem import Problem
-from evenhand.rows import constraint_rows
-from evenhand.system import system
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import constraint_rows
 
 
-@system("X1", source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)")
+@named("X1", source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)")
 def resolving(
     problem: Problem,
     model: Model,
@@ -46,13 +46,13 @@ def resolving(
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic
-    >>> resolving(Court().problem, Logistic(features=5)).name
+    >>> resolving(Court().problem, Logistic(n_features=5)).name
     'resolving'
     """
     choice = TopK(1) if choice is None else choice
-    if choice.plays != 1:
+    if choice.n_plays != 1:
         raise InvalidInput("choice", "one that plays one action per round", choice)
-    objective = pursue(problem)
+    objective = objective_goal(problem)
     goals: list[Goal] = [objective]
     if problem.subject_to:
         rows, limit = constraint_rows(problem, problem.subject_to)

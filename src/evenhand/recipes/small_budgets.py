@@ -10,19 +10,19 @@ from __future__ import annotations
 import math
 
 from evenhand.choices import Staged, TopK
-from evenhand.errors import InvalidInput
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
 from evenhand.goals import Doubling, DualGradient, Steady, Step
 from evenhand.goals.base import Goal
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models.base import Model
-from evenhand.policy import Policy
-from evenhand.problem import Problem
-from evenhand.rows import constraint_rows
-from evenhand.system import system
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import constraint_rows
 
 
-@system("K1", source="Chzhen et al. 2023, Box B; Lemmas 1 and 2")
+@named("K1", source="Chzhen et al. 2023, Box B; Lemmas 1 and 2")
 def pgd(
     problem: Problem,
     model: Model,
@@ -51,7 +51,7 @@ def pgd(
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic
-    >>> pgd(Court().problem, Logistic(features=5), gamma=0.02).name
+    >>> pgd(Court().problem, Logistic(n_features=5), gamma=0.02).name
     'pgd(gamma=0.02)'
     """
     gamma = 2.0 / math.sqrt(problem.horizon) if gamma is None else gamma
@@ -59,7 +59,7 @@ def pgd(
     return _dual(problem, model, f"pgd(gamma={gamma:.3g})", step, margin, warmup, hard)
 
 
-@system("K2", source="Chzhen et al. 2023, Box C and Algorithm 1; Theorem 1")
+@named("K2", source="Chzhen et al. 2023, Box C and Algorithm 1; Theorem 1")
 def pgd_adaptive(
     problem: Problem,
     model: Model,
@@ -86,7 +86,7 @@ def pgd_adaptive(
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic
-    >>> pgd_adaptive(Court().problem, Logistic(features=5)).name
+    >>> pgd_adaptive(Court().problem, Logistic(n_features=5)).name
     'pgd_adaptive'
     """
     limits = experimental_limits(problem) if limits is None else limits
@@ -94,7 +94,7 @@ def pgd_adaptive(
     return _dual(problem, model, "pgd_adaptive", step, margin, warmup, hard)
 
 
-@system("K4", source="Chzhen et al. 2023, Appendix G.2, mixed policy")
+@named("K4", source="Chzhen et al. 2023, Appendix G.2, mixed policy")
 def mixed_oracle(
     problem: Problem,
     model: Model,
@@ -110,14 +110,14 @@ def mixed_oracle(
 
     Args:
         problem, model, margin, warmup, hard: as for `pgd`.
-        prices: lam*, one per constraint row, from `evenhand.optimum.opt(...)` with the same margin.
+        prices: lam*, one per constraint row, from `evenhand.run.optimum.opt(...)` with the same margin.
 
     Raises:
         InvalidInput: prices of the wrong number, or negative.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic
-    >>> mixed_oracle(Court().problem, Logistic(features=5), prices=(0.1,) * 10).name
+    >>> mixed_oracle(Court().problem, Logistic(n_features=5), prices=(0.1,) * 10).name
     'mixed_oracle'
     """
     return _dual(problem, model, "mixed_oracle", Steady(0.0), margin, warmup, hard, prices)

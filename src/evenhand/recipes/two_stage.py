@@ -10,20 +10,21 @@ import math
 import numpy as np
 
 from evenhand.choices import Cycle, Gamma, InverseGap, Staged
-from evenhand.constraints import Budget
-from evenhand.errors import InvalidInput, whole
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.validate import whole
 from evenhand.goals import DualHedge, TwoStage
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models.base import Model
-from evenhand.policy import Policy
-from evenhand.problem import Problem
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import constraint_rows
 from evenhand.recipes.regression_oracles import need_budgets
-from evenhand.rows import constraint_rows
-from evenhand.system import system
 
 
-@system("S2", source="Han et al. 2022, Algorithm 2; Theorem 4.1")
+@named("S2", source="Han et al. 2022, Algorithm 2; Theorem 4.1")
 def two_stage_square_cbwk(
     problem: Problem,
     model: Model,
@@ -55,14 +56,14 @@ def two_stage_square_cbwk(
     >>> from evenhand.environments import FixedContexts
     >>> from evenhand.models import Glmtron
     >>> problem = FixedContexts(horizon=8000).problem
-    >>> two_stage_square_cbwk(problem, Glmtron(features=52, outcomes=5), gamma=20.0, explore=40, radius=0.1).name
+    >>> two_stage_square_cbwk(problem, Glmtron(n_features=52, n_outcomes=5), gamma=20.0, explore=40, radius=0.1).name
     'two_stage_square_cbwk'
     """
     need_budgets(problem)
     whole("explore", explore, 1)
     arms, horizon = len(problem.actions), problem.horizon
     rows, bound = constraint_rows(problem, problem.subject_to)
-    radius = linear_radius(problem, model.features, explore) if radius is None else radius
+    radius = linear_radius(problem, model.n_features, explore) if radius is None else radius
     smallest, length = min(b.per_round(horizon) for b in problem.budgets), (arms + 1) * explore
     if smallest * horizon <= max((arms + 2) * explore, horizon * radius):
         needs = f"a budget above (A + 2) T0 = {(arms + 2) * explore} and T M = {horizon * radius:.0f}"
@@ -91,14 +92,14 @@ def two_stage_square_cbwk(
     )
 
 
-def linear_exploration(problem: Problem, features: int) -> int:
+def linear_exploration(problem: Problem, n_features: int) -> int:
     """T0 = (n d)^(1/3) sqrt(T / A) for linear classes of n features and d budgets.
 
     >>> from evenhand.environments import FixedContexts
-    >>> linear_exploration(FixedContexts(horizon=8000).problem, features=52)
+    >>> linear_exploration(FixedContexts(horizon=8000).problem, n_features=52)
     306
     """
-    t0: float = (features * len(problem.budgets)) ** (1 / 3) * math.sqrt(problem.horizon / len(problem.actions))
+    t0: float = (n_features * len(problem.budgets)) ** (1 / 3) * math.sqrt(problem.horizon / len(problem.actions))
     return max(1, round(t0))
 
 
@@ -114,13 +115,13 @@ def smooth_exploration(problem: Problem, p: float) -> int:
     return max(1, round(t0))
 
 
-def linear_radius(problem: Problem, features: int, explore: int) -> float:
+def linear_radius(problem: Problem, n_features: int, explore: int) -> float:
     """M(T0) = sqrt(A (E_r + d E_c) + 4 ln(T d) / T0) with E_r = n ln T / T0 and E_c = d E_r, for linear classes.
 
     >>> from evenhand.environments import FixedContexts
-    >>> round(linear_radius(FixedContexts(horizon=8000).problem, features=52, explore=306), 1)
+    >>> round(linear_radius(FixedContexts(horizon=8000).problem, n_features=52, explore=306), 1)
     8.8
     """
     d, horizon = len(problem.budgets), problem.horizon
-    error = features * math.log(horizon) / explore
+    error = n_features * math.log(horizon) / explore
     return math.sqrt(len(problem.actions) * (error + d * d * error) + 4 * math.log(horizon * d) / explore)

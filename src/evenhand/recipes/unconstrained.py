@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from evenhand.choices import Staged, TopK
+from evenhand.core.catalogue import named
 from evenhand.goals.linear import reward
 from evenhand.models.base import Model
-from evenhand.policy import Policy
-from evenhand.problem import Problem
-from evenhand.system import system
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
 
 
-@system("U2", source="optimism in the face of uncertainty, as in LinUCB: Li, Chu, Langford & Schapire 2010")
+@named("U2", source="optimism in the face of uncertainty, as in LinUCB: Li, Chu, Langford & Schapire 2010")
 def optimistic(problem: Problem, model: Model, *, warmup: int = 50) -> Policy:
     """Play the action of highest optimistic value; constraints are not looked at.
 
@@ -24,7 +24,7 @@ def optimistic(problem: Problem, model: Model, *, warmup: int = 50) -> Policy:
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic
-    >>> optimistic(Court().problem, Logistic(features=5)).name
+    >>> optimistic(Court().problem, Logistic(n_features=5)).name
     'optimistic'
     """
     return Policy(

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.numerics.luck import Luck, Stream
-from evenhand.problem import Problem
-from evenhand.records import Context, Decision
-from evenhand.types import Floats, Ints
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
+from evenhand.problem.problem import Problem
 
 
 class Draw(NamedTuple):
@@ -54,7 +54,7 @@ def decision_of(context: Context, shares: Floats, plays: int, rounds: Floats) ->
         groups=context.groups,
         shares=shares,
         prices=none,
-        quotes=(none,),
+        row_prices=(none,),
         mean=np.zeros((count, 1, candidates)),
         bonus=np.zeros((count, 1, candidates)),
         playable=np.ones((count, candidates), bool),

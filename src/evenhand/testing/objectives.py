@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evenhand.errors import InvalidInput
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
 from evenhand.objectives.base import Conjugate, Objective, Proximal, Tangential, able, conjugate
 from evenhand.testing.frames import Draw
 from evenhand.testing.promises import require, same
-from evenhand.types import Floats
 
 
 def check_objective(

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from evenhand.choices.base import Choice, Pick
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals.base import Goal, Learns, Limits, Priced, StepsAhead
 from evenhand.models.base import Model
-from evenhand.numerics.luck import Luck, Stream
-from evenhand.problem import Problem
-from evenhand.records import Context, Decision
+from evenhand.problem.problem import Problem
 from evenhand.testing.frames import Draw, context_of, decision_of, shares_of
 from evenhand.testing.promises import IDS, require, same, snapshot, sound_pick, unchanged
-from evenhand.types import Bools, Floats, Ints
 
 
 def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], Floats] | None = None) -> None:
@@ -34,7 +34,7 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
         AssertionError: naming the promise that is broken.
 
     >>> from evenhand.models import Ridge
-    >>> check_model(Ridge(features=3, outcomes=2))
+    >>> check_model(Ridge(n_features=3, n_outcomes=2))
     """
     take = _as_they_are if features is None else features
     together = _model_run(model, IDS, rounds, take)
@@ -50,7 +50,7 @@ def _as_they_are(u: Floats) -> Floats:
 
 
 def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Floats], ghosts: bool = False) -> Floats:
-    n, m, count = model.features, model.outcomes, len(ids)
+    n, m, count = model.n_features, model.n_outcomes, len(ids)
     state = model.start(count, np.zeros(m), np.ones(m))
     answers = []
     for t in range(rounds):
@@ -137,9 +137,9 @@ def _goal_run(goal: Goal, problem: Problem, ids: Ints, plays: int, rounds: int, 
 
 def _enter(goal: Goal, state: Any, decision: Decision, v: Floats) -> None:
     if isinstance(goal, StepsAhead):
-        goal.acted(state, decision, lambda sign: 0.5 * sign * decision.rounds[:, None])
+        goal.on_decision(state, decision, lambda sign: 0.5 * sign * decision.rounds[:, None])
     if isinstance(goal, Learns):
-        goal.learned(state, decision, decision.rounds, v)
+        goal.on_outcome(state, decision, decision.rounds, v)
 
 
 def _check_adjoint(goal: Goal, context: Context, shares: Floats, draw: Draw, low: Floats, high: Floats) -> None:
@@ -189,7 +189,7 @@ def _picked(choice: Choice, mean: Floats, bonus: Floats, playable: Bools, t: Flo
     unchanged(before, state, "`pick` leaves the state as it is")
     for z, then in zip((mean, bonus, playable, t, u), given, strict=True):
         same(z, then, "`pick` leaves what it is handed as it is")
-    sound_pick(pick.plays, pick.probabilities, playable, choice.plays)
+    sound_pick(pick.plays, pick.probabilities, playable, choice.n_plays)
     require(bool(np.isin(pick.steered, (0.0, 1.0)).all()), "`steered` is 0 or 1")
     return pick
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.saving import flatten
-from evenhand.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.policy.saving import flatten
 
 IDS = np.array([0, 3, 8])  # replicas; their numbers are not their places in the batch
 

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand import checks
 from evenhand.choices.random import Random
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival, Environment
 from evenhand.goals.linear import indifferent
-from evenhand.models.blank import Blank
-from evenhand.policy import Policy
-from evenhand.records import Context, Decision
+from evenhand.models.null_model import NullModel
+from evenhand.policy import checks
+from evenhand.policy.policy import Policy
 from evenhand.testing.promises import IDS, alone, require, same, same_records, snapshot, sound_pick, unchanged
-from evenhand.types import Floats, Ints
 
 
 def check_environment(environment: Environment, *, policy: Policy | None = None, rounds: int = 20) -> None:
@@ -36,7 +36,7 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
     >>> check_environment(Court())
     """
     problem = environment.problem
-    model = Blank(environment.features, len(problem.learned))
+    model = NullModel(environment.n_features, len(problem.learned))
     policy = policy or Policy(problem=problem, model=model, goals=(indifferent(problem),), choice=Random())
     ahead, back = environment.start(5, IDS), environment.start(5, IDS)
     steps = min(rounds, ahead.steps)
@@ -53,7 +53,7 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
             for a, b in zip(whole.arrivals, solo.arrivals, strict=True):
                 same(a.y[i : i + 1], b.y, "outcomes do not depend on the batch")
     for r in together:
-        checks.context(r.context, len(IDS), environment.features, problem)
+        checks.context(r.context, len(IDS), environment.n_features, problem)
         require(bool((r.taken.rounds <= r.decision.rounds).all()), "a world takes a decision or leaves it")
         same(r.taken.plays, r.decision.plays, "a world takes the plays of a decision as they are")
         for a in r.arrivals:
@@ -70,11 +70,11 @@ def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) 
 
     >>> from evenhand.environments import Court
     >>> from evenhand.recipes import uniform
-    >>> check_policy(uniform(Court().problem, features=5), Court())
+    >>> check_policy(uniform(Court().problem, n_features=5), Court())
     """
     together = list(_run(policy, environment, IDS, rounds))
     for d in (r.decision for r in together):
-        sound_pick(d.plays, d.probabilities, d.playable, policy.choice.plays)
+        sound_pick(d.plays, d.probabilities, d.playable, policy.choice.n_plays)
         same(d.rounds, (d.plays[:, 0] >= 0).astype(float), "a round counts where something is played")
     for i, replica in enumerate(IDS):
         for step, solo in enumerate(_run(policy, environment, np.array([replica]), rounds)):

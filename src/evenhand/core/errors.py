@@ -1,0 +1,53 @@
+"""Errors a user meets: each names the field, what was expected and what came."""
+
+from __future__ import annotations
+
+__all__ = ["CannotSave", "EvenhandError", "InfeasibleProblem", "InvalidInput", "MissingExtra", "StateMismatch"]
+
+
+class EvenhandError(Exception):
+    """Any error that evenhand raises on purpose."""
+
+
+class InvalidInput(EvenhandError, ValueError):
+    """A value that was handed in cannot be used.
+
+    >>> str(InvalidInput("horizon", "a whole number of at least 1", 0))
+    'horizon: expected a whole number of at least 1, got 0'
+    """
+
+    def __init__(self, field: str, expected: str, got: object) -> None:
+        """Say which `field`, what was `expected`, and what was `got`."""
+        super().__init__(field, expected, got)
+        self.field, self.expected, self.got = field, expected, got
+
+    def __str__(self) -> str:
+        return f"{self.field}: expected {self.expected}, got {self.got}"
+
+
+class InfeasibleProblem(EvenhandError, ValueError):
+    """No policy at all can keep to the constraints that were stated."""
+
+
+class MissingExtra(EvenhandError, ImportError):
+    """An optional dependency is needed for what was asked.
+
+    >>> str(MissingExtra("plots", "plot"))
+    "plots need an optional dependency: pip install 'evenhand[plot]'"
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        """Say `what` was asked for and which `extra` brings it."""
+        super().__init__(what, extra)
+        self.what, self.extra = what, extra
+
+    def __str__(self) -> str:
+        return f"{self.what} need an optional dependency: pip install 'evenhand[{self.extra}]'"
+
+
+class StateMismatch(EvenhandError, ValueError):
+    """A saved state belongs to a policy that is configured differently."""
+
+
+class CannotSave(EvenhandError, TypeError):
+    """A part of a state lives in another library and cannot be written as arrays."""

@@ -1,0 +1,69 @@
+"""Checks of what a user hands in: a usable value, or one clear error that names the field."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Integral, Real
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Bools, Floats
+
+
+def number(field: str, value: object, expected: str, holds: Callable[[float], bool] = math.isfinite) -> float:
+    """A number of which something holds, as a float.
+
+    Raises:
+        InvalidInput: what is no number, or a number of which it does not hold.
+
+    >>> number("beta", 1, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
+    1.0
+    """
+    try:
+        x = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:  # a whole number beyond all floats
+        x = math.inf
+    if not holds(x):
+        raise InvalidInput(field, expected, value if isinstance(value, Real) else repr(value))
+    return x
+
+
+def numbers(
+    field: str, values: object, m: int, expected: str, holds: Callable[[Floats], Bools] = np.isfinite
+) -> Floats:
+    """m numbers of which something holds, `->(m)`.
+
+    Raises:
+        InvalidInput: what are no numbers, such as text, not m of them, or one of which it does not hold.
+
+    >>> numbers("weights", (1, 0.5), 2, "2 finite numbers")
+    array([1. , 0.5])
+    """
+    try:
+        given = np.array(values)
+        x = np.array(given, float) if given.dtype.kind in "biufO" else np.array(math.nan)  # text is no number
+    except (TypeError, ValueError, OverflowError):
+        x = np.array(math.nan)
+    if x.shape != (m,) or not holds(x).all():
+        raise InvalidInput(field, expected, repr(values) if isinstance(values, str) else values)
+    return x
+
+
+def whole(field: str, value: object, least: int) -> None:
+    """Refuse what is not a whole number of at least `least`.
+
+    >>> whole("rounds", 3, 1)
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise InvalidInput(field, f"a whole number of at least {least}", value)
+
+
+def one_of(field: str, value: object, names: tuple[str, ...]) -> None:
+    """Refuse what is not one of some names.
+
+    >>> one_of("on", "observed", ("observed", "optimistic"))
+    """
+    if value not in names:
+        raise InvalidInput(field, f"one of {names}", repr(value))

@@ -1,0 +1,170 @@
+"""Table 1 and Figure 1 of Chzhen, Giraud, Li & Stoltz 2023: court assistance under budgets and parity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.types import Floats
+from evenhand.environments import Court
+from evenhand.models import Logarithmic, Logistic
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Parity
+from evenhand.problem.problem import Problem
+from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, primal_lp, resolving
+from evenhand.recipes.primal import Slack
+from evenhand.report.results import Results, Row, prepare
+from evenhand.run.optimum import Optimum, opt
+from evenhand.run.simulation import simulate
+from evenhand.run.trace import Trace
+
+GAMMAS = (0.01, 0.02, 0.04, 0.05, 0.1)
+TAUS = (1e-7, 0.025)
+MARGIN = 0.005
+METRICS = ("reward", "ride", "voucher", "fairness")
+HORIZON = 10_000
+
+# reward, ride, voucher, fairness
+PUBLISHED: dict[float, dict[str, tuple[float, ...]]] = {
+    1e-7: {
+        "pgd(gamma=0.01)": (0.4651, 0.0519, 0.1984, 0.0006),
+        "pgd(gamma=0.02)": (0.4613, 0.0492, 0.1967, 0.0004),
+        "pgd(gamma=0.04)": (0.4571, 0.0479, 0.1962, 0.0004),
+        "pgd(gamma=0.05)": (0.4554, 0.0476, 0.1961, 0.0003),
+        "pgd(gamma=0.1)": (0.4502, 0.0471, 0.1960, 0.0003),
+        "pgd_adaptive": (0.4581, 0.0498, 0.1971, 0.0005),
+        "mixed_oracle": (0.4402, 0.0499, 0.1056, 0.0411),
+    },
+    0.025: {
+        "pgd(gamma=0.01)": (0.4698, 0.0518, 0.1983, 0.0246),
+        "pgd(gamma=0.02)": (0.4663, 0.0492, 0.1966, 0.0242),
+        "pgd(gamma=0.04)": (0.4621, 0.0478, 0.1958, 0.0223),
+        "pgd(gamma=0.05)": (0.4604, 0.0476, 0.1955, 0.0208),
+        "pgd(gamma=0.1)": (0.4538, 0.0471, 0.1958, 0.0128),
+        "pgd_adaptive": (0.4634, 0.0499, 0.1972, 0.0228),
+        "mixed_oracle": (0.4466, 0.0566, 0.1053, 0.0473),
+        "OPT(B)": (0.4731,),
+        "OPT(B-margin)": (0.4691,),
+    },
+}
+
+
+def model() -> Logistic:
+    """The paper's model: logistic with C_delta = 0.025; its ridge of 0 is next to none here."""
+    return Logistic(n_features=5, ridge=1e-6, width=Logarithmic(0.025))
+
+
+def penalised() -> Logistic:
+    """The model of re-solving: a ridge of 1 and widths twice as large, so that no run locks in early."""
+    return Logistic(n_features=5, ridge=1.0, width=Logarithmic(0.05))
+
+
+def policies(problem: Problem, prices: Floats) -> list[Policy]:
+    """The rows of Table 1, in its order; then the paper's primal policy, which it does not run, and ours."""
+    fixed = [pgd(problem, model(), gamma=gamma, margin=MARGIN) for gamma in GAMMAS]
+    adaptive = pgd_adaptive(problem, model(), margin=MARGIN)
+    mixed = mixed_oracle(problem, model(), tuple(prices.tolist()), margin=MARGIN)
+    primal = primal_lp(problem, model(), slack=Slack(0.0, MARGIN))
+    return [*fixed, adaptive, mixed, primal, resolving(problem, penalised())]
+
+
+def fairness(trace: Trace) -> Floats:
+    """Mean absolute fairness cost over groups and parities, at every point, `->(G,R)`."""
+    gaps = [np.abs(trace.disparity(c)) for c in trace.problem.subject_to if isinstance(c, Parity)]
+    return np.asarray(np.concatenate(gaps, -1).mean(-1))
+
+
+MEASURES: dict[str, Callable[[Trace], Floats]] = {
+    "reward": Trace.objective,
+    "ride": lambda trace: trace.average("ride"),
+    "voucher": lambda trace: trace.average("voucher"),
+    "fairness": fairness,
+}
+
+
+@named("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Table 1 and Figure 1")
+def reproduce(
+    *,
+    replicas: int = 100,
+    rounds: int = HORIZON,
+    taus: tuple[float, ...] = TAUS,
+    jobs: int = 1,
+    seed: int = 0,
+    out: Path | None = None,
+    progress: bool | None = None,
+    log: Callable[[str], None] = print,
+) -> Results:
+    """Run every system of the table at every tolerance tau; print ours beside the published, write JSON and plots.
+
+    Ctrl-C ends early; what is finished is printed and written, marked as interrupted.
+    """
+    taus = tuple(dict.fromkeys(taus))
+    if out is not None:
+        prepare(out)
+    results = Results("court", {"replicas": replicas, "rounds": rounds, "taus": list(taus), "seed": seed})
+    for tau in taus:
+        court = Court(tolerance=tau, horizon=rounds)
+        log(f"court assistance: tau = {tau:g}, {rounds} people, {replicas} replicas, seed {seed}")
+        best, inside = opt(court, progress=progress), opt(court, margin=MARGIN, progress=progress)
+        traces = []
+        for policy in policies(court.problem, inside.prices):
+            trace = simulate(policy, court, replicas=replicas, seed=seed, jobs=jobs, progress=progress)
+            if not trace.finished:
+                results.interrupted = True
+                break
+            traces.append(trace)
+            results.rows += _rows(trace, tau, rounds)
+        results.rows += _optimum_rows({"OPT(B)": best, "OPT(B-margin)": inside}, tau, rounds)
+        log(results.table({"tau": tau}, METRICS) + "\n")
+        if out is not None:
+            results.write(out)
+            if traces:
+                picture(traces, best.value, inside.value, out / f"court-tau={tau:g}.png")
+        if results.interrupted:
+            log("interrupted: the systems above are complete, the others are missing")
+            break
+    return results
+
+
+def picture(traces: list[Trace], best: float, inside: float | None, path: Path) -> Path:
+    """A column of Figure 1: running reward, ride, voucher and fairness, without the mixed policy as there, and ours."""
+    from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
+
+    problem = traces[0].problem
+    ride, voucher = (b.per_round(problem.horizon) for b in problem.budgets)
+    tolerance = next(c.tolerance for c in problem.subject_to if isinstance(c, Parity))
+    levels = {"OPT(B)": best} | ({} if inside is None else {"OPT(B - margin)": inside})
+    panels = [
+        Panel("average reward", MEASURES["reward"], levels, zoom=True),
+        Panel("rides per person", MEASURES["ride"], {"budget": ride}, zoom=True),
+        Panel("vouchers per person", MEASURES["voucher"], {"budget": voucher}, zoom=True),
+        Panel("fairness cost", fairness, {"tolerance": tolerance}),
+    ]
+    return save(over_rounds([t for t in traces if t.policy != "mixed_oracle"], panels, columns=2), path)
+
+
+def _rows(trace: Trace, tau: float, rounds: int) -> list[Row]:
+    printed = PUBLISHED.get(tau, {}).get(trace.policy, ()) if rounds == HORIZON else ()
+    published = dict(zip(METRICS, printed, strict=False))
+    return [
+        Row.of(
+            trace.policy,
+            {"tau": tau},
+            metric,
+            MEASURES[metric](trace)[-1],
+            worst="low" if metric == "reward" else "high",
+            published=published.get(metric),
+        )
+        for metric in METRICS
+    ]
+
+
+def _optimum_rows(found: dict[str, Optimum], tau: float, rounds: int) -> list[Row]:
+    printed = PUBLISHED.get(tau, {}) if rounds == HORIZON else {}
+    return [
+        Row(name, {"tau": tau}, "reward", o.value, o.se, None, next(iter(printed.get(name, ())), None))
+        for name, o in found.items()
+    ]

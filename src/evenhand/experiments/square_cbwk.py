@@ -1,0 +1,178 @@
+"""Figure 1 of Han, Zeng, Wang, Xiang & Zhang 2022: knapsacks with regression oracles, beside a linear baseline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.environments import FixedContexts
+from evenhand.experiments.square_cbwk_systems import GRADIENT, NEWTON, UCB, Point, systems
+from evenhand.policy.policy import Policy
+from evenhand.report.results import Results, Row, prepare
+from evenhand.run.parallel import bar_disabled, deferred_interrupt
+from evenhand.run.simulation import simulate
+from evenhand.run.summary import number, standard_error, table
+from evenhand.run.trace import Trace
+
+OPT = 0.5  # per round: arm 1 every other round
+RUNS = 10  # behind every published number
+
+# Regret: mean and standard deviation of ten runs in the authors' notebook, where that shows one.
+PUBLISHED: dict[Point, dict[str, tuple[float, float | None]]] = {
+    Point(52, 3, 2000): {NEWTON: (221.8, 15.6), GRADIENT: (242.2, 11.7), UCB: (279.8, 13.6)},
+    Point(10, 3, 2000): {NEWTON: (136.3, None), GRADIENT: (241.6, None), UCB: (156.3, None)},
+    Point(5, 3, 12_000): {NEWTON: (317.0, 39.0), GRADIENT: (1230.0, 48.0), UCB: (176.0, 48.0)},
+}
+POINTS = (*PUBLISHED, Point(5, 3, 2000))
+
+
+class Sweep(NamedTuple):
+    """A part of the figure: its points panel by panel, and what the authors draw of ten runs."""
+
+    label: str
+    panels: dict[str, tuple[Point, ...]]
+    middle: Literal["mean", "median"]
+
+
+SWEEPS = {
+    "m": Sweep("dimension m", {"K = 3, T = 2000": tuple(Point(m, 3, 2000) for m in range(10, 101, 5))}, "mean"),
+    "K": Sweep("arms K", {"m = 52, T = 2000": tuple(Point(52, k, 2000) for k in (*range(5, 46, 5), 51))}, "mean"),
+    "T": Sweep(
+        "rounds T",
+        {f"m = {m}, K = 3": tuple(Point(m, 3, t) for t in range(1000, 12_001, 1000)) for m in (5, 52)},
+        "median",
+    ),
+}
+# Published options dashed, right ones in the same colour.
+LOOKS = {NEWTON: "C0--", GRADIENT: "C1--", UCB: "C2--", "newton": "C0-", "gradient": "C1-", "resolving": "C3-"}
+
+Found = dict[Point, dict[str, Floats]]  # the regret of every replica, by point and system
+
+
+@named("S5", source="Han et al. 2022, Appendix C and Figure 1, with the settings of the authors' code")
+def reproduce(
+    *,
+    replicas: int = RUNS,
+    sweeps: Sequence[str] = (),
+    seed: int = 0,
+    out: Path | None = None,
+    progress: bool | None = None,
+    log: Callable[[str], None] = print,
+) -> Results:
+    """Run every system at the points whose numbers are known, or along whole sweeps; print, write JSON and plots.
+
+    Ctrl-C ends early; what is finished is printed and written, marked as interrupted.
+
+    Raises:
+        InvalidInput: a sweep other than "m", "K" and "T", or an argument out of its range.
+    """
+    sweeps = tuple(dict.fromkeys(sweeps))
+    if not set(sweeps) <= set(SWEEPS):
+        raise InvalidInput("sweeps", f"some of {tuple(SWEEPS)}", sweeps)
+    if out is not None:
+        prepare(out)
+    results = Results("square-cbwk", {"replicas": replicas, "sweeps": list(sweeps), "seed": seed})
+    blocks: list[tuple[str, str, tuple[Point, ...]]]  # letter, title, points
+    blocks = [(s, title, points) for s in sweeps for title, points in SWEEPS[s].panels.items()]
+    found: Found = {}
+    run = partial(simulate, replicas=replicas, seed=seed, progress=progress)
+    with deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
+        for letter, title, points in blocks or [("", str(p), (p,)) for p in POINTS]:
+            log(f"{title}{f', by {letter}' if letter else ''}: {replicas} replicas, seed {seed}")
+            _measure(points, found, results, run, asked, progress)
+            log("\n\n".join(_report(letter, points, found)) + "\n")
+            if out is not None:
+                results.write(out)
+                if letter:
+                    picture(letter, found, out / f"square-cbwk-{letter}.png")
+            if results.interrupted:
+                log("interrupted: the systems above are complete, the others are missing")
+                break
+    return results
+
+
+def picture(letter: str, found: Found, path: Path) -> Path | None:
+    """A sweep as in Figure 1, as far as it was run."""
+    from evenhand.report.plots import Curve, over_sweep, save  # matplotlib only when asked for
+
+    sweep, panels = SWEEPS[letter], {}
+    for title, points in sweep.panels.items():
+        curves = []
+        for name, look in LOOKS.items():
+            there = [p for p in points if name in found.get(p, {})]
+            if there:
+                values = np.stack([found[p][name] for p in there])
+                curves.append(Curve(name, [p._asdict()[letter] for p in there], values, look))
+        if curves:
+            panels[title] = curves
+    return save(over_sweep(panels, sweep.label, "regret", sweep.middle), path) if panels else None
+
+
+def _measure(
+    points: Sequence[Point],
+    found: Found,
+    results: Results,
+    run: Callable[[Policy, FixedContexts], Trace],
+    asked: Callable[[], bool],
+    progress: bool | None,
+) -> None:
+    """Run every system at every point, until somebody asks to stop."""
+    for point in tqdm(points, unit="point", leave=False, disable=len(points) == 1 or bar_disabled(progress)):
+        for world, policy in systems(point):
+            trace = None if asked() else run(policy, world)
+            if trace is None or not trace.finished:
+                results.interrupted = True
+                return
+            regret = OPT * point.T - trace.objective()[-1] * trace.elapsed[-1]  # of expected rewards
+            found.setdefault(point, {})[policy.name] = regret
+            published = PUBLISHED.get(point, {}).get(policy.name, (None,))[0]
+            at, middle = point._asdict(), float(np.median(regret))
+            results.rows.append(Row.of(policy.name, at, "regret", regret, worst="high", published=published))
+            results.rows.append(Row(policy.name, at, "median regret", middle, None, None, None))
+
+
+def _report(letter: str, points: Sequence[Point], found: Found) -> list[str]:
+    """A sweep point by point, and whatever can be held against a published number."""
+    there = [p for p in points if p in found]
+    if not letter:
+        return [_compare(p, found[p]) for p in there]
+    middle = SWEEPS[letter].middle
+    lines = [[str(p._asdict()[letter])] + [_middle(found[p].get(n), middle) for n in LOOKS] for p in there]
+    held = [f"{p}\n{_compare(p, found[p])}" for p in there if p in PUBLISHED]
+    return [f"regret, {middle}\n{table([letter, *LOOKS], lines)}", *held] if there else []
+
+
+def _middle(values: Floats | None, middle: Literal["mean", "median"]) -> str:
+    return "" if values is None else number(float(np.mean(values) if middle == "mean" else np.median(values)), 1)
+
+
+def _compare(point: Point, found: dict[str, Floats]) -> str:
+    """Every system of a point; a published number is met within two standard errors of the difference."""
+    head = ["system", "regret", "se", "worst", "published", "difference", "2 se", "met"]
+    rows = []
+    for name, values in found.items():
+        mean, se = float(values.mean()), standard_error(values)
+        row = [name, number(mean, 1), number(se, 1), number(float(values.max()), 1)]
+        if name in PUBLISHED.get(point, {}):
+            published, gap, allowed = against(point, name, values)
+            met = "-" if math.isnan(allowed) else "yes" if abs(gap) <= allowed else "no"
+            row += [number(published, 1), f"{round(gap, 1) + 0.0:+.1f}", number(allowed, 1), met]
+        rows.append(row + [""] * (len(head) - len(row)))
+    return table(head, rows)
+
+
+def against(point: Point, name: str, values: Floats) -> tuple[float, float, float]:
+    """The published mean, ours minus it, and two standard errors of that; an unknown spread is taken to be ours."""
+    published, spread = PUBLISHED[point][name]
+    ours = standard_error(values)
+    theirs = ours * math.sqrt(len(values) / RUNS) if spread is None else spread / math.sqrt(RUNS)
+    return published, float(values.mean()) - published, 2 * math.hypot(ours, theirs)

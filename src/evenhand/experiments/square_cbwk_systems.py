@@ -1,0 +1,95 @@
+"""What competes in the experiment of Han et al. 2022, under the settings of the authors' code."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+from evenhand.environments import FixedContexts
+from evenhand.models import Fixed, Glmtron, Gradient, Ridge
+from evenhand.models.oracles import Projection
+from evenhand.policy.policy import Policy
+from evenhand.recipes import lin_cbwk, resolving, square_cbwk
+
+NEWTON, GRADIENT, UCB = "newton, published", "gradient, published", "ucb, published"
+OUTCOMES = 5  # a reward and four costs
+SCALE = 4.0  # Z = T / B
+
+
+class Point(NamedTuple):
+    """Dimension, arms and rounds of an instance, by the paper's letters."""
+
+    m: int
+    K: int
+    T: int
+
+    def __str__(self) -> str:
+        return f"m = {self.m}, K = {self.K}, T = {self.T}"
+
+
+def systems(point: Point) -> list[tuple[FixedContexts, Policy]]:
+    """The three published systems, the two oracles with the right projection, and re-solving: each with its world."""
+    world = FixedContexts(dimension=point.m, arms=point.K, horizon=point.T)
+    free = FixedContexts(dimension=point.m, arms=point.K, horizon=point.T, null_arm=True)
+    return [
+        (world, newton(world, "whole", NEWTON)),
+        (world, gradient(world, "whole", GRADIENT)),
+        (world, ucb(world, UCB)),
+        (world, newton(world, "row", "newton")),
+        (world, gradient(world, "row", "gradient")),
+        (free, resolver(free)),
+    ]
+
+
+def newton(world: FixedContexts, projection: Projection, name: str) -> Policy:
+    """SquareCBwK with Newton oracles."""
+    oracle = Glmtron(
+        n_features=world.n_features,
+        n_outcomes=OUTCOMES,
+        ridge=2.25,
+        step=3.0,  # the authors' 1.5 on the gradient of the square, which has a factor of 2
+        radius=1.0,
+        projection=projection,
+        start_at=1 / math.sqrt(world.n_features),
+    )
+    gamma = 2 * math.sqrt(world.arms * world.horizon / (world.n_features * math.log(world.horizon)))
+    policy = square_cbwk(world.problem, oracle, gamma=gamma, scale=SCALE, step=dual_step(world))
+    return replace(policy, name=name)
+
+
+def gradient(world: FixedContexts, projection: Projection, name: str) -> Policy:
+    """SquareCBwK with gradient descent; the steps are the authors' twice, for the same reason."""
+    oracle = Gradient(
+        n_features=world.n_features,
+        n_outcomes=OUTCOMES,
+        step=2 / math.sqrt(world.horizon + 1),
+        power=0,
+        first=3.0,
+        radius=1.0,
+        projection=projection,
+        start_at=1 / math.sqrt(world.n_features),
+    )
+    gamma = 2 * math.sqrt(world.arms) * world.horizon**0.25
+    policy = square_cbwk(world.problem, oracle, gamma=gamma, scale=SCALE, step=dual_step(world))
+    return replace(policy, name=name)
+
+
+def ucb(world: FixedContexts, name: str) -> Policy:
+    """The baseline: linear confidence bounds of radius sqrt(m), and the same dual."""
+    model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, width=Fixed(math.sqrt(world.n_features)))
+    return replace(lin_cbwk(world.problem, model, scale=SCALE, step=dual_step(world)), name=name)
+
+
+def resolver(world: FixedContexts) -> Policy:
+    """Ours: prices solved for again from what is left, in a world that offers it the null arm that OPT has.
+
+    Optimism alone explores: it tries one arm after the other until the best is found, where a warm-up tries them all.
+    """
+    model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, ridge=0.01, width=Fixed(0.02))
+    return resolving(world.problem, model, warmup=0)
+
+
+def dual_step(world: FixedContexts) -> float:
+    """Of the exponentiated gradient: 2 ln d / sqrt T."""
+    return 2 * math.log(len(world.problem.budgets)) / math.sqrt(world.horizon)

@@ -1,0 +1,39 @@
+"""A model that knows nothing and learns nothing, for policies that do not look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.types import Floats
+
+
+@dataclass(frozen=True)
+class NullState:
+    """Nothing to remember."""
+
+
+@dataclass(frozen=True)
+class NullModel:
+    """Values every candidate at 0.
+
+    >>> mean, bonus = NullModel(n_features=2).value(NullState(), np.ones((1, 3, 2)), np.ones((1, 1, 1)))
+    >>> mean.tolist()
+    [[[0.0, 0.0, 0.0]]]
+    """
+
+    n_features: int
+    n_outcomes: int = 1
+
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> NullState:
+        """An empty state."""
+        return NullState()
+
+    def value(self, state: NullState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        """Zeros, `(A,n),(K,M)->(K,A),(K,A)`."""
+        shape = (len(x), w.shape[1], x.shape[1])
+        return np.zeros(shape), np.zeros(shape)
+
+    def update(self, state: NullState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
+        """Learn nothing."""

@@ -1,0 +1,294 @@
+"""The fluid problem on sampled contexts, by a damped Newton method on its smoothed dual.
+
+For samples s of weight w_s with rewards g_sa and consumption u_ska of k directions, each to be kept on average within
+[lo_k, hi_k]:
+
+    minimise over mu   sum_k (hi_k mu_k^+ - lo_k mu_k^-)  +  mean_s temp log sum_a exp((g_sa - mu.u_sa) / temp)
+
+which tends to the dual of the linear program as the temperature falls. The first part has kinks at 0, so each step
+stays in one orthant: a coordinate that would change its sign stops at 0, and leaves it only if the slope says so. Far
+from the optimum the second part is all but flat; the damping then keeps a step within the price at which decisions
+turn.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.numerics.newton import solve
+
+_STEPS = 40  # Newton steps per temperature, at most; two or three are usual
+_CAP = 50.0  # largest price, in units of the price at which decisions turn
+
+
+@kernel
+def dual(
+    share: Floats,
+    g: Floats,
+    u: Floats,
+    mu: Floats,
+    low: Floats,
+    high: Floats,
+    temperature: float,
+    gradient: Floats,
+    hessian: Floats,
+) -> float:
+    """The smoothed dual at mu; fills gradient and lower Hessian of its smooth part, `(S),(S,A),(S,k,A),(k)->()`."""
+    samples, actions = g.shape
+    k = len(mu)
+    value = 0.0
+    gradient[:] = 0.0
+    hessian[:] = 0.0
+    weight, mean = np.empty(actions), np.empty(k)
+    for i in range(k):
+        if mu[i] > 0.0:
+            value += high[i] * mu[i]
+        elif mu[i] < 0.0:
+            value += low[i] * mu[i]
+    for s in range(samples):
+        top = -np.inf
+        for a in range(actions):
+            worth = g[s, a]
+            for i in range(k):
+                worth -= mu[i] * u[s, i, a]
+            weight[a] = worth
+            top = max(top, worth)
+        if top == -np.inf:  # nothing was offered
+            continue
+        total = 0.0
+        for a in range(actions):
+            weight[a] = math.exp((weight[a] - top) / temperature)
+            total += weight[a]
+        value += share[s] * (top + temperature * math.log(total))
+        for i in range(k):
+            mean[i] = 0.0
+            for a in range(actions):
+                mean[i] += weight[a] * u[s, i, a] / total
+            gradient[i] -= share[s] * mean[i]
+        for a in range(actions):
+            p = weight[a] / total
+            if p > 1e-9:
+                for i in range(k):
+                    scaled = share[s] * p * (u[s, i, a] - mean[i]) / temperature
+                    if scaled != 0.0:
+                        for j in range(i + 1):
+                            hessian[i, j] += scaled * (u[s, j, a] - mean[j])
+    return value
+
+
+@kernel
+def _orthant(mu: Floats, gradient: Floats, low: Floats, high: Floats, cap: Floats, free: Ints, slope: Floats) -> int:
+    """Coordinates that may move, and the whole slope along each; returns how many."""
+    count = 0
+    for i in range(len(mu)):
+        up, down = gradient[i] + high[i], gradient[i] + low[i]
+        if (mu[i] > 0.0 or (mu[i] == 0.0 and up < 0.0)) and not (mu[i] >= cap[i] and up < 0.0):
+            slope[count] = up
+        elif (mu[i] < 0.0 or (mu[i] == 0.0 and down > 0.0)) and not (mu[i] <= -cap[i] and down > 0.0):
+            slope[count] = down
+        else:
+            continue
+        free[count] = i
+        count += 1
+    return count
+
+
+@kernel
+def _descend(
+    share: Floats,
+    g: Floats,
+    u: Floats,
+    mu: Floats,
+    low: Floats,
+    high: Floats,
+    cap: Floats,
+    temperature: float,
+    tolerance: float,
+) -> int:
+    """Newton steps at one temperature, mu in place; returns how often the dual was evaluated."""
+    k = len(mu)
+    gradient, hessian, trial = np.empty(k), np.empty((k, k)), np.empty(k)
+    free, slope, step = np.empty(k, np.int64), np.empty(k), np.empty(k)
+    value = dual(share, g, u, mu, low, high, temperature, gradient, hessian)
+    evaluations = 1
+    for _ in range(_STEPS):
+        count = _orthant(mu, gradient, low, high, cap, free, slope)
+        if count == 0:
+            break
+        matrix = np.zeros((count, count))
+        largest = 0.0
+        for i in range(count):
+            largest = max(largest, hessian[free[i], free[i]])
+        for i in range(count):
+            for j in range(i + 1):
+                matrix[i, j] = hessian[free[i], free[j]]
+            matrix[i, i] += 1e-6 * largest + (abs(slope[i]) + 1e-12) * _CAP / cap[free[i]]
+        solve(matrix, slope[:count], step[:count])
+        decrement = 0.0
+        for i in range(count):
+            decrement += slope[i] * step[i]
+        if decrement < tolerance:
+            break
+        size, reached = 1.0, np.inf
+        while size > 1e-4:
+            trial[:] = mu
+            for i in range(count):
+                c = free[i]
+                positive = mu[c] > 0.0 or (mu[c] == 0.0 and slope[i] < 0.0)
+                moved = mu[c] - size * step[i]
+                if positive:
+                    trial[c] = min(max(moved, 0.0), cap[c])
+                else:
+                    trial[c] = max(min(moved, 0.0), -cap[c])
+            reached = dual(share, g, u, trial, low, high, temperature, gradient, hessian)
+            evaluations += 1
+            if reached <= value - 1e-4 * size * decrement:
+                break
+            size *= 0.5
+        if not reached < value:
+            break
+        gain = value - reached
+        mu[:] = trial
+        value = reached
+        if gain < tolerance:
+            break
+    return evaluations
+
+
+@kernel
+def _consumption(
+    share: Floats, g: Floats, u: Floats, mu: Floats, temperature: float, plan: Floats, noise: Floats
+) -> None:
+    """Mean and mean square of what the smoothed policy consumes per round, `(S),(S,A),(S,k,A),(k)->(k),(k)`."""
+    samples, actions = g.shape
+    weight = np.empty(actions)
+    plan[:] = 0.0
+    noise[:] = 0.0
+    for s in range(samples):
+        top, total = -np.inf, 0.0
+        for a in range(actions):
+            weight[a] = g[s, a]
+            for i in range(len(mu)):
+                weight[a] -= mu[i] * u[s, i, a]
+            top = max(top, weight[a])
+        if top == -np.inf:
+            continue
+        for a in range(actions):
+            weight[a] = math.exp((weight[a] - top) / temperature)
+            total += weight[a]
+        for a in range(actions):
+            p = share[s] * weight[a] / total
+            for i in range(len(mu)):
+                plan[i] += p * u[s, i, a]
+                noise[i] += p * u[s, i, a] * u[s, i, a]
+
+
+@kernel
+def spread(weight: Floats, g: Floats, kept: Ints) -> Floats:
+    """Difference between the best and the worst reward, averaged over contexts that count as much as they differ.
+
+    `(S),(S,A),()->()`: sum of d^2 over sum of d, so that contexts in which there is nothing to decide have no say;
+    1 where rewards never differ, as any unit will do.
+    """
+    out = np.ones(len(kept))
+    for r in range(len(kept)):
+        first, second = 0.0, 0.0
+        for s in range(kept[r]):
+            d = _difference(g[r, s])
+            first += weight[r, s] * d
+            second += weight[r, s] * d * d
+        if first > 0.0:
+            out[r] = second / first
+    return out
+
+
+@kernel
+def _difference(g: Floats) -> float:
+    top, bottom = -np.inf, np.inf
+    for a in range(len(g)):
+        if g[a] > -np.inf:
+            top, bottom = max(top, g[a]), min(bottom, g[a])
+    return top - bottom if top > bottom else 0.0
+
+
+@kernel
+def _turns(share: Floats, g: Floats, u: Floats, spread: float, cap: Floats) -> None:
+    """_CAP times the price of each direction at which decisions turn where they matter, `(S),(S,A),(S,k,A),(),(k)`."""
+    for i in range(len(cap)):
+        size, total, plain = 0.0, 0.0, 0.0
+        for s in range(len(share)):
+            most = 0.0
+            for a in range(g.shape[1]):
+                most = max(most, abs(u[s, i, a]))
+            d = _difference(g[s])
+            size += share[s] * d * most
+            total += share[s] * d
+            plain += share[s] * most
+        size = size / total if size > 0.0 else plain
+        cap[i] = _CAP * spread / size if size > 0.0 else 0.0
+
+
+@kernel
+def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats, cap: Floats, spread: float) -> bool:
+    """Whether a plan is off its bounds by more than a hundredth of what decisions turn on, `(k),(k),(k),(k),(k)`."""
+    for i in range(len(mu)):
+        slack = 0.01 * _CAP * spread / cap[i] if cap[i] > 0.0 else np.inf
+        at_cap = abs(mu[i]) >= cap[i]
+        over, under = plan[i] - high[i], low[i] - plan[i]
+        if not at_cap and (over > slack or under > slack):
+            return True
+        if (mu[i] > 0.0 and over < -slack) or (mu[i] < 0.0 and under < -slack):
+            return True
+    return False
+
+
+@kernel
+def solve_fluid(
+    weight: Floats,
+    g: Floats,
+    u: Floats,
+    kept: Ints,
+    due: Bools,
+    warm: Bools,
+    spread: Floats,
+    mu: Floats,
+    plan: Floats,
+    noise: Floats,
+    low: Floats,
+    high: Floats,
+    temperatures: Floats,
+) -> int:
+    """Solve for every replica that is due, from where its prices are, at falling temperatures.
+
+    `(S),(S,A),(S,k,A),(),(),(),(),(k),(k),(k),(k),(k),(l)`. Where prices are warm, the last temperature is tried by
+    itself first, and the others only if that leads nowhere. `plan` and `noise` become mean and mean square of the
+    consumption that the prices lead to. Prices are capped where they would outweigh, fifty times over, the rewards of
+    contexts that matter: what is infeasible would drive them on for ever.
+    """
+    evaluations = 0
+    k = mu.shape[1]
+    cap = np.empty(k)
+    last = temperatures.shape[1] - 1
+    for r in range(len(mu)):
+        if not due[r] or kept[r] == 0:
+            continue
+        share, rewards, uses = weight[r, : kept[r]].copy(), g[r, : kept[r]], u[r, : kept[r]]
+        share /= share.sum()
+        _turns(share, rewards, uses, spread[r], cap)
+        for i in range(k):
+            mu[r, i] = min(max(mu[r, i], -cap[i]), cap[i])
+        for first in (last, 0):
+            if first == last and last > 0 and not warm[r]:
+                continue
+            for temperature in temperatures[r, first:]:
+                evaluations += _descend(
+                    share, rewards, uses, mu[r], low[r], high[r], cap, temperature, 1e-9 * spread[r]
+                )
+            _consumption(share, rewards, uses, mu[r], temperatures[r, -1], plan[r], noise[r])
+            if not _missed(mu[r], plan[r], low[r], high[r], cap, spread[r]):
+                break
+    return evaluations

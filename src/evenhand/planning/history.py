@@ -1,0 +1,175 @@
+"""A bounded sample of the contexts that came: what a goal plans on when nobody knows who will come next.
+
+A context that comes again only adds weight. As long as there is room for all that differ, every round is in the sample,
+and finite sets of contexts are kept exactly; when there is none, every other sampled round is dropped, whatever its
+context, and from then on every second, fourth, ... round is sampled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Context
+from evenhand.core.types import Bools, Floats, Ints
+
+_FIRST = 16  # contexts for which there is room at first; the room doubles up to its bound
+
+
+@dataclass
+class HistoryState:
+    """The sample; S and A grow as needed."""
+
+    met: Ints  # (R,) rounds
+    stride: Ints  # (R,) every how many of them is sampled
+    kept: Ints  # (R,) contexts
+    weight: Floats  # (R, S) sampled rounds in which each of them came
+    key: Floats  # (R, S) equal for equal features
+    features: Floats  # (R, S, A, n)
+    known: Floats  # (R, S, A, L)
+    groups: Ints  # (R, S, G)
+    offered: Bools  # (R, S, A)
+
+
+def start(n_replicas: int) -> HistoryState:
+    """Nothing kept yet."""
+    count = np.zeros(n_replicas, np.int64)
+    return HistoryState(
+        met=count,
+        stride=np.ones(n_replicas, np.int64),
+        kept=count.copy(),
+        weight=np.zeros((n_replicas, 0)),
+        key=np.zeros((n_replicas, 0)),
+        features=np.zeros((n_replicas, 0, 0, 0)),
+        known=np.zeros((n_replicas, 0, 0, 0)),
+        groups=np.zeros((n_replicas, 0, 0), np.int64),
+        offered=np.zeros((n_replicas, 0, 0), bool),
+    )
+
+
+def keep(state: HistoryState, context: Context, rounds: Floats, room: int) -> None:
+    """Enter the contexts of decided rounds, of which at most `room` are kept; missing candidates are not offered."""
+    used, actions = int(state.kept.max()), max(context.features.shape[1], state.features.shape[2])
+    if used == state.weight.shape[1] < room or actions > state.features.shape[2]:
+        size = min(room, max(2 * used, _FIRST)) if used == state.weight.shape[1] else state.weight.shape[1]
+        _grow(state, context, size, actions)
+    x, known = _padded(context.features, 1, actions), _padded(context.known, 1, actions)
+    _keep(rounds, room, x, known, context.groups, _padded(context.offered, 1, actions), *_arrays(state))
+
+
+def _padded(z: Any, axis: int, size: int) -> Any:
+    """With zeros added at the end of an axis."""
+    missing = size - z.shape[axis]
+    return z if missing == 0 else np.pad(z, [(0, missing if i == axis else 0) for i in range(z.ndim)])
+
+
+def _arrays(s: HistoryState) -> tuple[Ints, Ints, Ints, Floats, Floats, Floats, Floats, Ints, Bools]:
+    return s.met, s.stride, s.kept, s.weight, s.key, s.features, s.known, s.groups, s.offered
+
+
+def _grow(state: HistoryState, context: Context, size: int, actions: int) -> None:
+    """Make room for more contexts or candidates."""
+    count, n, k, g = len(state.kept), context.features.shape[2], context.known.shape[2], context.groups.shape[1]
+    if state.features.shape[1] == 0:
+        state.features, state.known = np.zeros((count, 0, actions, n)), np.zeros((count, 0, actions, k))
+        state.groups, state.offered = np.zeros((count, 0, g), np.int64), np.zeros((count, 0, actions), bool)
+    for name in ("features", "known", "offered"):
+        setattr(state, name, _padded(getattr(state, name), 2, actions))
+    for name in ("weight", "key", "features", "known", "groups", "offered"):
+        setattr(state, name, _padded(getattr(state, name), 1, size))
+
+
+@kernel
+def _mark(x: Floats) -> float:
+    """A sum with fixed odd weights, which differs for different features unless by a rare accident."""
+    total, weight = 0.0, 1.0
+    for a in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            weight = (weight * 0.7548776662466927) % 1.0 + 0.5698402909980532
+            total += weight * x[a, i]
+    return total
+
+
+@kernel
+def _same(
+    x: Floats, known: Floats, groups: Ints, offered: Bools, x2: Floats, known2: Floats, groups2: Ints, offered2: Bools
+) -> bool:
+    for g in range(len(groups)):
+        if groups[g] != groups2[g]:
+            return False
+    for a in range(x.shape[0]):
+        if offered[a] != offered2[a]:
+            return False
+        for i in range(x.shape[1]):
+            if x[a, i] != x2[a, i]:
+                return False
+        for i in range(known.shape[1]):
+            if known[a, i] != known2[a, i]:
+                return False
+    return True
+
+
+@kernel
+def _keep(
+    rounds: Floats,
+    room: int,
+    x: Floats,
+    known: Floats,
+    groups: Ints,
+    offered: Bools,
+    met: Ints,
+    stride: Ints,
+    kept: Ints,
+    weight: Floats,
+    key: Floats,
+    store_x: Floats,
+    store_known: Floats,
+    store_groups: Ints,
+    store_offered: Bools,
+) -> None:
+    for r in range(len(rounds)):
+        if rounds[r] == 0.0:
+            continue
+        met[r] += 1
+        if (met[r] - 1) % stride[r] != 0:
+            continue
+        z = known[r if len(known) > 1 else 0]
+        may = offered[r if len(offered) > 1 else 0]
+        mark, found = _mark(x[r]), False
+        for s in range(kept[r]):
+            if key[r, s] == mark and _same(
+                x[r], z, groups[r], may, store_x[r, s], store_known[r, s], store_groups[r, s], store_offered[r, s]
+            ):
+                weight[r, s] += 1.0
+                found = True
+                break
+        if found:
+            continue
+        while kept[r] == room:
+            before, left = 0, 0
+            for s in range(room):
+                count = int(weight[r, s])
+                stays = (before + count + 1) // 2 - (before + 1) // 2  # every other of all rounds in their order
+                before += count
+                if stays > 0:
+                    key[r, left] = key[r, s]
+                    weight[r, left] = stays
+                    store_x[r, left] = store_x[r, s]
+                    store_known[r, left] = store_known[r, s]
+                    store_groups[r, left] = store_groups[r, s]
+                    store_offered[r, left] = store_offered[r, s]
+                    left += 1
+            kept[r] = left
+            stride[r] *= 2
+        if (met[r] - 1) % stride[r] == 0:
+            s = kept[r]
+            key[r, s] = mark
+            weight[r, s] = 1.0
+            store_x[r, s] = x[r]
+            store_known[r, s] = z
+            store_groups[r, s] = groups[r]
+            store_offered[r, s] = may
+            kept[r] += 1

@@ -1,0 +1,62 @@
+"""The fluid problem on sampled contexts as a linear program, by HiGHS: the reference for everything faster."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InfeasibleProblem
+from evenhand.core.types import Floats
+
+
+class Sample(NamedTuple):
+    """Contexts with everything that a static policy would need to know of them."""
+
+    reward: Floats  # (S, A) expected objective of every candidate
+    rows: Floats  # (S, A, d) expected constraint rows
+    offered: Floats  # (S, A) 1 where a candidate may be played
+
+
+class Solution(NamedTuple):
+    """An optimum of the linear program."""
+
+    value: float
+    prices: Floats  # (d,) of the constraint rows
+    lottery: Floats  # (S, A) chances of the candidates in every context
+
+
+def solve(sample: Sample, limit: Floats) -> Solution:
+    """The linear program on one sample, by HiGHS, `(S,A),(S,A,d),(d)->(),(d),(S,A)`.
+
+    Raises:
+        InfeasibleProblem: no policy keeps to the limits on this sample.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    count, actions = sample.reward.shape
+    variables = np.arange(count * actions)
+    one_each = csr_array((np.ones(len(variables)), (variables // actions, variables)))
+    uses = sample.rows.reshape(count * actions, -1).T / count
+    result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
+        -sample.reward.ravel() / count,
+        A_ub=csr_array(uses),
+        b_ub=limit,
+        A_eq=one_each,
+        b_eq=np.ones(count),
+        bounds=np.stack([0 * variables, sample.offered.ravel()], 1),
+        method="highs",
+    )
+    if result.status != 0:
+        raise InfeasibleProblem(
+            f"no static policy keeps to the constraints on {count} sampled contexts: {result.message}"
+        )
+    prices = np.maximum(-result.ineqlin.marginals, 0.0)
+    return Solution(float(-result.fun), prices, result.x.reshape(count, actions))
+
+
+def dual_value(sample: Sample, limit: Floats, prices: Floats) -> float:
+    """The dual function lam.B + mean max_a [r - lam.v], an upper bound for any prices, `(S,A),(S,A,d),(d),(d)->()`."""
+    worth = np.where(sample.offered > 0, sample.reward - sample.rows @ prices, -np.inf)
+    return float(prices @ limit + worth.max(1).mean())

@@ -1,0 +1,157 @@
+"""Checks at the boundary: what comes from outside is looked at once, before it can reach a state."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.problem.problem import Problem
+
+# Times the largest declared size of an outcome. A ridge of 1e-6 interpolates noise with predictions of thousands where
+# it has as many observations as features; what is beyond this comes from a model that diverges.
+FAR = 1e5
+
+
+@kernel
+def _bad_value(z: Floats) -> int:
+    """Position of the first number that is not finite, -1 where all are."""
+    flat = z.ravel()
+    for i in range(len(flat)):
+        if not np.isfinite(flat[i]):
+            return i
+    return -1
+
+
+@kernel
+def _bad_group(groups: Ints, ends: Ints) -> int:
+    for r in range(len(groups)):
+        for g in range(groups.shape[1]):
+            if not ends[g] <= groups[r, g] < ends[g + 1]:
+                return g
+    return -1
+
+
+@kernel
+def _sound(features: Floats, known: Floats, groups: Ints, ends: Ints) -> bool:
+    """Whether a context passes all checks of values: one call where nothing is wrong."""
+    return _bad_value(features) < 0 and _bad_value(known) < 0 and _bad_group(groups, ends) < 0
+
+
+@kernel
+def _bad_worth(mean: Floats, bonus: Floats, w: Floats, reach: Floats) -> tuple[int, int]:
+    """Replica and candidate of the first worth that no outcome near its range has, (-1, -1) where all are sound."""
+    for r in range(len(mean)):
+        for k in range(mean.shape[1]):
+            most = 0.0
+            for m in range(len(reach)):
+                if w[r, k, m] != 0.0:
+                    most += abs(w[r, k, m]) * reach[m]
+            for a in range(mean.shape[2]):
+                if not (abs(mean[r, k, a]) <= FAR * most and np.isfinite(mean[r, k, a] + bonus[r, k, a])):
+                    return r, a
+    return -1, -1
+
+
+@kernel
+def _bad_outcome(y: Floats, plays: Ints, rounds: Floats, low: Floats, high: Floats, free: Bools) -> tuple[int, int]:
+    """Replica and outcome of the first one that is not a finite number within its range, (-1, -1) where all are."""
+    for r in range(len(y)):
+        if rounds[r] != 0.0:
+            for p in range(y.shape[1]):
+                for m in range(y.shape[2]):
+                    if plays[r, p] < 0:
+                        continue
+                    inside = low[m] <= y[r, p, m] <= high[m] and np.isfinite(y[r, p, m])
+                    if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
+                        return r, m
+    return -1, -1
+
+
+def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
+    """Refuse a context that does not fit the problem and its model.
+
+    Raises:
+        InvalidInput: naming the field.
+    """
+    x, z, may = c.features.shape, c.known.shape, c.offered.shape
+    if len(x) != 3 or x[0] != replicas or x[2] != features:
+        raise InvalidInput("context.features", f"shape ({replicas}, A, {features})", x)
+    if z[1:] != (x[1], len(problem.known)) or z[0] not in (1, replicas):
+        raise _misshapen("context.known", z, (replicas, x[1], len(problem.known)))
+    if may[1:] != (x[1],) or may[0] not in (1, replicas):
+        raise _misshapen("context.offered", may, (replicas, x[1]))
+    if x[1] != len(problem.actions) and problem.free.any():
+        raise InvalidInput("context.features", f"{len(problem.actions)} candidates, as some actions are free", x)
+    if c.groups.shape != (replicas, len(problem.groups)):
+        raise InvalidInput("context.groups", f"shape {(replicas, len(problem.groups))}", c.groups.shape)
+    if c.groups.dtype.kind not in "iu":
+        raise InvalidInput("context.groups", "whole numbers", c.groups.dtype)
+    if c.offered.dtype.kind != "b":
+        raise InvalidInput("context.offered", "true or false", c.offered.dtype)
+    if _sound(c.features, c.known, c.groups, problem.ends):
+        return
+    for field, values in (("features", c.features), ("known", c.known)):
+        bad = _bad_value(values)
+        if bad >= 0:
+            where = tuple(int(i) for i in np.unravel_index(bad, values.shape))
+            raise InvalidInput(f"context.{field}{list(where)}", "a finite number", values[where])
+    bad = _bad_group(c.groups, problem.ends)
+    name, columns = problem.groups[bad].name, list(range(problem.ends[bad], problem.ends[bad + 1]))
+    raise InvalidInput(f"context.groups[:, {bad}]", f"columns {columns} of {name!r}", c.groups[:, bad])
+
+
+def worth(name: str, mean: Floats, bonus: Floats, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:
+    """Refuse what a model says of candidates, if it cannot be meant; `reach` is the largest size of each outcome.
+
+    Raises:
+        InvalidInput: naming the model and the round.
+    """
+    shape = (*w.shape[:2], candidates)
+    if np.shape(mean) != shape or np.shape(bonus) != shape:
+        now = f"{name} in round {int(t.max()) + 1}"
+        raise InvalidInput(now, f"mean and bonus of shape {shape}", (np.shape(mean), np.shape(bonus)))
+    r, a = _bad_worth(mean, bonus, w, reach)
+    if r >= 0:
+        found = f"mean {mean[r, :, a]}, bonus {bonus[r, :, a]} at prices {w[r].tolist()}"
+        expected = f"finite predictions, of outcomes within {FAR:g} times their declared range"
+        raise InvalidInput(f"{name} in round {int(t[r]) + 1} of replica {r}, candidate {a}", expected, found)
+
+
+def decision(d: Decision, replicas: int, plays: int) -> None:
+    """Refuse a decision of another state: kernels do not look.
+
+    Raises:
+        InvalidInput: naming what does not fit.
+    """
+    if d.plays.shape != (replicas, plays) or not len(d.rounds) == len(d.features) == len(d.groups) == replicas:
+        raise InvalidInput("decision", f"one of this state, with plays of shape {(replicas, plays)}", d.plays.shape)
+
+
+def outcomes(y: Floats, observed: Bools | None, d: Decision, problem: Problem) -> None:
+    """Refuse outcomes that do not belong to a decision.
+
+    Raises:
+        InvalidInput: naming the outcome.
+    """
+    expected = (*d.plays.shape, len(problem.learned))
+    if y.shape != expected:
+        raise InvalidInput("outcomes", f"shape {expected}", y.shape)
+    if observed is not None:
+        if observed.shape != expected:
+            raise InvalidInput("observed", f"shape {expected}", observed.shape)
+        y = np.where(observed, y, np.clip(0.0, problem.low, problem.high))
+    r, m = _bad_outcome(y, d.plays, d.rounds, problem.low, problem.high, problem.free)
+    if r >= 0:
+        expected_range = f"a finite number in [{problem.low[m]:g}, {problem.high[m]:g}] (as declared)"
+        if problem.free[:, m].any():
+            expected_range += (
+                f", 0 under {problem.outcomes[[o.name for o in problem.outcomes].index(problem.learned[m])].free}"
+            )
+        raise InvalidInput(f"outcome {problem.learned[m]!r} of replica {r}", expected_range, y[r, :, m])
+
+
+def _misshapen(field: str, got: tuple[int, ...], expected: tuple[int, ...]) -> InvalidInput:
+    return InvalidInput(field, f"shape {expected} or {(1, *expected[1:])}", got)

@@ -1,0 +1,96 @@
+"""Rows that are multiples of each other, merged into directions with a lower and an upper bound.
+
+A parity constraint states each row twice, once with each sign, and for two groups of equal size four times over. To a
+method that solves for prices these are one direction u with lo <= average u <= hi, and one signed price.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.types import Floats, Ints
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MergedRows:
+    """k directions of d rows.
+
+    Row j reads multiple_j times direction of_j. The upper bound of a direction comes from row `upper`, the lower one
+    from row `lower`; -1 where there is none.
+    """
+
+    first: Ints  # (k,) the row that stands for each direction
+    of: Ints  # (d,)
+    multiple: Floats  # (d,)
+    upper: Ints  # (k,)
+    lower: Ints  # (k,)
+
+    def bounds(self, left: Floats) -> tuple[Floats, Floats]:
+        """Bounds of the directions from bounds of the rows, `(d)->(k),(k)`; infinite where there is none."""
+        scaled = left / self.multiple
+        high = np.where(self.upper >= 0, scaled[:, self.upper], np.inf)
+        low = np.where(self.lower >= 0, scaled[:, self.lower], -np.inf)
+        return np.minimum(low, high), high
+
+    def rows(self, u: Floats) -> Floats:
+        """What the rows are where the directions are u, `(k)->(d)`."""
+        return np.asarray(u[:, self.of] * self.multiple)
+
+    def prices(self, mu: Floats) -> Floats:
+        """Prices of the rows, all at least 0, from signed prices of the directions, `(k)->(d)`."""
+        price = np.zeros((len(mu), len(self.of)))
+        for i in range(len(self.first)):
+            if self.upper[i] >= 0:
+                price[:, self.upper[i]] = np.maximum(mu[:, i], 0.0) / self.multiple[self.upper[i]]
+            if self.lower[i] >= 0:
+                price[:, self.lower[i]] = np.minimum(mu[:, i], 0.0) / self.multiple[self.lower[i]]
+        return price
+
+
+def separate(bound: Floats) -> MergedRows:
+    """Every row a direction of its own, with an upper bound."""
+    each = np.arange(len(bound))
+    return MergedRows(first=each, of=each, multiple=np.ones(len(bound)), upper=each, lower=np.full(len(bound), -1))
+
+
+def merge(problem: Problem, rows: Rows, bound: Floats) -> MergedRows:
+    """Find rows that are multiples of each other whatever the outcomes, and the tightest bounds of each direction."""
+    marks = [_mark(problem, rows, j) for j in range(len(rows))]
+    first: list[int] = []
+    of, multiple = np.zeros(len(rows), np.int64), np.ones(len(rows))
+    for j, (kind, vector) in enumerate(marks):
+        for i, f in enumerate(first):
+            other_kind, other = marks[f]
+            if kind == other_kind:
+                c = float(vector @ other) / float(other @ other)
+                if np.allclose(vector, c * other, rtol=0, atol=1e-9 * np.abs(vector).max()):
+                    of[j], multiple[j] = i, c
+                    break
+        else:
+            of[j] = len(first)
+            first.append(j)
+    upper, lower = np.full(len(first), -1), np.full(len(first), -1)
+    for j in range(len(rows)):
+        i, edge = of[j], bound[j] / multiple[j]
+        if multiple[j] > 0 and (upper[i] < 0 or edge < bound[upper[i]] / multiple[upper[i]]):
+            upper[i] = j
+        if multiple[j] < 0 and (lower[i] < 0 or edge > bound[lower[i]] / multiple[lower[i]]):
+            lower[i] = j
+    return MergedRows(first=np.array(first, np.int64), of=of, multiple=multiple, upper=upper, lower=lower)
+
+
+def _mark(problem: Problem, rows: Rows, j: int) -> tuple[object, Floats]:
+    """A vector such that rows of one kind are multiples of each other just where their vectors are."""
+    coefficients = np.concatenate([rows.learned[j], rows.known[j]])
+    if rows.grouping[j] < 0:
+        return "everybody", coefficients * rows.always[j]
+    grouping = problem.groups[rows.grouping[j]]
+    if not grouping.known:  # shares move: only rows of the same group can be multiples
+        return (grouping.name, int(rows.column[j])), np.outer([rows.always[j], rows.inside[j]], coefficients).ravel()
+    columns = [i for i, (name, _) in enumerate(problem.columns) if name == grouping.name]
+    inside = np.array([rows.inside[j] / problem.shares[c] * (c == rows.column[j]) for c in columns])
+    return grouping.name, np.outer(rows.always[j] + inside, coefficients).ravel()

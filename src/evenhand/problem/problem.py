@@ -1,0 +1,281 @@
+"""What a user states: actions, outcomes, groups, an objective, constraints and a horizon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.objectives import Linear, Objective
+from evenhand.problem.constraints import Budget, Constraint, Parity
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A number that follows from an action: learned, within a range, or known from the start.
+
+    Args:
+        name: how constraints and the objective refer to it.
+        low, high: its range, in its own units; a learned outcome outside it is an error.
+        known: its value under each action, 0 where an action is not named; then nothing is learned.
+        free: actions under which a learned outcome is always 0, such as doing nothing: no budget on it ever masks them.
+
+    Raises:
+        InvalidInput: an empty range, values that are not finite, or free actions where 0 is outside of the range or
+            values are known anyway.
+
+    >>> Outcome("voucher", known={"voucher": 1}).is_known
+    True
+    """
+
+    name: str
+    low: float = 0.0
+    high: float = 1.0
+    known: Mapping[str, float] | None = None
+    free: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise InvalidInput(f"Outcome({self.name!r})", "low < high", f"low={self.low}, high={self.high}")
+        if isinstance(self.free, str) or (self.free and (self.is_known or not self.low <= 0 <= self.high)):
+            expected = "names of actions, of a learned outcome whose range has 0"
+            raise InvalidInput(f"Outcome({self.name!r}).free", expected, repr(self.free))
+        for action, value in (self.known or {}).items():
+            if not math.isfinite(value):
+                raise InvalidInput(f"Outcome({self.name!r}).known[{action!r}]", "a finite number", value)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its values are declared rather than learned."""
+        return self.known is not None
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A way to divide cases into groups, with each group's share of the cases if that is known.
+
+    Args:
+        name: how `Parity(by=...)` refers to it.
+        shares: a mapping from group to share (summing to 1), or just the names when shares are to be estimated.
+
+    Raises:
+        InvalidInput: fewer than two groups, a share outside (0, 1), or shares that do not sum to 1.
+
+    >>> Groups("district", {"north": 0.4, "south": 0.6}).names
+    ('north', 'south')
+    >>> Groups("district", ["north", "south"]).known
+    False
+    """
+
+    name: str
+    shares: Mapping[str, float] | Sequence[str]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.shares, str):
+            raise InvalidInput(f"Groups({self.name!r})", "a mapping from names to shares, or names", repr(self.shares))
+        if len(set(self.names)) < max(2, len(self.names)):
+            raise InvalidInput(f"Groups({self.name!r})", "at least two different groups", list(self.names))
+        if isinstance(self.shares, Mapping):
+            for group, share in self.shares.items():
+                if not 0 < share < 1:
+                    raise InvalidInput(f"Groups({self.name!r}).shares[{group!r}]", "a share in (0, 1)", share)
+            if abs(sum(self.shares.values()) - 1) > 1e-6:
+                raise InvalidInput(
+                    f"Groups({self.name!r}).shares", "shares that sum to 1", f"a sum of {sum(self.shares.values())}"
+                )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The groups, in the order in which they are numbered."""
+        return tuple(self.shares)
+
+    @property
+    def known(self) -> bool:
+        """Whether the shares are given rather than estimated as cases come."""
+        return isinstance(self.shares, Mapping)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """What is to be decided, what for, and within which limits.
+
+    Equation: maximise f(average outcomes) subject to each constraint, over `horizon` decided rounds.
+
+    Args:
+        actions: their names.
+        outcomes: learned and known ones, in any order; arrays carry the learned ones first, then the known ones.
+        maximize: the name of an outcome, or an objective.
+        subject_to: budgets and parities.
+        groups: the groupings that parities refer to.
+        horizon: the number of rounds to be decided.
+
+    Raises:
+        InvalidInput: a name that is unknown or used twice, or a horizon below 1.
+        InfeasibleProblem: no mixture of actions keeps to all constraints even if learned outcomes are at their best.
+
+    >>> problem = Problem(
+    ...     actions=("nothing", "ride"),
+    ...     outcomes=(Outcome("appears"), Outcome("ride", known={"ride": 1})),
+    ...     maximize="appears",
+    ...     subject_to=(Budget("ride", total=50),),
+    ...     horizon=1000,
+    ... )
+    >>> problem.learned, problem.known
+    (('appears',), ('ride',))
+    """
+
+    actions: tuple[str, ...]
+    outcomes: tuple[Outcome, ...]
+    maximize: str | Objective
+    subject_to: tuple[Constraint, ...] = ()
+    groups: tuple[Groups, ...] = ()
+    horizon: int
+
+    def __post_init__(self) -> None:
+        for field in ("actions", "outcomes", "subject_to", "groups"):
+            value = getattr(self, field)
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                raise InvalidInput(field, "a sequence", repr(value))
+            object.__setattr__(self, field, tuple(value))
+        if not (isinstance(self.horizon, int | np.integer) and self.horizon >= 1):
+            raise InvalidInput("horizon", "a whole number of at least 1", self.horizon)
+        if not self.actions or not self.outcomes:
+            raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
+        self._check_kinds()
+        self._check_names()
+        if not feasible(self):
+            raise InfeasibleProblem(
+                "no mixture of the actions keeps to "
+                + ", ".join(f"Budget({c.outcome!r})" for c in self.budgets)
+                + f" over {self.horizon} rounds: raise a budget, or add an action that costs less"
+            )
+
+    def _check_kinds(self) -> None:
+        kinds: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
+            ("outcomes", Outcome, "Outcomes"),
+            ("subject_to", (Budget, Parity), "Budgets and Parities"),
+            ("groups", Groups, "Groups"),
+        )
+        for field, kind, expected in kinds:
+            for value in getattr(self, field):
+                if not isinstance(value, kind):
+                    raise InvalidInput(field, expected, repr(value))
+        if not isinstance(self.maximize, str | Objective):
+            expected = "the name of an outcome, or an objective such as Linear or GeneralizedGini"
+            raise InvalidInput("maximize", expected, repr(self.maximize))
+
+    def _check_names(self) -> None:
+        names = [o.name for o in self.outcomes]
+        for field, used in (("actions", self.actions), ("outcomes", names), ("groups", [g.name for g in self.groups])):
+            if len(set(used)) < len(used):
+                raise InvalidInput(field, "names that differ from each other", list(used))
+        for o in self.outcomes:
+            for field, mentioned in (("known", tuple(o.known or {})), ("free", o.free)):
+                for action in mentioned:
+                    if action not in self.actions:
+                        raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {self.actions}", action)
+        for name in self.objective.outcomes:
+            if name not in names:
+                raise InvalidInput("maximize", f"one of the outcomes {names}", name)
+        for c in self.subject_to:
+            if c.outcome not in names:
+                raise InvalidInput(type(c).__name__, f"one of the outcomes {names}", c.outcome)
+            if isinstance(c, Parity) and c.by not in [g.name for g in self.groups]:
+                raise InvalidInput(f"Parity({c.outcome!r}).by", f"one of {[g.name for g in self.groups]}", c.by)
+
+    @cached_property
+    def objective(self) -> Objective:
+        """What is maximised, as an objective."""
+        return Linear({self.maximize: 1.0}) if isinstance(self.maximize, str) else self.maximize
+
+    @cached_property
+    def learned(self) -> tuple[str, ...]:
+        """The names of the outcomes that are learned."""
+        return tuple(o.name for o in self.outcomes if not o.is_known)
+
+    @cached_property
+    def known(self) -> tuple[str, ...]:
+        """The names of the outcomes that are declared."""
+        return tuple(o.name for o in self.outcomes if o.is_known)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All outcomes in the order of the arrays: learned, then known."""
+        return self.learned + self.known
+
+    @cached_property
+    def low(self) -> Floats:
+        """Lower ends of the learned outcomes' ranges, `()->(M)`."""
+        return np.array([o.low for o in self.outcomes if not o.is_known], float)
+
+    @cached_property
+    def high(self) -> Floats:
+        """Upper ends of the learned outcomes' ranges, `()->(M)`."""
+        return np.array([o.high for o in self.outcomes if not o.is_known], float)
+
+    @cached_property
+    def declared(self) -> Floats:
+        """Known outcomes of every action, `()->(A, L)`."""
+        values = [[(o.known or {}).get(a, 0.0) for o in self.outcomes if o.is_known] for a in self.actions]
+        return np.array(values, float).reshape(len(self.actions), len(self.known))
+
+    def ranges(self, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
+        """The least and the most that one play can bring of each outcome, by what is declared, `->(m),(m)`."""
+        chosen = [self.names.index(name) for name in outcomes]
+        low = np.concatenate([self.low, self.declared.min(0)])
+        high = np.concatenate([self.high, self.declared.max(0)])
+        return low[chosen], high[chosen]
+
+    def middle(self, outcomes: tuple[str, ...]) -> tuple[float, ...]:
+        """The middle of the range of each outcome; 0 where that is not finite."""
+        low, high = self.ranges(outcomes)
+        finite = np.isfinite(low) & np.isfinite(high)
+        return tuple(np.where(finite, (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)) / 2.0, 0.0).tolist())
+
+    @cached_property
+    def free(self) -> Bools:
+        """Which actions never cause a learned outcome, `()->(A, M)`."""
+        named = [[a in o.free for o in self.outcomes if not o.is_known] for a in self.actions]
+        return np.array(named, bool).reshape(len(self.actions), len(self.learned))
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        """The constraints that are budgets."""
+        return tuple(c for c in self.subject_to if isinstance(c, Budget))
+
+    @cached_property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """All (grouping, group) pairs: the columns of `shares` and of group totals."""
+        return tuple((g.name, name) for g in self.groups for name in g.names)
+
+    @cached_property
+    def ends(self) -> Ints:
+        """Grouping i has the columns from ends[i] up to ends[i + 1], `()->(G+1)`."""
+        return np.cumsum([0, *(len(g.names) for g in self.groups)])
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Shares of all groups, NaN where they are to be estimated, `()->(C)`."""
+        pairs = [(g.shares, n) for g in self.groups for n in g.names]
+        return np.array([s[n] if isinstance(s, Mapping) else np.nan for s, n in pairs], float)
+
+
+def feasible(problem: Problem) -> bool:
+    """Whether some mixture of actions keeps to every budget, learned outcomes being at their least."""
+    budgets = problem.budgets
+    if not budgets:
+        return True
+    least = np.concatenate([np.where(problem.free, 0.0, problem.low), problem.declared], 1)
+    spent = np.array([least[:, problem.names.index(b.outcome)] for b in budgets])
+    bound = np.array([b.per_round(problem.horizon) for b in budgets])
+    if (spent <= bound[:, None]).all(0).any():
+        return True
+    from scipy.optimize import linprog  # only for problems in which every action exceeds some budget
+
+    result = linprog(np.zeros(spent.shape[1]), spent, bound, np.ones((1, spent.shape[1])), [1.0])
+    return bool(result.status == 0)

@@ -1,0 +1,81 @@
+"""Rows that cannot be used: each is counted under its first reason, and none is left out without a word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Bools
+
+
+class Reason(NamedTuple):
+    """Why some rows were left out."""
+
+    column: str
+    expected: str
+    rows: int
+    line: int  # of the first one
+    got: str  # what stands there
+
+    def __str__(self) -> str:
+        return f"{_rows(self.rows)}: {self.column!r} is not {self.expected} (first in line {self.line}: {self.got!r})"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+@dataclass
+class BadRows:
+    """Which rows are still good, and why the others are not."""
+
+    lines: list[int]
+    good: Bools
+    torn: list[int]
+    reasons: list[Reason] = field(default_factory=list)
+
+    @staticmethod
+    def none(lines: list[int], torn: list[int]) -> BadRows:
+        """All rows are good so far, but for those with another number of fields than the header."""
+        return BadRows(lines, np.ones(len(lines), bool), torn)
+
+    def keep(self, column: str, text: list[str], good: Bools, expected: str) -> None:
+        """Leave out rows that are not good in one more way."""
+        bad = np.flatnonzero(self.good & ~good)
+        if len(bad):
+            first = int(bad[0])
+            self.reasons.append(Reason(column, expected, len(bad), self.lines[first], text[first]))
+            self.good &= good
+
+    @property
+    def total(self) -> int:
+        """All rows of the file."""
+        return len(self.lines) + len(self.torn)
+
+    @property
+    def count(self) -> int:
+        """Rows that are left out."""
+        return self.total - int(self.good.sum())
+
+    def messages(self) -> list[str]:
+        """One line per reason."""
+        found = [str(reason) for reason in self.reasons]
+        if self.torn:
+            first = f"(first in line {self.torn[0]})"
+            found.append(f"{_rows(len(self.torn))}: more or fewer fields than the header {first}")
+        return found
+
+    def check(self, name: str, allowed: float) -> None:
+        """Refuse a log of which too much, or everything, is bad.
+
+        Raises:
+            InvalidInput: with all reasons.
+        """
+        if self.total == 0:
+            raise InvalidInput(name, "at least one row after the header", "none")
+        if self.count > allowed * self.total or self.count == self.total:
+            expected = f"at most {100 * allowed:g} % bad rows (allow_bad = {allowed:g})"
+            raise InvalidInput(name, expected, f"{self.count} of {self.total}; " + "; ".join(self.messages()))

@@ -1,0 +1,201 @@
+"""From columns of text to numbers: standardised, one-hot encoded, and laid out for every action."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.environments.logged import blocks
+from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.reading import Columns
+from evenhand.replay.spec import Spec
+
+MOST_LEVELS = 100
+
+
+class Encoded(NamedTuple):
+    """The rows of a log that are good, as numbers."""
+
+    units: Floats  # (N, u)
+    names: tuple[str, ...]  # of the units
+    layout: Ints  # (A, n)
+    actions: Ints  # (N,)
+    propensities: Floats  # (N,)
+    outcomes: Floats  # (N, M)
+    groups: tuple[Ints, ...]  # per grouping (N,): index of the group
+    levels: dict[str, Mapping[str, float] | tuple[str, ...]]  # per grouping: shares, or just the names of the groups
+    notes: list[str]
+
+
+def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
+    """Judge every row, enter the bad ones in `bad`, and encode the rest.
+
+    Raises:
+        InvalidInput: too many bad rows, an action that never occurs, a declared group that never does, or a column
+            with too many different values to be categorical.
+    """
+    text = columns.text
+    numeric = {c: _numbers(text[c]) for c in spec.numeric}
+    for c, z in numeric.items():
+        bad.keep(c, text[c], np.isfinite(z), "a finite number")
+    for c in spec.categorical:
+        bad.keep(c, text[c], np.array([t != "" for t in text[c]], bool), "a value")
+    index = {value: _names(spec).index(action) for value, action in spec.actions.items()}
+    actions = np.array([index.get(t, -1) for t in text[spec.action]], np.int64)
+    bad.keep(spec.action, text[spec.action], actions >= 0, f"one of the declared actions ({', '.join(index)})")
+    propensities = _propensities(spec, columns, bad)
+    outcomes = _outcomes(spec, columns, bad)
+    for grouping in spec.groups.values():
+        values = text[grouping.column]
+        allowed = set(grouping.shares) if isinstance(grouping.shares, Mapping) else set(values) - {""}
+        found = np.array([t in allowed for t in values], bool)
+        bad.keep(grouping.column, values, found, f"one of the groups ({', '.join(sorted(allowed)[:10])})")
+    bad.check(name, spec.allow_bad)
+
+    good = bad.good
+    kept = {c: [t for t, g in zip(text[c], good, strict=True) if g] for c in text}
+    notes: list[str] = []
+    units, names, of_column = _units(spec, {c: z[good] for c, z in numeric.items()}, kept, notes)
+    actions, propensities = actions[good], propensities[good]
+    for a, action in enumerate(_names(spec)):
+        if not (actions == a).any():
+            raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
+    _doubt(propensities, actions, _names(spec), notes)
+    groups, levels = _groups(spec, kept, name)
+    return Encoded(
+        units=units,
+        names=names,
+        layout=_layout(spec, len(names), of_column),
+        actions=actions,
+        propensities=propensities,
+        outcomes=outcomes[good],
+        groups=groups,
+        levels=levels,
+        notes=notes,
+    )
+
+
+def _names(spec: Spec) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(spec.actions.values()))
+
+
+def _numbers(text: list[str]) -> Floats:
+    """Numbers where there are any, NaN elsewhere."""
+
+    def number(t: str) -> float:
+        try:
+            return float(t) if "_" not in t else np.nan
+        except ValueError:
+            return np.nan
+
+    return np.array([number(t) for t in text], float)
+
+
+def _propensities(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
+    if isinstance(spec.propensity, float):
+        return np.full(len(columns.lines), spec.propensity)
+    text = columns.text[spec.propensity]
+    z = _numbers(text)
+    bad.keep(spec.propensity, text, (z > 0) & (z <= 1), "a number in (0, 1]")
+    return z
+
+
+def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
+    found = []
+    for outcome in spec.outcomes:
+        if not outcome.is_known:
+            text = columns.text[spec.columns[outcome.name]]
+            z = _numbers(text)
+            inside: Bools = (z >= outcome.low) & (z <= outcome.high)
+            bad.keep(spec.columns[outcome.name], text, inside, f"a number in [{outcome.low:g}, {outcome.high:g}]")
+            found.append(z)
+    return np.stack(found, 1)
+
+
+def _units(
+    spec: Spec, numeric: dict[str, Floats], text: dict[str, list[str]], notes: list[str]
+) -> tuple[Floats, tuple[str, ...], dict[str, list[int]]]:
+    """An intercept, standardised numbers, and one indicator per level but the most frequent one."""
+    units, names = [np.ones(len(text[spec.action]))], ["1"]
+    of_column: dict[str, list[int]] = {c: [] for c in (*spec.numeric, *spec.categorical)}
+
+    def add(column: str, name: str, z: Floats) -> None:
+        of_column[column].append(len(units))
+        units.append(z)
+        names.append(name)
+
+    for column, z in numeric.items():
+        if z.min() == z.max():
+            notes.append(f"{column!r} is the same in every row and was left out of the features")
+            continue
+        z = z / np.abs(z).max()  # first, so that squares of large numbers stay finite
+        add(column, column, (z - z.mean()) / z.std())
+    for column in spec.categorical:
+        values = np.array(text[column])
+        levels, counts = np.unique(values, return_counts=True)
+        if len(levels) > MOST_LEVELS:
+            raise InvalidInput(f"features.categorical: {column!r}", f"at most {MOST_LEVELS} values", len(levels))
+        if len(levels) == 1:
+            notes.append(f"{column!r} is the same in every row and was left out of the features")
+        for i, level in enumerate(levels):
+            if i != counts.argmax():
+                add(column, f"{column}={level}", (values == level).astype(float))
+    return np.ascontiguousarray(np.stack(units, 1)), tuple(names), of_column
+
+
+def _layout(spec: Spec, units: int, of_column: dict[str, list[int]]) -> Ints:
+    """A block per action, or main effects that are shared and then a block of named columns for each named action."""
+    names = _names(spec)
+    if spec.interactions is None:
+        return blocks(len(names), units)
+    parts = [np.tile(np.arange(units), (len(names), 1))]
+    for action, columns in spec.interactions.items():
+        own = [0, *(i for c in columns for i in of_column[c])]
+        part = np.full((len(names), len(own)), -1)
+        part[names.index(action)] = own
+        parts.append(part)
+    return np.concatenate(parts, 1)
+
+
+def _groups(
+    spec: Spec, text: dict[str, list[str]], name: str
+) -> tuple[tuple[Ints, ...], dict[str, Mapping[str, float] | tuple[str, ...]]]:
+    indices: list[Ints] = []
+    levels: dict[str, Mapping[str, float] | tuple[str, ...]] = {}
+    for grouping, g in spec.groups.items():
+        values = np.array(text[g.column])
+        found, where, counts = np.unique(values, return_inverse=True, return_counts=True)
+        if isinstance(g.shares, Mapping):
+            absent = [group for group in g.shares if group not in found]
+            if absent:
+                raise InvalidInput(
+                    f"groups.{grouping}.shares", f"groups that occur in {name}", f"none of {absent[0]!r}"
+                )
+            order = list(g.shares)
+            where = np.array([order.index(group) for group in found])[where]
+            levels[grouping] = g.shares
+        elif len(found) > MOST_LEVELS:
+            raise InvalidInput(f"groups.{grouping}", f"at most {MOST_LEVELS} groups", len(found))
+        elif g.shares == "log":
+            levels[grouping] = {str(f): float(c) / len(values) for f, c in zip(found, counts, strict=True)}
+        else:
+            levels[grouping] = tuple(str(f) for f in found)
+        indices.append(np.asarray(where, np.int64))
+    return tuple(indices), levels
+
+
+def _doubt(propensities: Floats, actions: Ints, names: tuple[str, ...], notes: list[str]) -> None:
+    """Note propensities that do not fit the log: 1{a logged} / p has mean 1 for every action a."""
+    for a, action in enumerate(names):
+        weight = (actions == a) / propensities
+        error = weight.std() / np.sqrt(len(weight))
+        if abs(weight.mean() - 1) > 5 * max(error, 1e-12):
+            notes.append(
+                f"the propensities do not fit the log: rows with {action!r}, each divided by its propensity, make up "
+                f"{weight.mean():.3f} of all rows where 1 was expected (standard error {error:.3f}); numbers below may "
+                "be biased"
+            )

@@ -1,0 +1,115 @@
+"""What a replay measures: one number per run of a system, summarised over shuffles and over bootstrap resamples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Problem
+from evenhand.run.trace import Trace
+
+
+class Measure(NamedTuple):
+    """A number per run, and what it must not exceed if there is such a thing."""
+
+    name: str
+    values: Floats  # (R,)
+    worst: Literal["low", "high"] | None = None  # which end is the bad one
+    limit: float | None = None
+
+
+class Digest(NamedTuple):
+    """A measure over the runs of a system."""
+
+    mean: float  # over shuffles
+    se: float | None  # standard deviation over bootstrap resamples
+    spread: float | None  # standard deviation over shuffles
+    worst: float | None  # over all runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One system's runs over a log: shuffles first, then bootstrap resamples."""
+
+    trace: Trace
+    shuffles: int
+
+    @property
+    def name(self) -> str:
+        """The system's."""
+        return self.trace.policy
+
+    @property
+    def rounds(self) -> Floats:
+        """Accepted rounds, `->(R)`."""
+        return np.asarray(self.trace.elapsed[-1])
+
+    def digest(self, m: Measure) -> Digest:
+        """Summarise a measure."""
+        shuffled, resampled = m.values[: self.shuffles], m.values[self.shuffles :]
+        worst = None if m.worst is None else float(m.values.min() if m.worst == "low" else m.values.max())
+        return Digest(float(shuffled.mean()), _deviation(resampled), _deviation(shuffled), worst)
+
+    def objective(self) -> Floats:
+        """Per accepted round, `->(R)`."""
+        return np.asarray(self.trace.objective()[-1])
+
+    def rates(self, parity: Parity) -> dict[str, Floats]:
+        """The average of a parity's outcome among the cases of each group, `->(R)` each."""
+        trace, found = self.trace, {}
+        outcome = trace.problem.names.index(parity.outcome)
+        for i, (grouping, group) in enumerate(trace.problem.columns):
+            if grouping == parity.by:
+                cases = np.maximum(trace.group_rounds[-1, :, i], 1.0)
+                found[group] = np.asarray(trace.group_totals[-1, :, i, outcome] / cases)
+        return found
+
+    def even_gap(self, parity: Parity) -> float:
+        """How far chance alone moves the smallest group: se of a lottery blind to groups, sqrt(v (1/share - 1) / T)."""
+        trace = self.trace
+        columns = [i for i, (grouping, _) in enumerate(trace.problem.columns) if grouping == parity.by]
+        share = trace.group_rounds[-1][:, columns].sum(0)
+        rate, rounds = trace.average(parity.outcome)[-1].mean(), self.rounds.mean()
+        each = np.concatenate([trace.problem.high, np.abs(trace.problem.declared).max(0)])
+        most = float(each[trace.problem.names.index(parity.outcome)])
+        variance = max(rate * (most - rate), 0.0)  # of an outcome that is all or nothing
+        return float(np.sqrt(variance * (share.sum() / share.min() - 1.0) / rounds))
+
+
+def goal(problem: Problem) -> str:
+    """What the objective is called."""
+    names = problem.objective.outcomes
+    return names[0] if len(names) == 1 else "objective"
+
+
+def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]:
+    """All measures of a run; `problem` has all constraints, also those that the run's own policy ignores."""
+    trace = run.trace
+    yield Measure(goal(problem), run.objective(), "low")
+    if blind is not None and blind is not run:  # the same rows in the same orders: their luck cancels in part
+        yield Measure(f"{goal(problem)} minus {blind.name}", run.objective() - blind.objective())
+    budgets = {c.outcome: c for c in problem.subject_to if isinstance(c, Budget)}
+    for name in problem.names:
+        if name != goal(problem) or name in budgets:
+            yield Measure(f"{name} per round", trace.average(name)[-1], "high")
+    for name, budget in budgets.items():
+        total = budget.per_round(problem.horizon) * problem.horizon
+        yield Measure(f"{name} used", trace.total(name), "high", total)
+        yield Measure(f"{name} of budget", trace.total(name) / total, "high", 1.0)
+        yield Measure(f"{name} left", total - trace.total(name), "low")
+    for c in problem.subject_to:
+        if isinstance(c, Parity):
+            yield Measure(f"{c.outcome} gap by {c.by}", trace.gap(c)[-1], "high", c.tolerance)
+            for group, values in run.rates(c).items():
+                yield Measure(f"{c.outcome} rate {c.by}={group}", values)
+    yield Measure("rounds", run.rounds, "low")
+    yield Measure("rows read", run.trace.offered_steps, "high")
+
+
+def _deviation(values: Floats) -> float | None:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None

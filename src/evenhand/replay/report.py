@@ -1,0 +1,200 @@
+"""The report of a replay: tables for people, rows for `results.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Problem
+from evenhand.replay.measures import Digest, Measure, Run, goal, measures
+from evenhand.replay.spec import Settings
+from evenhand.replay.systems import BLIND
+from evenhand.report.results import Results, Row
+from evenhand.run.summary import number, table
+
+LEGEND = """\
+mean    over the shuffles of the log.
+se      standard error: the standard deviation over bootstrap resamples of the rows, each replayed once. It says how far
+        the numbers of one replay would move had other people been in the log.
+spread  standard deviation over the shuffles. They reuse the same rows, so it says how much the order of the cases
+        matters, and not how sure the mean is.
+worst   of all runs, shuffled and resampled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """What came out of a replay; print it.
+
+    Args:
+        log, problem_file: names of the files.
+        problem: what was decided.
+        settings: how.
+        runs: one per system, the policy under test first.
+        missing: systems that an interrupt left undone.
+        rows: of the log that were used.
+        left_out_rows: how many were not.
+        left_out: why, one line per reason.
+        notes: other things about the log that a reader should know.
+        shuffles, bootstrap: runs per system.
+        seed: of all luck.
+    """
+
+    log: str
+    problem_file: str
+    problem: Problem
+    settings: Settings
+    runs: tuple[Run, ...]
+    missing: tuple[str, ...]
+    rows: int
+    left_out_rows: int
+    left_out: tuple[str, ...]
+    notes: tuple[str, ...]
+    shuffles: int
+    bootstrap: int
+    seed: int
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether systems are missing."""
+        return bool(self.missing)
+
+    @cached_property
+    def measured(self) -> dict[str, dict[str, tuple[Measure, Digest]]]:
+        """Every measure by system and name."""
+        blind = next((r for r in self.runs if r.name == BLIND), None)
+        return {r.name: {m.name: (m, r.digest(m)) for m in measures(self.problem, r, blind)} for r in self.runs}
+
+    def results(self) -> Results:
+        """As rows; the spread over shuffles is a metric of its own."""
+        settings = {
+            "log": self.log,
+            "problem": self.problem_file,
+            "rows": self.rows,
+            "left_out": list(self.left_out),
+            "horizon": self.problem.horizon,
+            "replicas": self.shuffles,
+            "bootstrap": self.bootstrap,
+            "seed": self.seed,
+            "policy": asdict(self.settings),
+        }
+        results = Results("replay", settings, interrupted=self.interrupted)
+        for system, found in self.measured.items():
+            for name, (_, d) in found.items():
+                results.rows.append(Row(system, {}, name, d.mean, d.se, d.worst, None))
+                if d.spread is not None:
+                    results.rows.append(Row(system, {}, f"{name}: spread over shuffles", d.spread, None, None, None))
+        return results
+
+    def to_dict(self) -> dict[str, object]:
+        """As in `results.json`."""
+        return self.results().to_dict()
+
+    def __str__(self) -> str:
+        parts = ["\n".join(self._head())]
+        if self.runs:
+            parts += [*self._tables(), LEGEND, *self._parity_said(), "\n".join(self._ends())]
+        if self.interrupted:
+            parts.append(f"interrupted: nothing is known of {'; '.join(self.missing)}")
+        return "\n\n".join(p for p in parts if p)
+
+    def _head(self) -> Iterator[str]:
+        yield (
+            f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; per system "
+            f"{self.shuffles} shuffles and {self.bootstrap} bootstrap resamples, seed {self.seed}"
+        )
+        if self.left_out_rows:
+            yield f"left out of {self.rows + self.left_out_rows:,} rows:"
+            yield from (f"  {reason}" for reason in self.left_out)
+        yield from (f"note: {note}" for note in self.notes)
+
+    def _tables(self) -> Iterator[str]:
+        name = goal(self.problem)
+        against = f"{name} minus {BLIND}"
+        yield self._table(
+            f"{name} per round",
+            *((title, name, title, 4) for title in Digest._fields),
+            (f"over {BLIND}", against, "mean", 4),
+            ("se", against, "se", 4),
+        )
+        budgets = {c.outcome: c for c in self.problem.subject_to if isinstance(c, Budget)}
+        for o in self.problem.names:
+            if o in budgets:
+                total = budgets[o].per_round(self.problem.horizon) * self.problem.horizon
+                yield self._table(
+                    f"{o}: budget {total:,.6g}",
+                    ("used", f"{o} used", "mean", 1),
+                    *((title, f"{o} used", title, 1) for title in ("se", "spread", "worst")),
+                    ("of budget", f"{o} of budget", "mean", 4),
+                    ("left", f"{o} left", "mean", 1),
+                )
+            elif o != name:
+                yield self._table(f"{o} per round", *((t, f"{o} per round", t, 4) for t in Digest._fields))
+        for c in self.problem.subject_to:
+            if isinstance(c, Parity):
+                gap = f"{c.outcome} gap by {c.by}"
+                yield self._table(f"{gap}: tolerance {c.tolerance:g}", *((t, gap, t, 4) for t in Digest._fields))
+                yield self._rates(c)
+        yield self._table(
+            "length",
+            ("rounds", "rounds", "mean", 1),
+            ("fewest", "rounds", "worst", 0),
+            ("rows read", "rows read", "mean", 1),
+            ("most", "rows read", "worst", 0),
+        )
+
+    def _table(self, head: str, *cells: tuple[str, str, str, int]) -> str:
+        """Systems down; across, per cell its title, the measure, the field of its digest, and the digits."""
+        lines = []
+        for system, found in self.measured.items():
+            digests = [(found[measure][1] if measure in found else None, part, n) for _, measure, part, n in cells]
+            lines.append([system, *("" if d is None else number(getattr(d, part), n) for d, part, n in digests)])
+        return table([head, *(title for title, *_ in cells)], lines)
+
+    def _rates(self, c: Parity) -> str:
+        groups = next(g.names for g in self.problem.groups if g.name == c.by)
+        lines = []
+        for system, found in self.measured.items():
+            digests = [found[f"{c.outcome} rate {c.by}={group}"][1] for group in groups]
+            lines.append([system, *(f"{number(d.mean, 3)} ± {number(d.se, 3) or '?'}" for d in digests)])
+        return table([f"{c.outcome} per case by {c.by}, mean ± se", *groups], lines)
+
+    def _parity_said(self) -> Iterator[str]:
+        """Hold the policy under test against its tolerance."""
+        first = self.runs[0]
+        for c in first.trace.problem.subject_to:
+            if isinstance(c, Parity):
+                d = self.measured[first.name][f"{c.outcome} gap by {c.by}"][1]
+                error = first.even_gap(c)
+                bound = c.tolerance + error
+                yield (
+                    f"{first.name}: the {c.outcome} gap by {c.by} is {d.mean:.4f} on average and {d.worst or 0:.4f} at "
+                    f"worst;\ntolerance {c.tolerance:g} + sampling error {error:.4f} (one se of a blind lottery) "
+                    f"= {bound:.4f}, {'kept' if (d.worst or 0) <= bound else 'NOT kept'} in every run."
+                )
+
+    def _ends(self) -> Iterator[str]:
+        """Runs that ended before the horizon, and why."""
+        horizon = self.problem.horizon
+        for run in self.runs:
+            stuck = np.isfinite(run.trace.stopped)
+            short = (run.rounds < horizon) & ~stuck
+            if stuck.any():
+                rounds = run.rounds[stuck].mean()
+                yield (
+                    f"{run.name}: {stuck.sum()} of {len(stuck)} runs stopped after {rounds:,.0f} rounds on average "
+                    "because nothing fitted any more"
+                )
+            if short.any():
+                left = "; ".join(
+                    f"{name} {m.values[short].mean():,.1f}"
+                    for name, (m, _) in self.measured[run.name].items()
+                    if name.endswith(" left")
+                )
+                yield (
+                    f"{run.name}: the log ended before the horizon in {short.sum()} of {len(short)} runs, after "
+                    f"{run.rounds[short].mean():,.0f} of {horizon:,} rounds on average" + (f" ({left})" if left else "")
+                )

@@ -1,0 +1,148 @@
+"""Running policies on a log, from two files to a report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.environments.logged import Logged
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.encoding import Encoded, encode
+from evenhand.replay.measures import Run
+from evenhand.replay.problem_file import read_spec
+from evenhand.replay.reading import read_csv
+from evenhand.replay.report import Replay
+from evenhand.replay.spec import RECIPES, Spec
+from evenhand.replay.systems import systems
+from evenhand.report.results import folder
+from evenhand.run.simulation import simulate
+
+
+def replay_log(
+    log_path: str | Path,
+    problem_path: str | Path,
+    *,
+    policy: str | None = None,
+    replicas: int = 20,
+    bootstrap: int = 40,
+    seed: int = 0,
+    out: str | Path | None = None,
+    progress: bool | None = None,
+) -> Replay:
+    """Run a policy, and what it is to be held against, on a log whose actions were randomised.
+
+    Every system runs over `replicas` shuffles of the log, which give the means, and over `bootstrap` resamples of its
+    rows, which give the standard errors. Print the result, or read `runs`. Ctrl-C keeps the systems that are done.
+
+    Args:
+        log_path: a CSV file with a header.
+        problem_path: a TOML file that says what its columns mean and what is to be decided.
+        policy: the recipe, instead of the one that the problem file names: pgd, pgd_adaptive or uniform.
+        replicas: shuffles, at least 1.
+        bootstrap: resamples of the rows, at least 2, or 0 for no standard errors.
+        seed: of all luck, in [0, 2**64).
+        out: a folder to write results.json and a picture to.
+        progress: show progress bars; by default only where somebody watches a terminal.
+
+    Raises:
+        InvalidInput: naming the key, column or argument that is wrong, or saying why too many rows are.
+        InfeasibleProblem: no mixture of the actions keeps to the budgets.
+        MissingExtra: `out` is given, and matplotlib is not installed.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "log.csv").write_text("letter,visit\\n" + "yes,1\\nno,0\\n" * 100)
+    >>> _ = (folder / "problem.toml").write_text('''
+    ... maximize = "visit"
+    ... horizon = 50
+    ... action = { column = "letter", values = { no = "none", yes = "letter" } }
+    ... propensity = { constant = 0.5 }
+    ... outcomes = { visit = { range = [0, 1] }, post = { known = { letter = 1 } } }
+    ... budget = [{ outcome = "post", total = 10 }]
+    ... ''')
+    >>> result = replay_log(folder / "log.csv", folder / "problem.toml", replicas=2, bootstrap=2, progress=False)
+    >>> result.measured["pgd, budget"]["post used"][1].worst
+    10.0
+    """
+    if replicas < 1:
+        raise InvalidInput("replicas", "a whole number of at least 1", replicas)
+    if bootstrap < 0 or bootstrap == 1:
+        raise InvalidInput("bootstrap", "0, or a whole number of at least 2", bootstrap)
+    if policy is not None and policy not in RECIPES:
+        raise InvalidInput("policy", f"one of {', '.join(RECIPES)}", policy)
+    log_path, problem_path = Path(log_path), Path(problem_path)
+    spec = read_spec(problem_path)
+    if policy is not None:
+        spec = replace(spec, settings=replace(spec.settings, name=policy))
+    encoded, bad = read_log(log_path, spec)
+    problem = spec.problem(encoded.levels)
+    log = environment(problem, encoded, shuffles=replicas)
+    if out is not None:
+        from evenhand.replay.pictures import draw  # matplotlib only when asked for, but before the long run
+
+        out = folder(Path(out))
+    policies = systems(problem, spec.settings, log.n_features)
+    runs = []
+    for p in policies:
+        run = _run(p, log, replicas + bootstrap, seed, progress)
+        if run is None:
+            break
+        runs.append(run)
+    result = Replay(
+        log=log_path.name,
+        problem_file=problem_path.name,
+        problem=problem,
+        settings=spec.settings,
+        runs=tuple(runs),
+        missing=tuple(p.name for p in policies[len(runs) :]),
+        rows=len(log.actions),
+        left_out=tuple(bad.messages()),
+        left_out_rows=bad.count,
+        notes=tuple(encoded.notes),
+        shuffles=replicas,
+        bootstrap=bootstrap,
+        seed=seed,
+    )
+    if out is not None:
+        result.results().write(out)
+        if runs:
+            draw(result, out / "replay.png")
+    return result
+
+
+def read_log(path: Path, spec: Spec) -> tuple[Encoded, BadRows]:
+    """Read and encode a log.
+
+    Raises:
+        InvalidInput: the file, one of its columns, or too many of its rows cannot be used.
+    """
+    columns = read_csv(path, spec.places)
+    bad = BadRows.none(columns.lines, columns.torn)
+    return encode(spec, columns, bad, path.name), bad
+
+
+def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = None) -> Logged:
+    """The environment of an encoded log."""
+    first = np.cumsum([0, *(len(g.names) for g in problem.groups)])
+    groups = [where + start for where, start in zip(encoded.groups, first[:-1], strict=True)]
+    return Logged(
+        problem=problem,
+        units=encoded.units,
+        layout=encoded.layout,
+        actions=encoded.actions,
+        propensities=encoded.propensities,
+        outcomes=encoded.outcomes,
+        groups=np.stack(groups, 1) if groups else np.zeros((len(encoded.actions), 0), np.int64),
+        shuffles=shuffles,
+    )
+
+
+def _run(policy: Policy, log: Logged, runs: int, seed: int, progress: bool | None) -> Run | None:
+    """Run one system; None where that was interrupted, as half a replay compares with nothing."""
+    trace = simulate(policy, replace(log, problem=policy.problem), replicas=runs, seed=seed, progress=progress)
+    return Run(trace=trace, shuffles=log.shuffles or runs) if trace.finished else None

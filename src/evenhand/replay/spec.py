@@ -1,0 +1,159 @@
+"""Which columns of a log mean what, and what is to be decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evenhand.core.errors import InvalidInput
+from evenhand.objectives import Linear
+from evenhand.problem.constraints import Budget, Constraint
+from evenhand.problem.problem import Groups, Outcome, Problem
+
+RECIPES = ("pgd", "pgd_adaptive", "uniform")
+MODELS = ("ridge", "logistic")
+SHARES = ("log", "estimated")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How to decide: a recipe, its model and their numbers.
+
+    Args:
+        name: the recipe.
+        model: of every learned outcome: ridge regression, or logistic regression of outcomes within [0, 1].
+        ridge: the model's penalty.
+        width: optimism, in standard-error-like units ||x||_{V^-1} times the outcome's range; 0 means none.
+        warmup: accepted rounds played uniformly at first.
+        gamma: step of the prices (`pgd` only); None leaves it to the recipe.
+        margin: taken off every budget per round; None leaves it to the recipe.
+
+    Raises:
+        InvalidInput: an unknown recipe or model, or a negative warm-up.
+    """
+
+    name: str = "pgd"
+    model: str = "ridge"
+    ridge: float = 1.0
+    width: float = 0.5
+    warmup: int = 50
+    gamma: float | None = None
+    margin: float | None = None
+
+    def __post_init__(self) -> None:
+        _one_of("policy.name", RECIPES, self.name)
+        _one_of("policy.model", MODELS, self.model)
+        if self.warmup < 0:
+            raise InvalidInput("policy.warmup", "a whole number of at least 0", self.warmup)
+        if self.ridge <= 0:
+            raise InvalidInput("policy.ridge", "a number above 0", self.ridge)
+        for name in ("width", "gamma", "margin"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise InvalidInput(f"policy.{name}", "a number of at least 0", value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouping:
+    """A column that divides cases into groups, with the groups' shares or where these come from."""
+
+    column: str
+    shares: str | Mapping[str, float] = "log"  # a mapping, "log" or "estimated"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """A problem, and where a log has what it needs.
+
+    Args:
+        actions: from logged values to the names of actions.
+        action: the column of the logged action.
+        propensity: its column, or the same number for all.
+        numeric, categorical: columns that features are made of.
+        interactions: columns that act differently under each named action; None gives every action its own block.
+        outcomes: learned and known ones.
+        columns: of the learned outcomes.
+        maximize: as in `Problem`.
+        subject_to: budgets and parities.
+        groups: the groupings, by name.
+        horizon: in accepted rounds.
+        allow_bad: the largest fraction of rows that may be left out.
+        settings: how to decide.
+
+    Raises:
+        InvalidInput: a name that is unknown or used for two things, or a number out of its range.
+    """
+
+    actions: Mapping[str, str]
+    action: str
+    propensity: str | float
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    interactions: Mapping[str, tuple[str, ...]] | None = None
+    outcomes: tuple[Outcome, ...]
+    columns: Mapping[str, str]
+    maximize: str | Linear
+    subject_to: tuple[Constraint, ...] = ()
+    groups: Mapping[str, Grouping] = field(default_factory=dict)
+    horizon: int
+    allow_bad: float = 0.01
+    settings: Settings = field(default_factory=Settings)
+
+    def __post_init__(self) -> None:
+        if not self.actions:
+            raise InvalidInput("action.values", "the actions' names by logged value", "none")
+        if isinstance(self.propensity, float) and not 0 < self.propensity <= 1:
+            raise InvalidInput("propensity.constant", "a number in (0, 1]", self.propensity)
+        if not 0 <= self.allow_bad < 1:
+            raise InvalidInput("allow_bad", "a fraction in [0, 1)", self.allow_bad)
+        if not self.columns:
+            raise InvalidInput("outcomes", "at least one that is read from a column, to be learned", "none")
+        for name in set(self.numeric) & set(self.categorical):
+            raise InvalidInput("features", "columns that are either numeric or categorical", f"both for {name!r}")
+        before = {*self.numeric, *self.categorical, *(g.column for g in self.groups.values())}
+        for name in before & {self.action, *self.columns.values()}:
+            raise InvalidInput("features and groups", "columns known before acting", f"the action or outcome {name!r}")
+        names = tuple(dict.fromkeys(self.actions.values()))
+        for action, columns in (self.interactions or {}).items():
+            _one_of("interactions", names, action)
+            for name in columns:
+                _one_of(f"interactions.{action}", (*self.numeric, *self.categorical), name)
+        for name, grouping in self.groups.items():
+            if isinstance(grouping.shares, str):
+                _one_of(f"groups.{name}.shares", SHARES, grouping.shares)
+        for outcome in self.outcomes:
+            if self.settings.model == "logistic" and not outcome.is_known and not 0 <= outcome.low < outcome.high <= 1:
+                raise InvalidInput("policy.model", f"'ridge', as {outcome.name!r} may leave [0, 1]", "logistic")
+        spent = [c.outcome for c in self.subject_to if isinstance(c, Budget)]
+        for name in {n for n in spent if spent.count(n) > 1}:
+            raise InvalidInput("budget", "one budget per outcome", f"several of {name!r}")
+        # Problem checks all names; with stand-ins for groups it does so before a long log is read.
+        self.problem(dict.fromkeys(self.groups, ("one", "other")))
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Every column that is needed, and the key of the problem file that names it."""
+        found = {self.action: "action.column"}
+        if isinstance(self.propensity, str):
+            found[self.propensity] = "propensity.column"
+        found |= dict.fromkeys(self.numeric, "features.numeric")
+        found |= dict.fromkeys(self.categorical, "features.categorical")
+        found |= {column: f"outcomes.{name}" for name, column in self.columns.items()}
+        return found | {g.column: f"groups.{name}" for name, g in self.groups.items()}
+
+    def problem(self, levels: Mapping[str, Mapping[str, float] | Sequence[str]]) -> Problem:
+        """The problem, with groups as found in a log where the file does not give their shares."""
+        given = {n: g.shares if isinstance(g.shares, Mapping) else levels[n] for n, g in self.groups.items()}
+        return Problem(
+            actions=tuple(dict.fromkeys(self.actions.values())),
+            outcomes=self.outcomes,
+            maximize=self.maximize,
+            subject_to=self.subject_to,
+            groups=tuple(Groups(name, shares) for name, shares in given.items()),
+            horizon=self.horizon,
+        )
+
+
+def _one_of(field: str, known: Sequence[str], got: str) -> None:
+    if got not in known:
+        raise InvalidInput(field, f"one of {', '.join(known)}", got)

@@ -1,0 +1,158 @@
+"""Strict reading of TOML tables: a key that nobody knows is an error, and so is a value of another type."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evenhand.core.errors import InvalidInput
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+class _Needed:
+    """In place of a default: the key must be there."""
+
+
+_NEEDED = _Needed()
+_EMPTY: dict[str, Any] = {}
+
+
+class Table:
+    """A TOML table with the keys it may have.
+
+    >>> table = Table({"rate": 0.3}, "budget", ("rate", "total"))
+    >>> table.number("rate"), table.number("total", None)
+    (0.3, None)
+    >>> Table({"totl": 5}, "budget", ("rate", "total"))
+    Traceback (most recent call last):
+    evenhand.core.errors.InvalidInput: budget.totl: expected one of the keys rate, total, got an unknown key
+    """
+
+    def __init__(self, data: Mapping[str, Any], where: str, keys: tuple[str, ...] | None) -> None:
+        """Take the table that stands at `where`; None where the keys are names that the user chose.
+
+        Raises:
+            InvalidInput: a key that is not among `keys`.
+        """
+        self._data, self._where = data, where
+        for key in data:
+            if keys is not None and key not in keys:
+                raise InvalidInput(self.field(key), f"one of the keys {', '.join(keys)}", "an unknown key")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._data
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that are there."""
+        return tuple(self._data)
+
+    def field(self, key: str) -> str:
+        """The full name of a key, for messages."""
+        return f"{self._where}.{key}" if self._where else key
+
+    def number(self, key: str, default: T | _Needed = _NEEDED) -> float | T:
+        """A finite number."""
+        return self._take(key, default, "a finite number", _number)
+
+    def whole(self, key: str, default: T | _Needed = _NEEDED) -> int | T:
+        """A whole number."""
+        return self._take(key, default, "a whole number", lambda z: z if type(z) is int else None)
+
+    def text(self, key: str, default: T | _Needed = _NEEDED) -> str | T:
+        """A text that is not empty."""
+        return self._take(key, default, "a text", _text)
+
+    def texts(self, key: str, default: T | _Needed = _NEEDED) -> tuple[str, ...] | T:
+        """A list of different texts."""
+        return self._take(key, default, "a list of different texts", _texts)
+
+    def numbers(self, key: str, default: T | _Needed = _NEEDED) -> dict[str, float] | T:
+        """A table from names to finite numbers."""
+        return self._take(key, default, "a table of finite numbers", _numbers)
+
+    def text_or_numbers(self, key: str, default: T | _Needed = _NEEDED) -> str | dict[str, float] | T:
+        """One name, or a table from names to finite numbers."""
+        if isinstance(self._data.get(key), str):
+            return self.text(key)
+        return self._take(key, default, "a text, or a table of finite numbers", _numbers)
+
+    def names(self, key: str, default: T | _Needed = _NEEDED) -> dict[str, str] | T:
+        """A table from texts to texts."""
+        return self._take(key, default, "a table of texts", lambda z: _mapping(z, _text))
+
+    def pair(self, key: str, default: T | _Needed = _NEEDED) -> tuple[float, float] | T:
+        """Two finite numbers, the lower one first."""
+        return self._take(key, default, "[low, high] with low < high", _pair)
+
+    def table(self, key: str, keys: tuple[str, ...] | None) -> Table:
+        """A table within; an empty one where there is none."""
+        found = self._take(key, _EMPTY, "a table", lambda z: z if isinstance(z, dict) else None)
+        return Table(found, self.field(key), keys)
+
+    def tables(self, key: str, keys: tuple[str, ...]) -> list[Table]:
+        """An array of tables; an empty one where there is none."""
+        found = self._take(key, None, f"tables under [[{key}]]", _tables)
+        return [Table(z, f"{self.field(key)}[{i}]", keys) for i, z in enumerate(found or [])]
+
+    def _take(self, key: str, default: T | _Needed, expected: str, read: Callable[[Any], V | None]) -> V | T:
+        if key not in self._data:
+            if isinstance(default, _Needed):
+                raise InvalidInput(self.field(key), expected, "nothing")
+            return default
+        value = read(self._data[key])
+        if value is None:
+            raise InvalidInput(self.field(key), expected, repr(self._data[key]))
+        return value
+
+
+def load(path: Path, keys: tuple[str, ...]) -> Table:
+    """Read a file whose top level has these keys.
+
+    Raises:
+        InvalidInput: it cannot be read, is not TOML, or has another key.
+    """
+    try:
+        return Table(tomllib.loads(path.read_text(encoding="utf-8")), "", keys)
+    except OSError as error:
+        raise InvalidInput(path.name, "a file that can be read", error.strerror or error) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(path.name, "a TOML file", error) from error
+
+
+def _number(z: Any) -> float | None:
+    return float(z) if type(z) in (int, float) and math.isfinite(z) else None
+
+
+def _text(z: Any) -> str | None:
+    return z if isinstance(z, str) and z else None
+
+
+def _texts(z: Any) -> tuple[str, ...] | None:
+    good = isinstance(z, list) and all(_text(t) for t in z) and len(set(z)) == len(z)
+    return tuple(z) if good else None
+
+
+def _mapping(z: Any, read: Callable[[Any], V | None]) -> dict[str, V] | None:
+    values = {k: read(v) for k, v in z.items()} if isinstance(z, dict) else {"": None}
+    return None if None in values.values() else {k: v for k, v in values.items() if v is not None}
+
+
+def _numbers(z: Any) -> dict[str, float] | None:
+    return _mapping(z, _number)
+
+
+def _pair(z: Any) -> tuple[float, float] | None:
+    if not (isinstance(z, list) and len(z) == 2):
+        return None
+    low, high = _number(z[0]), _number(z[1])
+    return (low, high) if low is not None and high is not None and low < high else None
+
+
+def _tables(z: Any) -> list[dict[str, Any]] | None:
+    return z if isinstance(z, list) and all(isinstance(t, dict) for t in z) else None

@@ -1,0 +1,125 @@
+"""Results of an experiment: one row per system, point of a sweep and metric, as a table and as JSON."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.run.summary import number, standard_error, table
+from evenhand.version import __version__
+
+
+class Row(NamedTuple):
+    """One measured number; `worst` is the worst replica, `published` what the source prints."""
+
+    system: str
+    at: Mapping[str, float]
+    metric: str
+    mean: float
+    se: float | None
+    worst: float | None
+    published: float | None
+
+    @staticmethod
+    def of(
+        system: str,
+        at: Mapping[str, float],
+        metric: str,
+        values: Floats,
+        *,
+        worst: Literal["low", "high"],
+        published: float | None = None,
+    ) -> Row:
+        """Summarise one value per replica.
+
+        >>> import numpy as np
+        >>> Row.of("pgd", {"tau": 0.025}, "reward", np.array([0.46, 0.47]), worst="low").worst
+        0.46
+        """
+        extreme = values.min() if worst == "low" else values.max()
+        return Row(system, at, metric, float(values.mean()), standard_error(values), float(extreme), published)
+
+
+@dataclass
+class Results:
+    """All rows of an experiment, with the settings that lead to them again."""
+
+    experiment: str
+    settings: dict[str, object]
+    rows: list[Row] = field(default_factory=list)
+    interrupted: bool = False
+
+    def find(self, system: str, metric: str, at: Mapping[str, float] | None = None) -> Row | None:
+        """The row of a system and metric, at a point of the sweep."""
+        for row in self.rows:
+            if row.system == system and row.metric == metric and (at is None or row.at == at):
+                return row
+        return None
+
+    def to_dict(self) -> dict[str, object]:
+        """The schema of `results.json`, used by every experiment."""
+        return {
+            "experiment": self.experiment,
+            "version": __version__,
+            "settings": self.settings | ({"interrupted": True} if self.interrupted else {}),
+            "rows": [{k: _plain(v) for k, v in row._asdict().items()} for row in self.rows],
+        }
+
+    def write(self, place: Path) -> Path:
+        """Write `results.json` into a folder, which is made if need be."""
+        path = folder(place) / "results.json"
+        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+        return path
+
+    def table(self, at: Mapping[str, float], metrics: tuple[str, ...]) -> str:
+        """Systems down, metrics across: mean, worst replica and published value of each."""
+        systems = list(dict.fromkeys(row.system for row in self.rows if row.at == at))
+        shown = {m: any(r.published is not None for r in self.rows if r.metric == m and r.at == at) for m in metrics}
+        head = ["system"]
+        for m in metrics:
+            head += [m, "worst"] + (["published"] if shown[m] else [])
+        lines = []
+        for system in systems:
+            cells = [system]
+            for m in metrics:
+                row = self.find(system, m, at)
+                cells += [number(row.mean), number(row.worst)] if row else ["", ""]
+                cells += [number(row.published if row else None)] if shown[m] else []
+            lines.append(cells)
+        return table(head, lines)
+
+
+def folder(path: Path) -> Path:
+    """Make a folder for results, before the work that leads to them.
+
+    Raises:
+        InvalidInput: it cannot be made, or is a file.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput("out", "a folder, or the name of one that can be made", error.strerror or error) from error
+    return path
+
+
+def prepare(out: Path) -> None:
+    """See that results can be written and drawn, before the work.
+
+    Raises:
+        InvalidInput: the folder cannot be made.
+        MissingExtra: matplotlib is not installed.
+    """
+    folder(out)
+    importlib.import_module("evenhand.report.plots")
+
+
+def _plain(value: object) -> object:
+    """JSON knows no NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value

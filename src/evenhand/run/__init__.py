@@ -1,0 +1,7 @@
+"""Running policies: the loop, what it records, and the optimum to hold it against."""
+
+from evenhand.run.optimum import opt, opt_without_contexts
+from evenhand.run.simulation import play, simulate
+from evenhand.run.trace import Trace
+
+__all__ = ["Trace", "opt", "opt_without_contexts", "play", "simulate"]

@@ -1,0 +1,206 @@
+"""What the best static policy could reach: the fluid problem on sampled contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.core.validate import whole
+from evenhand.environments.base import Environment
+from evenhand.objectives import Linear
+from evenhand.planning.concave_program import Truth, maximize
+from evenhand.planning.program import Sample, solve
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Cases, Rows, constraint_rows, select
+from evenhand.run.parallel import bar_disabled
+from evenhand.run.summary import standard_error
+
+
+class Optimum(NamedTuple):
+    """The value of the best static policy, and the prices at which it is reached."""
+
+    value: float
+    se: float  # standard error over the repeats
+    prices: Floats  # (d,) mean over the repeats
+    prices_se: Floats  # (d,)
+
+
+@named("K7", source="Chzhen et al. 2023, equation (4) and Appendix G.2")
+def opt(
+    environment: Environment,
+    *,
+    margin: float = 0.0,
+    contexts: int = 10_000,
+    repeats: int = 10,
+    seed: int = 10**6,
+    progress: bool | None = None,
+) -> Optimum:
+    """Value and dual prices of the best static policy that knows the truth, per round.
+
+    Equation: OPT(B) = max E sum_a pi_a(X) r(X, a) s.t. E sum_a pi_a(X) v(X, a) <= B, which by duality is
+    min over lam >= 0 of E max_a [r - lam.(v - B)]; a concave objective f(E sum_a pi_a(X) y(X, a)) takes the place of r.
+    Solved on `repeats` independent samples of `contexts` contexts, whose average is reported with its standard error.
+    (The optimum on a sample is biased upwards, by O(d / contexts).)
+
+    Args:
+        environment: with a known truth.
+        margin: taken off every budget per round.
+        contexts: sampled per repeat.
+        repeats: independent samples, at least 1.
+        seed: of the contexts; not the one that policies are compared on.
+        progress: show a progress bar; by default only where somebody watches a terminal.
+
+    Raises:
+        InvalidInput: the environment has no truth, or the margin leaves nothing of a budget.
+        InfeasibleProblem: no static policy keeps to the constraints on a sample.
+
+    >>> from evenhand.environments import Court
+    >>> 0.44 < opt(Court(tolerance=0.025), contexts=500, repeats=2).value < 0.50
+    True
+    """
+    return _repeated(environment, margin, contexts, repeats, seed, progress, draw)
+
+
+def opt_without_contexts(
+    environment: Environment,
+    *,
+    margin: float = 0.0,
+    contexts: int = 10_000,
+    repeats: int = 10,
+    seed: int = 10**6,
+    progress: bool | None = None,
+) -> Optimum:
+    """Value and dual prices of the best lottery of actions that is the same for everybody: the price of not looking.
+
+    Equation: max f(E sum_a p_a y(X, a)) s.t. E sum_a p_a v(X, a) <= B, over one lottery p.
+
+    Args:
+        environment, margin, contexts, repeats, seed, progress: as for `opt`, which sees contexts even through
+            `WithoutContexts`.
+
+    Raises:
+        InvalidInput: as for `opt`, or not the same actions are offered to everybody.
+        InfeasibleProblem: no lottery keeps to the constraints.
+
+    >>> from evenhand.environments import Court
+    >>> court = Court(tolerance=0.025)
+    >>> blind, seeing = (best(court, contexts=500, repeats=2).value for best in (opt_without_contexts, opt))
+    >>> blind < seeing
+    True
+    """
+    return _repeated(environment, margin, contexts, repeats, seed, progress, _pooled)
+
+
+def _repeated(
+    environment: Environment,
+    margin: float,
+    contexts: int,
+    repeats: int,
+    seed: int,
+    progress: bool | None,
+    sample: Callable[[Environment, int, int, int], Truth],
+) -> Optimum:
+    whole("contexts", contexts, 1)
+    whole("repeats", repeats, 1)
+    problem = environment.problem
+    _, bound = constraint_rows(problem, problem.subject_to, margin)
+    bar = tqdm(range(repeats), desc="OPT", unit="program", leave=False, disable=bar_disabled(progress))
+    found = [best(problem, sample(environment, contexts, seed, i * contexts), bound) for i in bar]
+    values, prices = np.array([v for v, _ in found]), np.array([p for _, p in found])
+    spread = np.array([standard_error(p) for p in prices.T])
+    return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread)
+
+
+def best(problem: Problem, truth: Truth, bound: Floats) -> tuple[float, Floats]:
+    """Value and prices of the best static policy on a sample, `(d)->(),(d)`.
+
+    Raises:
+        InfeasibleProblem: no static policy keeps to the bounds on this sample.
+    """
+    objective = problem.objective
+    if isinstance(objective, Linear):
+        reward = truth.outcomes @ np.array(list(objective.weights.values()))
+        value, prices, _ = solve(Sample(reward, truth.rows, truth.offered), bound)
+        return value, prices
+    found = maximize(objective, truth, bound, np.array(problem.middle(tuple(objective.outcomes))))
+    return found.value, found.prices
+
+
+def draw(environment: Environment, contexts: int, seed: int, first: int = 0, replica: int = 0) -> Truth:
+    """Sample contexts of one replica, from step `first` on, with the truth about every candidate.
+
+    Raises:
+        InvalidInput: the environment has no truth.
+    """
+    return _read(environment.problem, _sampled(environment, contexts, seed, first, replica))
+
+
+def _read(problem: Problem, sample: _Sample) -> Truth:
+    """What the objective and the constraints see of a sample."""
+    constrained, _ = constraint_rows(problem, problem.subject_to)
+    wanted = select(problem, tuple(problem.objective.outcomes))
+    outcomes, rows = (_expected(r, sample.cases, sample.shares, sample.truth) for r in (wanted, constrained))
+    return Truth(outcomes, rows, sample.offered)
+
+
+class _Sample(NamedTuple):
+    """Contexts of one replica as they came."""
+
+    cases: Cases
+    offered: Floats  # (S, A)
+    truth: Floats  # (S, A, M)
+    shares: Floats  # (1, C) of groups: declared, or as they came where they are not
+    frequencies: Floats  # (C,) with which they came
+
+
+def _sampled(environment: Environment, contexts: int, seed: int, first: int, replica: int) -> _Sample:
+    problem = environment.problem
+    world = environment.start(seed, np.array([replica]))
+    known, groups, offered, truths = [], [], [], []
+    for step in range(first, first + contexts):
+        context = world.context(step)
+        truth = world.expected(context, np.arange(context.features.shape[1])[None])
+        if truth is None:
+            raise InvalidInput("environment", "one with a known truth", type(environment).__name__)
+        known.append(context.known)
+        groups.append(context.groups)
+        offered.append(context.offered)
+        truths.append(truth)
+    cases = Cases(np.concatenate(known), np.concatenate(groups))
+    came = np.bincount(cases.groups.ravel(), minlength=len(problem.columns)) / contexts
+    shares = np.where(np.isnan(problem.shares), came, problem.shares)[None]
+    return _Sample(cases, np.concatenate(offered).astype(float), np.concatenate(truths), shares, came)
+
+
+def _pooled(environment: Environment, contexts: int, seed: int, first: int) -> Truth:
+    """The sample to somebody who sees no contexts: a single one, in which candidates are worth their average.
+
+    Groups have their shares in the average of a parity row, so that what is given to all alike is a parity exactly.
+
+    Raises:
+        InvalidInput: not the same actions are offered in all contexts.
+    """
+    problem, sample = environment.problem, _sampled(environment, contexts, seed, first, 0)
+    truth = _read(problem, sample)
+    if (truth.offered != truth.offered[:1]).any():
+        raise InvalidInput("environment", "one that offers everybody the same actions", "one that does not")
+    constrained, _ = constraint_rows(problem, problem.subject_to)
+    weight = np.ones((contexts, len(constrained)))
+    for j, grouping in enumerate(constrained.grouping):
+        if grouping >= 0:
+            column = sample.cases.groups[:, grouping]
+            weight[:, j] = sample.shares[0, column] / sample.frequencies[column]
+    rows = np.einsum("sad,sd->ad", truth.rows, weight) / contexts
+    return Truth(truth.outcomes.mean(0)[None], rows[None], truth.offered[:1])
+
+
+def _expected(rows: Rows, frame: Cases, shares: Floats, truth: Floats) -> Floats:
+    """Expected rows of every candidate, `(A,M)->(A,d)`."""
+    prices, offset = rows.pull(frame, shares, np.tile(np.eye(len(rows)), (len(truth), 1, 1)))
+    return np.swapaxes(prices @ np.swapaxes(truth, 1, 2) + offset, 1, 2)

@@ -1,0 +1,100 @@
+"""Summaries and text tables."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import MissingExtra
+from evenhand.core.types import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Line(NamedTuple):
+    """One number over replicas: its mean, the standard error of that, the worst one, and a limit if there is one."""
+
+    name: str
+    mean: float
+    se: float
+    worst: float
+    limit: float | None
+
+    @staticmethod
+    def of(name: str, values: Floats, *, worst: Literal["low", "high"], limit: float | None = None) -> Line:
+        """Summarise one value per replica.
+
+        >>> Line.of("ride", np.array([0.04, 0.05]), worst="high", limit=0.05).worst
+        0.05
+        """
+        extreme = values.min() if worst == "low" else values.max()
+        return Line(name, float(values.mean()), standard_error(values), float(extreme), limit)
+
+
+class Summary(NamedTuple):
+    """Where a run ended."""
+
+    policy: str
+    replicas: int
+    stopped: int
+    restricted_after: int
+    lines: tuple[Line, ...]
+
+    def __str__(self) -> str:
+        head = f"{self.policy}: {self.replicas} replicas"
+        head += f", {self.stopped} stopped because nothing fitted any more" if self.stopped else ""
+        head += (
+            f", {self.restricted_after} ended with actions masked that no longer fitted"
+            if self.restricted_after
+            else ""
+        )
+        rows = [[x.name, number(x.mean), number(x.se), number(x.worst), number(x.limit)] for x in self.lines]
+        return f"{head}\n{table(['', 'mean', 'se', 'worst', 'limit'], rows)}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per line."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtra("data frames", "data") from error
+        return pd.DataFrame([{"policy": self.policy, **x._asdict()} for x in self.lines])
+
+
+def standard_error(values: Floats) -> float:
+    """Standard error of the mean of independent values; NaN for a single one."""
+    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+
+
+def number(x: float | None, digits: int = 4) -> str:
+    """A number for a table.
+
+    >>> number(0.12345), number(None), number(math.nan), number(1e-7)
+    ('0.1235', '', '-', '1e-07')
+    """
+    if x is None:
+        return ""
+    if math.isnan(x):
+        return "-"
+    return f"{x:.0e}" if x != 0 and abs(x) < 0.5 * 10.0**-digits else f"{x:.{digits}f}"
+
+
+def table(head: list[str], rows: list[list[str]], left: int = 1) -> str:
+    """Columns of text: the first `left` ones to the left, the others to the right.
+
+    >>> print(table(["system", "reward"], [["pgd", "0.4613"]]))
+    system  reward
+    ------  ------
+    pgd     0.4613
+    """
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+
+    def line(cells: list[str]) -> str:
+        first, *rest = [
+            c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "  ".join([first, *rest]).rstrip()
+
+    return "\n".join([line(head), line(["-" * w for w in widths]), *(line(r) for r in rows)])

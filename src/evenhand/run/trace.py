@@ -1,0 +1,268 @@
+"""What a run left behind: running sums over rounds for every replica, and every play if that was recorded."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.records import Decision
+from evenhand.core.types import Floats, Ints
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.problem import Problem
+from evenhand.run.summary import Line, Summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+class Plays(NamedTuple):
+    """Every play of every replica, by step."""
+
+    actions: Ints  # (S, R, P), -1 where nothing was played
+    probabilities: Floats  # (S, R, P)
+    rounds: Floats  # (S, R) 1 where the round counted
+    groups: Ints  # (S, R, G)
+    outcomes: Floats  # (S, R, P, M + L), NaN where not (yet) observed
+
+    @staticmethod
+    def empty(steps: int, replicas: int, plays: int, outcomes: int, groups: int) -> Plays:
+        """Room for so many steps."""
+        return Plays(
+            np.full((steps, replicas, plays), -1),
+            np.zeros((steps, replicas, plays)),
+            np.zeros((steps, replicas)),
+            np.zeros((steps, replicas, groups), np.int64),
+            np.full((steps, replicas, plays, outcomes), np.nan),
+        )
+
+    def enter(self, step: int, d: Decision, learned: int) -> None:
+        """Write down one decision."""
+        self.actions[step] = d.plays
+        self.probabilities[step] = np.take_along_axis(d.probabilities, np.maximum(d.plays, 0), 1)
+        self.rounds[step] = d.rounds
+        self.groups[step] = d.groups
+        self.outcomes[step, ..., learned:] = d.known
+
+    def until(self, step: int) -> Plays:
+        """The first steps only; where there are fewer, nothing was played in the others."""
+        s, r, p = self.actions.shape
+        rest = Plays.empty(max(step - s, 0), r, p, self.outcomes.shape[3], self.groups.shape[2])
+        return Plays(
+            np.concatenate([self.actions[:step], rest.actions]),
+            np.concatenate([self.probabilities[:step], rest.probabilities]),
+            np.concatenate([self.rounds[:step], rest.rounds]),
+            np.concatenate([self.groups[:step], rest.groups]),
+            np.concatenate([self.outcomes[:step], rest.outcomes]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trace:
+    """Running sums of R replicas at G points of a run; `join`, `save`, `load`, `to_frame` and `plot` as you like.
+
+    An elapsed round is one that was decided, or in which nothing could be played; averages are per elapsed round.
+    """
+
+    problem: Problem
+    policy: str
+    seed: int
+    replicas: Ints  # (R,)
+    finished: bool  # False where the run was interrupted
+    times: Ints  # (G,) steps done
+    elapsed: Floats  # (G, R) rounds
+    totals: Floats  # (G, R, M + L) sums of outcomes, learned ones first
+    group_totals: Floats  # (G, R, C, M + L)
+    group_rounds: Floats  # (G, R, C)
+    expected: Floats | None  # (G, R, M) sums of the true means of learned outcomes, where there is a truth
+    offered_steps: Floats  # (R,) steps in which something could be played: rows read, where a log is replayed
+    stopped: Floats  # (R,) the elapsed round after which nothing was playable any more, NaN where it went on
+    restricted_after: (
+        Floats  # (R,) and after which it went on, but with some of what was offered masked; NaN where all fitted
+    )
+    plays: Plays | None = None
+
+    def total(self, outcome: str) -> Floats:
+        """The sum of an outcome over the run, in its units, `->(R)`."""
+        return np.asarray(self.totals[-1, :, self._index(outcome)])
+
+    def average(self, outcome: str) -> Floats:
+        """Average of an outcome per elapsed round, at every point, `->(G,R)`."""
+        return np.asarray(self.totals[:, :, self._index(outcome)] / np.maximum(self.elapsed, 1.0))
+
+    def objective(self) -> Floats:
+        """The objective at the average outcomes, on true means where there is a truth, `->(G,R)`."""
+        objective = self.problem.objective
+        sums = []
+        for name in objective.outcomes:
+            i = self._index(name)
+            truth = self.expected is not None and i < len(self.problem.learned)
+            sums.append((self.expected if truth and self.expected is not None else self.totals)[:, :, i])
+        return objective.value(np.stack(sums, -1) / np.maximum(self.elapsed, 1.0)[:, :, None])
+
+    def disparity(self, parity: Parity) -> Floats:
+        """Average of each group minus everybody's, `->(G,R,groups)`: sum c 1{g} / (share_g T) - sum c / T.
+
+        Shares are the declared ones, or the realised ones where none were declared.
+        """
+        columns = [i for i, (grouping, _) in enumerate(self.problem.columns) if grouping == parity.by]
+        rounds = np.maximum(self.elapsed, 1.0)[:, :, None]
+        share, cases = self.problem.shares[columns], self.group_rounds[:, :, columns]
+        realised = np.where(np.isnan(share), cases / np.maximum(cases.sum(-1, keepdims=True), 1.0), share)
+        inside = self.group_totals[:, :, columns, self._index(parity.outcome)]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rate = np.where(realised > 0, inside / (realised * rounds), 0.0)
+        return np.asarray(rate - self.average(parity.outcome)[:, :, None])
+
+    def gap(self, parity: Parity) -> Floats:
+        """The largest disparity of any group, `->(G,R)`."""
+        return np.asarray(np.abs(self.disparity(parity)).max(-1))
+
+    def summary(self) -> Summary:
+        """Where the run ended: the objective and every constraint, mean over replicas and worst."""
+        names = self.problem.objective.outcomes
+        name = names[0] if len(names) == 1 else "objective"
+        lines = [Line.of(name, self.objective()[-1], worst="low")]
+        for c in self.problem.subject_to:
+            if isinstance(c, Budget):
+                bound = c.per_round(self.problem.horizon)
+                used = self.total(c.outcome) / self.problem.horizon
+                lines.append(Line.of(f"{c.outcome} per round", used, worst="high", limit=bound))
+            else:
+                lines.append(Line.of(f"{c.outcome} gap by {c.by}", self.gap(c)[-1], worst="high", limit=c.tolerance))
+        stopped, restricted_after = (int(np.isfinite(z).sum()) for z in (self.stopped, self.restricted_after))
+        return Summary(self.policy, len(self.replicas), stopped, restricted_after, tuple(lines))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A data frame: one row per play if every play was recorded, else one per replica and point."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtra("data frames", "data") from error
+        if self.plays is not None:
+            return pd.DataFrame(_plays_columns(self, self.plays))
+        g, r = self.elapsed.shape
+        columns: dict[str, Any] = {
+            "policy": np.full(g * r, self.policy),
+            "replica": np.tile(self.replicas, g),
+            "step": np.repeat(self.times, r),
+            "round": self.elapsed.ravel(),
+            "objective": self.objective().ravel(),
+        }
+        columns |= {name: self.average(name).ravel() for name in self.problem.names}
+        columns |= {f"{c.outcome} gap by {c.by}": self.gap(c).ravel() for c in self._parities}
+        return pd.DataFrame(columns)
+
+    def plot(self) -> list[Axes]:
+        """The objective and every constraint over the rounds, with a band over replicas."""
+        from evenhand.report.plots import over_rounds  # matplotlib only when asked for
+
+        return list(over_rounds([self]))
+
+    def save(self, path: str | Path) -> None:
+        """Write arrays and names to `.npz`; `load` needs the problem again."""
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("problem", "plays")}
+        arrays = {k: v for k, v in arrays.items() if v is not None}
+        extra = {} if self.plays is None else {f"plays.{k}": v for k, v in self.plays._asdict().items()}
+        names = json.dumps({"outcomes": self.problem.names, "columns": self.problem.columns})
+        with Path(path).open("wb") as file:  # a path would be given a suffix
+            np.savez_compressed(file, allow_pickle=False, names=np.array(names), **arrays, **extra)
+
+    @staticmethod
+    def load(path: str | Path, problem: Problem) -> Trace:
+        """Read a trace back.
+
+        Raises:
+            InvalidInput: the file is no trace, or one of a problem with other outcomes or groups.
+        """
+        try:
+            with np.load(Path(path), allow_pickle=False) as file:
+                z = {name: file[name] for name in file.files}
+            names = json.loads(str(z.pop("names")))
+        except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+            raise InvalidInput("path", "a trace saved by Trace.save", path) from error
+        if names != json.loads(json.dumps({"outcomes": problem.names, "columns": problem.columns})):
+            raise InvalidInput("problem", f"outcomes and groups as in the trace: {names}", problem.names)
+        kept = {k.removeprefix("plays."): z.pop(k) for k in list(z) if k.startswith("plays.")}
+        return Trace(
+            problem=problem,
+            policy=str(z.pop("policy")),
+            seed=int(z.pop("seed")),
+            finished=bool(z.pop("finished")),
+            expected=z.pop("expected", None),
+            plays=Plays(**kept) if kept else None,
+            **z,
+        )
+
+    @property
+    def _parities(self) -> list[Parity]:
+        return [c for c in self.problem.subject_to if isinstance(c, Parity)]
+
+    def _index(self, outcome: str) -> int:
+        if outcome not in self.problem.names:
+            raise InvalidInput("outcome", f"one of {self.problem.names}", outcome)
+        return self.problem.names.index(outcome)
+
+
+def join(traces: list[Trace]) -> Trace:
+    """Traces of different replicas of one run as one trace.
+
+    Replicas that finished early stand still from then on; nothing is kept beyond where an interrupted one got to.
+    """
+    if len(traces) == 1:
+        return traces[0]
+    first = traces[0]
+    times = np.unique(np.concatenate([t.times for t in traces]))
+    begun, reached = max(t.times[0] for t in traces), min([t.times[-1] for t in traces if not t.finished], default=None)
+    times = times[(times >= begun) & (times <= (times[-1] if reached is None else reached))]
+    at = [np.searchsorted(t.times, times, side="right") - 1 for t in traces]
+    whole = all(t.plays is not None for t in traces)
+    lengths = [len(t.plays.rounds) for t in traces if t.plays is not None]
+    stopped = [n for n, t in zip(lengths, traces, strict=False) if not t.finished]
+    steps = min(stopped) if stopped else max(lengths, default=0)
+    cut = [t.plays.until(steps) for t in traces if t.plays is not None]
+    return Trace(
+        problem=first.problem,
+        policy=first.policy,
+        seed=first.seed,
+        replicas=np.concatenate([t.replicas for t in traces]),
+        finished=all(t.finished for t in traces),
+        times=times,
+        elapsed=np.concatenate([t.elapsed[i] for t, i in zip(traces, at, strict=True)], 1),
+        totals=np.concatenate([t.totals[i] for t, i in zip(traces, at, strict=True)], 1),
+        group_totals=np.concatenate([t.group_totals[i] for t, i in zip(traces, at, strict=True)], 1),
+        group_rounds=np.concatenate([t.group_rounds[i] for t, i in zip(traces, at, strict=True)], 1),
+        expected=None
+        if any(t.expected is None for t in traces)
+        else np.concatenate([t.expected[i] for t, i in zip(traces, at, strict=True) if t.expected is not None], 1),
+        offered_steps=np.concatenate([t.offered_steps for t in traces]),
+        stopped=np.concatenate([t.stopped for t in traces]),
+        restricted_after=np.concatenate([t.restricted_after for t in traces]),
+        plays=Plays(*(np.concatenate(z, 1) for z in zip(*cut, strict=True))) if whole else None,
+    )
+
+
+def _plays_columns(trace: Trace, plays: Plays) -> dict[str, Any]:
+    s, r, p = plays.actions.shape
+    step, replica, place = (z.ravel() for z in np.meshgrid(np.arange(s), trace.replicas, np.arange(p), indexing="ij"))
+    actions = np.array([*trace.problem.actions, None], object)
+    columns: dict[str, Any] = {
+        "policy": np.full(s * r * p, trace.policy),
+        "replica": replica,
+        "step": step,
+        "play": place,
+        "counted": np.repeat(plays.rounds.ravel(), p) > 0,
+        "action": actions[plays.actions.ravel()],
+        "probability": plays.probabilities.ravel(),
+    }
+    names = np.array([name for _, name in trace.problem.columns], object)
+    for i, g in enumerate(trace.problem.groups):
+        columns[g.name] = np.repeat(names[plays.groups[..., i].ravel()], p)
+    columns |= {name: plays.outcomes[..., i].ravel() for i, name in enumerate(trace.problem.names)}
+    return columns

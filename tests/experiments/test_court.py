@@ -1,0 +1,80 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from evenhand.core.errors import InvalidInput
+from evenhand.environments import Court
+from evenhand.experiments.court import METRICS, PUBLISHED, fairness, policies, reproduce
+from evenhand.goals.dual import DualGradient
+from evenhand.run.optimum import opt
+from evenhand.run.simulation import simulate
+
+
+def test_results_follow_the_schema(tmp_path):
+    said: list[str] = []
+    reproduce(replicas=2, rounds=200, taus=(0.025,), out=tmp_path, progress=False, log=said.append)
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert set(found) == {"experiment", "version", "settings", "rows"}
+    assert found["settings"] == {"replicas": 2, "rounds": 200, "taus": [0.025], "seed": 0}
+    for row in found["rows"]:
+        assert set(row) == {"system", "at", "metric", "mean", "se", "worst", "published"}
+        assert row["at"] == {"tau": 0.025}
+        assert row["published"] is None  # another horizon than the published one
+    systems = [r["system"] for r in found["rows"] if r["metric"] == "reward"]
+    assert systems == [*list(PUBLISHED[0.025])[:7], "primal_lp", "resolving", "OPT(B)", "OPT(B-margin)"]
+    assert (tmp_path / "court-tau=0.025.png").read_bytes()[:4] == b"\x89PNG"
+    assert "pgd_adaptive" in "\n".join(said)
+
+
+def test_a_negative_tolerance_is_refused():
+    with pytest.raises(InvalidInput, match="tolerance"):
+        reproduce(replicas=1, rounds=100, taus=(-0.1,), progress=False, log=lambda _: None)
+
+
+def test_the_rows_of_the_table_are_the_papers_and_two_more():
+    problem = Court().problem
+    found = policies(problem, np.full(10, 0.1))
+    assert [p.name for p in found] == [*PUBLISHED[1e-7], "primal_lp", "resolving"]
+    dual = found[0].goals[1]
+    assert isinstance(dual, DualGradient)
+    assert dual.bound[:2] == pytest.approx([0.045, 0.195])
+    assert set(dual.bound[2:]) == {1e-7}
+    adaptive = found[5].goals[1]
+    assert isinstance(adaptive, DualGradient)
+    # M_k = 0.01 * 6 * sqrt(T ln(T (k + 2))), gamma_k = 2^k / 100
+    assert adaptive.step.limits[1] == pytest.approx(0.06 * math.sqrt(1e4 * math.log(3e4)))
+    assert adaptive.step.sizes[:3] == pytest.approx((0.01, 0.02, 0.04))
+
+
+@pytest.mark.slow
+def test_the_table_is_reproduced_with_thirty_replicas(tmp_path):
+    results = reproduce(replicas=30, taus=(1e-7,), progress=False, log=lambda _: None)
+    for system, printed in PUBLISHED[1e-7].items():
+        if system == "mixed_oracle":
+            continue  # two-valued: a run locks in or not; see docs/court.md
+        for metric, published in zip(METRICS, printed, strict=True):
+            row = results.find(system, metric)
+            assert row is not None
+            assert row.se is not None
+            # four standard errors of ours, one of theirs (0.0002 at most), half a unit of their last digit
+            assert abs(row.mean - published) <= 4 * row.se + 0.0002 + 0.00005, (system, metric, row.mean, published)
+
+
+@pytest.mark.slow
+def test_resolving_closes_nine_tenths_of_the_gap_to_the_optimum(tmp_path):
+    """30 replicas: the share has a standard error of about 1.3 % (replicas) and 2.5 % (the optimum's)."""
+    for tau in (1e-7, 0.025):
+        court = Court(tolerance=tau)
+        best = opt(court, repeats=10, progress=False)
+        named = {p.name: p for p in policies(court.problem, np.zeros(10))}
+        adaptive, ours = (
+            simulate(named[n], court, replicas=30, seed=0, progress=False) for n in ("pgd_adaptive", "resolving")
+        )
+        gap = best.value - adaptive.objective()[-1].mean()
+        closed = (ours.objective()[-1].mean() - adaptive.objective()[-1].mean()) / gap
+        assert closed >= 0.90 - 2 * np.hypot(0.013, best.se / gap)
+        assert (ours.total("ride") <= 500).all()
+        assert (ours.total("voucher") <= 2000).all()
+        assert fairness(ours)[-1].mean() <= tau + 0.0006

@@ -1,0 +1,120 @@
+"""The smoothed dual against the linear program, solved by HiGHS."""
+
+import numpy as np
+import pytest
+
+from evenhand.planning.fluid import dual, solve_fluid, spread
+from evenhand.planning.program import Sample, dual_value, solve
+
+
+def instance(seed: int, samples: int = 300, actions: int = 3, rows: int = 2):
+    rng = np.random.default_rng(seed)
+    g, u = rng.uniform(0, 1, (samples, actions)), rng.uniform(0, 1, (samples, rows, actions))
+    u[:, :, 0] = 0.0  # a free action
+    return g, u, rng.uniform(0.05, 0.4, rows)
+
+
+def prices(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None, warm=False):
+    k = u.shape[1]
+    mu = np.zeros((1, k)) if start is None else start[None].copy()
+    plan, noise = np.zeros((1, k)), np.zeros((1, k))
+    one = np.ones(1, bool)
+    weight, kept = np.ones((1, len(g))), np.array([len(g)])
+    size = spread(weight, g[None], kept)
+    falling = size[:, None] * np.array(temperatures)
+    solve_fluid(
+        weight,
+        g[None],
+        u[None],
+        kept,
+        one,
+        one if warm else ~one,
+        size,
+        mu,
+        plan,
+        noise,
+        low[None],
+        high[None],
+        falling,
+    )
+    return mu[0], plan[0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_at_a_low_temperature_prices_are_those_of_the_program(seed):
+    g, u, high = instance(seed)
+    sample = Sample(g, np.swapaxes(u, 1, 2), np.ones(g.shape))
+    value, *_ = solve(sample, high)
+    mu, plan = prices(g, u, np.full(2, -np.inf), high)
+    assert (mu >= 0).all()
+    # the smoothed dual exceeds the dual by at most temperature * spread * ln A; its minimiser is off by no more
+    assert value - 1e-9 <= dual_value(sample, high, mu) <= value + 0.002 * 1.0 * np.log(3) + 1e-9
+    assert (plan <= high + 0.02).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_sided_bounds_have_signed_prices(seed):
+    rng = np.random.default_rng(seed)
+    g = rng.uniform(0, 1, (400, 2))
+    u = np.zeros((400, 1, 2))
+    u[:, 0, 1] = np.where(rng.random(400) < 0.5, 1.0, -1.0)  # parity of two groups, who gain differently
+    g[:, 1] += 0.3 * u[:, 0, 1]
+    mu, plan = prices(g, u, np.array([-0.01]), np.array([0.01]))
+    rows = np.stack([u[:, 0], -u[:, 0]], 2)
+    _, lam, _ = solve(Sample(g, rows, np.ones(g.shape)), np.array([0.01, 0.01]))
+    assert mu[0] == pytest.approx(lam[0] - lam[1], abs=0.02)
+    assert abs(plan[0]) <= 0.02
+
+
+def test_far_away_starts_come_home():
+    g, u, high = instance(0)
+    home, _ = prices(g, u, np.full(2, -np.inf), high)
+    for start in ([3.0, 0.0], [0.0, 40.0], [20.0, 20.0]):
+        for warm in (False, True):  # warm prices that lead nowhere are solved for from scratch
+            mu, _ = prices(g, u, np.full(2, -np.inf), high, start=np.array(start), warm=warm)
+            np.testing.assert_allclose(mu, home, atol=5e-3)
+
+
+@pytest.mark.parametrize("share", [0.03, 0.01, 0.005])
+def test_rare_cases_that_are_worth_much_have_the_price_of_the_program(share):
+    """In most contexts nothing is to be gained, and the budget is for 40 % of the others."""
+    rng = np.random.default_rng(0)
+    samples = 4000
+    g, u = np.zeros((samples, 2)), np.zeros((samples, 1, 2))
+    u[:, 0, 1] = 1.0
+    rare = int(share * samples)
+    g[:rare, 1] = rng.uniform(0.5, 1.0, rare)
+    high = np.array([0.4 * share])
+    mu, plan = prices(g, u, np.full(1, -np.inf), high)
+    _, lam, _ = solve(Sample(g, np.swapaxes(u, 1, 2), np.ones(g.shape)), high)
+    assert mu[0] == pytest.approx(lam[0], abs=0.03)  # a temperature of 0.0015 and gaps of 0.5 / 20 between the rare
+    assert plan[0] <= 1.05 * high[0]
+
+
+def test_without_any_difference_in_rewards_budgets_are_kept_all_the_same():
+    g, u = np.full((50, 2), 0.3), np.zeros((50, 1, 2))
+    u[:, 0, 1] = 1.0
+    _, plan = prices(g, u, np.full(1, -np.inf), np.array([0.3]))
+    assert plan[0] <= 0.3 + 0.01
+
+
+def test_an_infeasible_plan_ends_at_capped_prices():
+    g, u, _ = instance(1)
+    mu, _ = prices(g, u + 0.1, np.full(2, -np.inf), np.array([0.01, 0.3]))
+    assert np.isfinite(mu).all()
+    assert mu[0] > 5.0  # dearer than anything can be worth
+
+
+def test_the_gradient_and_hessian_are_those_of_the_smooth_part():
+    g, u, high = instance(2, samples=20)
+    mu, k, h = np.array([0.4, 0.7]), 2, 1e-6
+    gradient, hessian, scratch, other = np.empty(k), np.empty((k, k)), np.empty(k), np.empty((k, k))
+    low = np.full(k, -1.0)
+    dual(np.full(len(g), 1 / len(g)), g, u, mu, low, high, 0.1, gradient, hessian)
+    for i in range(k):
+        step = np.eye(k)[i] * h
+        up = dual(np.full(len(g), 1 / len(g)), g, u, mu + step, low, high, 0.1, scratch, other)
+        above = scratch.copy()
+        down = dual(np.full(len(g), 1 / len(g)), g, u, mu - step, low, high, 0.1, scratch, other)
+        assert (up - down) / (2 * h) == pytest.approx(gradient[i] + high[i], abs=1e-6)
+        np.testing.assert_allclose((above - scratch)[i:] / (2 * h), hessian[i:, i], atol=1e-5)

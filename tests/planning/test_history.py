@@ -1,0 +1,84 @@
+import numpy as np
+
+from evenhand.core.records import Context
+from evenhand.planning import history
+
+
+def came(values, known=0.0, group=0, offered=True):
+    """One context per replica, told apart by one number."""
+    x = np.zeros((len(values), 2, 1))
+    x[:, 0, 0] = values
+    return Context(
+        x, np.full((1, 2, 1), known), np.full((len(values), 1), group), np.array([[True, offered]] * len(values))
+    )
+
+
+def test_what_comes_again_only_adds_weight():
+    state = history.start(2)
+    for i in [0, 1, 0, 2, 0]:
+        history.keep(state, came([i, 7]), np.ones(2), room=8)
+    np.testing.assert_array_equal(state.kept, [3, 1])
+    np.testing.assert_array_equal(state.weight[0, :3], [3, 1, 1])
+    assert state.weight[1, 0] == 5
+
+
+def test_contexts_differ_by_any_of_their_parts():
+    state = history.start(1)
+    for c in (came([1]), came([1], known=1.0), came([1], group=1), came([1], offered=False), came([1])):
+        history.keep(state, c, np.ones(1), room=8)
+    assert state.kept[0] == 4
+    np.testing.assert_array_equal(state.weight[0, :4], [2, 1, 1, 1])
+
+
+def test_many_contexts_are_thinned_to_every_other_and_stand_for_all():
+    for room in (2, 5, 16, 40):
+        state = history.start(1)
+        for i in range(1000):
+            history.keep(state, came([i]), np.ones(1), room=room)
+        kept = int(state.kept[0])
+        assert room // 2 <= kept <= room
+        stride = int(state.stride[0])
+        np.testing.assert_array_equal(state.features[0, :kept, 0, 0], stride * np.arange(kept))
+        np.testing.assert_array_equal(state.weight[0, :kept], 1)
+        assert state.weight.shape[1] <= room
+
+
+def test_rounds_that_do_not_count_are_not_kept_and_batches_do_not_matter():
+    rng = np.random.default_rng(0)
+    values, rounds = rng.integers(0, 30, (200, 3)), rng.random((200, 3)) < 0.7
+    together, alone = history.start(3), [history.start(1) for _ in range(3)]
+    for v, n in zip(values, rounds, strict=True):
+        history.keep(together, came(v), n.astype(float), room=12)
+        for r in range(3):
+            history.keep(alone[r], came(v[r : r + 1]), n[r : r + 1].astype(float), room=12)
+    for r in range(3):
+        k = int(together.kept[r])
+        assert k == alone[r].kept[0]
+        np.testing.assert_array_equal(together.weight[r, :k], alone[r].weight[0, :k])
+        np.testing.assert_array_equal(together.features[r, :k], alone[r].features[0, :k])
+
+
+def test_thinning_keeps_the_shares_of_contexts_that_come_again():
+    """Half of all rounds bring the same context, the others new ones; a systematic sample of 100 to 200 rounds."""
+    rng = np.random.default_rng(1)
+    shares = []
+    for _ in range(20):
+        state = history.start(1)
+        for i in range(1500):
+            history.keep(state, came([0.0 if rng.random() < 0.5 else i + 1.0]), np.ones(1), room=100)
+        kept = int(state.kept[0])
+        total = state.weight[0, :kept].sum()
+        assert abs(total - 1500 / state.stride[0]) <= np.log2(state.stride[0]) + 1
+        shares.append(state.weight[0, :kept][state.features[0, :kept, 0, 0] == 0.0].sum() / total)
+    assert abs(np.mean(shares) - 0.5) <= 4 * 0.5 / np.sqrt(100 * 20)
+    assert np.std(shares) <= 2 * 0.5 / np.sqrt(100)
+
+
+def test_candidates_may_come_and_go():
+    state = history.start(1)
+    two, three = came([1.0]), came([1.0])
+    three = three._replace(features=np.ones((1, 3, 1)), known=np.zeros((1, 3, 1)), offered=np.ones((1, 3), bool))
+    for c in (two, three, two, three, three):
+        history.keep(state, c, np.ones(1), room=8)
+    np.testing.assert_array_equal(state.weight[0, :2], [2, 3])
+    np.testing.assert_array_equal(state.offered[0, :2], [[True, True, False], [True, True, True]])

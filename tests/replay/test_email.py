@@ -1,0 +1,50 @@
+"""The example of the e-mails, on the real log."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evenhand.replay import replay_log
+from evenhand.replay.problem_file import read_spec
+from evenhand.replay.run import environment, read_log
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(os.environ.get("EVENHAND_DATA", ROOT.parent / "shared" / "data"))
+LOG, PROBLEM = DATA / "hillstrom.csv", ROOT / "examples" / "email.toml"
+
+pytestmark = pytest.mark.skipif(not LOG.exists(), reason="hillstrom.csv is absent: set EVENHAND_DATA to its folder")
+
+
+def test_the_log_as_it_is_known():
+    spec = read_spec(PROBLEM)
+    encoded, bad = read_log(LOG, spec)
+    log = environment(spec.problem(encoded.levels), encoded)
+    assert bad.count == 0
+    assert encoded.notes == []
+    arms = [(log.actions == a).sum() for a in range(3)]
+    assert arms == [21_306, 21_307, 21_387]
+    visits = [round(float(log.outcomes[log.actions == a].mean()), 4) for a in range(3)]
+    assert visits == [0.1062, 0.1828, 0.1514]
+    assert log.problem.groups[0].names == ("Rural", "Surburban", "Urban")
+    assert encoded.names == (
+        *("1", "recency", "history", "mens", "womens", "newbie"),
+        *("zip_code=Rural", "zip_code=Urban", "channel=Multichannel", "channel=Phone"),
+    )
+
+
+@pytest.mark.slow
+def test_emails_stay_within_the_budget_and_are_shared_evenly():
+    found = replay_log(LOG, PROBLEM, replicas=5, bootstrap=10, seed=11, progress=False)
+    steered, alone, free, blind = (found.measured[r.name] for r in found.runs)
+    for system in (steered, alone, blind):
+        assert system["email used"][1].worst <= 6000
+        assert system["email used"][1].mean > 5900
+    gap = steered["email gap by zip_code"][1]
+    assert gap.worst <= 0.02 + 2 * gap.se
+    assert alone["email gap by zip_code"][1].mean > 0.05
+    assert free["email per round"][1].mean > 0.9
+    assert all(system["rounds"][1].worst == 20_000 for system in (steered, alone, free, blind))
+    # No more than the errors allow: targeted letters are no worse than blind ones.
+    gain = steered["visit minus uniform"][1]
+    assert gain.mean > -2 * gain.se

@@ -1,0 +1,177 @@
+"""From text to numbers, against what one would compute by hand; bad rows are counted and reported."""
+
+import numpy as np
+import pytest
+
+from evenhand.core.errors import InvalidInput
+from evenhand.replay.problem_file import read_spec
+from evenhand.replay.run import environment, read_log
+from tests.replay import shop
+
+
+def encode(tmp_path, lines, problem=shop.PROBLEM, header=shop.HEADER):
+    log, toml = shop.write(tmp_path, lines, problem, header)
+    spec = read_spec(toml)
+    encoded, bad = read_log(log, spec)
+    return spec, encoded, bad
+
+
+def test_units_are_standardised_and_one_hot(tmp_path):
+    lines = shop.rows(200)
+    _, encoded, bad = encode(tmp_path, lines)
+    age = np.array([float(line[0]) for line in lines])
+    north = np.array([line[1] == "north" for line in lines])
+    assert encoded.names == ("1", "age", "town=north")  # the more frequent town is the reference
+    np.testing.assert_allclose(encoded.units[:, 1], (age - age.mean()) / age.std(), atol=1e-12)
+    assert (encoded.units[:, 0] == 1.0).all()
+    assert (encoded.units[:, 2] == north).all()
+    assert encoded.actions.tolist() == [["", "A", "B"].index(line[2]) for line in lines]
+    assert encoded.outcomes[:, 0].tolist() == [float(line[3]) for line in lines]
+    assert encoded.levels == {"town": {"north": north.mean(), "south": 1 - north.mean()}}
+    assert (bad.count, encoded.notes) == (0, [])
+
+
+def test_every_action_has_a_block_by_default(tmp_path):
+    spec, encoded, _ = encode(tmp_path, shop.rows(60))
+    log = environment(spec.problem(encoded.levels), encoded)
+    x = log.start(0, np.array([0, 1])).context(3).features
+    assert x.shape == (2, 3, 9)
+    for a in range(3):
+        block = x[:, a].reshape(2, 3, 3)
+        assert (block[:, a, 0] == 1.0).all()
+        assert (np.delete(block, a, 1) == 0.0).all()
+
+
+def test_interactions_share_the_main_effects(tmp_path):
+    text = shop.PROBLEM.replace("[policy]", '[interactions]\na = []\nb = ["town", "age"]\n[policy]')
+    spec, encoded, _ = encode(tmp_path, shop.rows(60), text)
+    assert encoded.layout.tolist() == [
+        [0, 1, 2, -1, -1, -1, -1],  # shared: 1, age, town; then a: 1; then b: 1, town, age
+        [0, 1, 2, 0, -1, -1, -1],
+        [0, 1, 2, -1, 0, 2, 1],
+    ]
+    log = environment(spec.problem(encoded.levels), encoded)
+    x = log.start(0, np.array([0])).context(0).features[0]
+    assert (x[2] == [*x[0, :3], 0, 1, x[0, 2], x[0, 1]]).all()
+
+
+def test_constant_columns_are_left_out_and_said(tmp_path):
+    lines = [["0.1", "north", *line[2:], "x"] for line in shop.rows(60)]
+    text = shop.PROBLEM.replace('"town"]', '"town", "c"]').replace("[[parity]]", "[[unused]]")
+    text = text[: text.index("[[unused]]")] + "[interactions]\na = ['age']\n" + text[text.index("[policy]") :]
+    _, encoded, _ = encode(tmp_path, lines, text, [*shop.HEADER, "c"])
+    assert encoded.names == ("1",)
+    assert encoded.layout.tolist() == [[0, -1], [0, 0], [0, -1]]
+    assert [n.split(" is ")[0] for n in encoded.notes] == ["'age'", "'town'", "'c'"]
+
+
+def test_huge_numbers_stay_finite(tmp_path):
+    lines = [["1e308" if i % 2 else "-1e308", *line[1:]] for i, line in enumerate(shop.rows(60))]
+    _, encoded, _ = encode(tmp_path, lines)
+    np.testing.assert_allclose(np.abs(encoded.units[:, 1]), 1.0)
+
+
+def test_shares_may_be_given_or_estimated(tmp_path):
+    given = shop.PROBLEM.replace("[policy]", "[groups.town]\nshares = { south = 0.6, north = 0.4 }\n[policy]")
+    lines = shop.rows(60)
+    spec, encoded, _ = encode(tmp_path, lines, given)
+    log = environment(spec.problem(encoded.levels), encoded)
+    assert log.problem.shares.tolist() == [0.6, 0.4]
+    assert log.groups[:, 0].tolist() == [["south", "north"].index(line[1]) for line in lines]
+    unknown = shop.PROBLEM.replace("[policy]", "[groups.town]\nshares = 'estimated'\n[policy]")
+    spec, encoded, _ = encode(tmp_path, lines, unknown)
+    assert np.isnan(spec.problem(encoded.levels).shares).all()
+    assert spec.problem(encoded.levels).groups[0].names == ("north", "south")
+
+
+COLUMN = shop.PROBLEM.replace("constant = 0.333333", 'column = "p"').replace(
+    "[policy]", "[groups.town]\nshares = { north = 0.3, south = 0.7 }\n[policy]"
+)
+BAD = [
+    (0, "", "'age' is not a finite number"),
+    (0, "old", "'age' is not a finite number"),
+    (0, "nan", "'age' is not a finite number"),
+    (0, "-inf", "'age' is not a finite number"),
+    (0, "1_0", "'age' is not a finite number"),
+    (1, "", "'town' is not a value"),
+    (1, "west", "'town' is not one of the groups (north, south)"),
+    (2, "C", "'letter' is not one of the declared actions (, A, B)"),
+    (3, "", "'visit' is not a number in [0, 1]"),
+    (3, "yes", "'visit' is not a number in [0, 1]"),
+    (3, "nan", "'visit' is not a number in [0, 1]"),
+    (3, "2", "'visit' is not a number in [0, 1]"),
+    (4, "0", "'p' is not a number in (0, 1]"),
+    (4, "1.1", "'p' is not a number in (0, 1]"),
+    (4, "-0.2", "'p' is not a number in (0, 1]"),
+    (4, "nan", "'p' is not a number in (0, 1]"),
+    (4, "", "'p' is not a number in (0, 1]"),
+]
+
+
+@pytest.mark.parametrize(("column", "value", "reason"), BAD, ids=[f"{shop.HEADER[c]}={v}" for c, v, _ in BAD])
+def test_a_bad_row_is_left_out_and_reported(tmp_path, column, value, reason):
+    lines = shop.rows(300)
+    for i in (200, 7):
+        lines[i][column] = value
+    _, encoded, bad = encode(tmp_path, lines, COLUMN)
+    assert len(encoded.actions) == 298
+    assert bad.messages() == [f"2 rows: {reason} (first in line 9: {value!r})"]
+    assert encoded.outcomes[:, 0].tolist() == [float(line[3]) for i, line in enumerate(lines) if i not in (7, 200)]
+
+
+def test_a_row_is_counted_once_and_torn_rows_are_too(tmp_path):
+    lines = shop.rows(500)
+    lines[3] = ["x", "", "C", "9", "0"]
+    lines[4] = ["1", "north"]
+    _, encoded, bad = encode(tmp_path, lines, COLUMN)
+    assert (bad.count, bad.total, len(encoded.actions)) == (2, 500, 498)
+    assert bad.messages() == [
+        "1 row: 'age' is not a finite number (first in line 5: 'x')",
+        "1 row: more or fewer fields than the header (first in line 6)",
+    ]
+
+
+def test_too_many_bad_rows_are_one_error(tmp_path):
+    lines = shop.rows(100)
+    for i in range(2):
+        lines[i][0] = "?"
+    with pytest.raises(
+        InvalidInput, match=r"log.csv: expected at most 1 % bad rows \(allow_bad = 0.01\), got 2 of 100; 2"
+    ):
+        encode(tmp_path, lines)
+    allowing = shop.PROBLEM.replace("horizon", "allow_bad = 0.02\nhorizon")
+    assert encode(tmp_path, lines, allowing)[2].count == 2
+    for line in lines:
+        line[3] = "?"
+    with pytest.raises(InvalidInput, match=r"got 100 of 100; 2 rows: 'age' .*; 98 rows: 'visit' is not a number"):
+        encode(tmp_path, lines, shop.PROBLEM.replace("horizon", "allow_bad = 0.999\nhorizon"))
+
+
+def test_logs_that_cannot_be_replayed(tmp_path):
+    lines = shop.rows(60)
+    with pytest.raises(InvalidInput, match=r"log.csv: expected at least one row after the header, got none"):
+        encode(tmp_path, [])
+    with pytest.raises(
+        InvalidInput, match=r"action.values: expected every action to occur in log.csv, got no row with 'b'"
+    ):
+        encode(tmp_path, [line for line in lines if line[2] != "B"])
+    with pytest.raises(
+        InvalidInput, match=r"groups.town.shares: expected groups that occur in log.csv, got none of 'west'"
+    ):
+        encode(tmp_path, lines, shop.PROBLEM + "[groups.town]\nshares = { north = 0.2, south = 0.7, west = 0.1 }\n")
+    spec, encoded, _ = encode(tmp_path, [[line[0], "north", *line[2:]] for line in lines])
+    with pytest.raises(InvalidInput, match=r"Groups\('town'\): expected at least two different groups"):
+        spec.problem(encoded.levels)
+    many = [[line[0], f"town {i}", *line[2:]] for i, line in enumerate(shop.rows(150))]
+    with pytest.raises(InvalidInput, match=r"features.categorical: 'town': expected at most 100 values, got 150"):
+        encode(tmp_path, many)
+    with pytest.raises(InvalidInput, match=r"groups.town: expected at most 100 groups, got 150"):
+        encode(tmp_path, many, shop.PROBLEM.replace('categorical = ["town"]', ""))
+
+
+def test_propensities_that_do_not_fit_are_noted(tmp_path):
+    lines = [line for i, line in enumerate(shop.rows(900)) if line[2] != "B" or i % 4 == 0]
+    _, encoded, _ = encode(tmp_path, lines)
+    assert any("do not fit the log: rows with 'b'" in note for note in encoded.notes)
+    _, encoded, _ = encode(tmp_path, shop.rows(900))
+    assert encoded.notes == []

@@ -1,0 +1,182 @@
+"""Problem files: what they say, and one clear error for each thing that can be wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from evenhand.core.errors import EvenhandError, InfeasibleProblem
+from evenhand.objectives import Linear
+from evenhand.problem.constraints import Budget, Parity
+from evenhand.replay.problem_file import read_spec
+from evenhand.replay.spec import Grouping, Settings
+from tests.replay import shop
+
+EMAIL = Path(__file__).parents[2] / "examples" / "email.toml"
+
+
+def read(tmp_path, text):
+    path = tmp_path / "problem.toml"
+    path.write_text(text)
+    return read_spec(path)
+
+
+def test_the_example_of_the_e_mails():
+    spec = read_spec(EMAIL)
+    assert tuple(spec.actions.values()) == ("none", "mens", "womens")
+    assert spec.subject_to == (Budget("email", rate=0.3), Parity("email", by="zip_code", tolerance=0.02))
+    assert spec.groups == {"zip_code": Grouping(column="zip_code")}
+    assert spec.columns == {"visit": "visit"}
+    problem = spec.problem({"zip_code": {"Rural": 0.2, "Urban": 0.8}})
+    assert problem.declared.tolist() == [[0.0], [1.0], [1.0]]
+    assert (problem.maximize, problem.horizon) == ("visit", 20_000)
+
+
+def test_the_guide_shows_the_example_as_it_is(tmp_path):
+    guide = (EMAIL.parents[1] / "docs" / "replay.md").read_text()
+    shown = guide.split("```toml\n")[1].split("```")[0]
+    assert read(tmp_path, shown) == read_spec(EMAIL)
+
+
+def test_everything_that_can_be_said(tmp_path):
+    spec = read(
+        tmp_path,
+        """
+        maximize = { visit = 1, money = 0.01 }
+        horizon = 100
+        allow_bad = 0.2
+        features = { numeric = ["age"], categorical = ["town"] }
+        interactions = { a = ["age", "town"], b = [] }
+        action = { column = "letter", values = { "0" = "none", "1" = "a", "2" = "b", "3" = "b" } }
+        propensity = { column = "p" }
+        budget = [{ outcome = "post", total = 30 }, { outcome = "money", rate = 5 }]
+        parity = [
+            { outcome = "post", by = "where", tolerance = 0 },
+            { outcome = "post", by = "age group", tolerance = 1 },
+        ]
+        [outcomes]
+        visit = {}
+        money = { column = "spend", range = [-5, 500] }
+        post = { known = { a = 1, b = 2 } }
+        [groups]
+        where = { column = "town", shares = { north = 0.3, south = 0.7 } }
+        "age group" = { shares = "estimated" }
+        [policy]
+        name = "pgd_adaptive"
+        model = "ridge"
+        ridge = 2
+        width = 0
+        warmup = 0
+        gamma = 0.5
+        margin = 0
+        """,
+    )
+    assert spec.propensity == "p"
+    assert spec.interactions == {"a": ("age", "town"), "b": ()}
+    assert spec.actions == {"0": "none", "1": "a", "2": "b", "3": "b"}
+    assert spec.maximize == Linear({"visit": 1.0, "money": 0.01})
+    assert spec.groups["where"] == Grouping(column="town", shares={"north": 0.3, "south": 0.7})
+    assert spec.groups["age group"] == Grouping(column="age group", shares="estimated")
+    assert spec.settings == Settings(
+        name="pgd_adaptive", model="ridge", ridge=2.0, width=0.0, warmup=0, gamma=0.5, margin=0.0
+    )
+    problem = spec.problem({"age group": ("young", "old")})
+    assert problem.high.tolist() == [1.0, 500.0]
+    assert problem.actions == ("none", "a", "b")
+    assert spec.places == {
+        "letter": "action.column",
+        "p": "propensity.column",
+        "age": "features.numeric",
+        "town": "groups.where",
+        "visit": "outcomes.visit",
+        "spend": "outcomes.money",
+        "age group": "groups.age group",
+    }
+
+
+WRONG = [
+    ('maximize = "visit"', 'maximize = "visits"', "maximize: expected one of the outcomes"),
+    ('maximize = "visit"', 'maximise = "visit"', "maximise: expected one of the keys maximize"),
+    ('maximize = "visit"', "", "maximize: expected a text, or a table of finite numbers, got nothing"),
+    ("horizon = 300", "horizon = 0", "horizon: expected a whole number of at least 1, got 0"),
+    ("horizon = 300", "horizon = 3e2", "horizon: expected a whole number, got 300.0"),
+    ("horizon = 300", "horizon = 300\nallow_bad = 1.0", r"allow_bad: expected a fraction in \[0, 1\)"),
+    ("[features]", "[feature]", "feature: expected one of the keys"),
+    ("numeric =", "numbers =", "features.numbers: expected one of the keys numeric, categorical"),
+    ('categorical = ["town"]', 'categorical = "town"', "features.categorical: expected a list of different texts"),
+    ('categorical = ["town"]', 'categorical = ["age"]', "features: expected columns that are either"),
+    ('numeric = ["age"]', 'numeric = ["visit"]', "expected columns known before acting, got .*'visit'"),
+    ('column = "letter"', "", "action.column: expected a text, got nothing"),
+    ('values = { "" = "none", "A" = "a", "B" = "b" }', "values = {}", "action.values"),
+    ('values = { "" = "none", "A" = "a", "B" = "b" }', 'values = ["A"]', "action.values: expected a table of texts"),
+    ("constant = 0.333333", "constant = 0", r"propensity.constant: expected a number in \(0, 1\]"),
+    ("constant = 0.333333", "constant = 1.5", r"propensity.constant: expected a number in \(0, 1\]"),
+    ("constant = 0.333333", "constant = nan", "propensity.constant: expected a finite number"),
+    ("constant = 0.333333", "", "propensity: expected either a column or a constant, got neither"),
+    ("constant = 0.333333", 'constant = 0.5\ncolumn = "p"', "propensity: expected either .* got both"),
+    ("range = [0, 1]", "range = [1, 0]", r"outcomes.visit.range: expected \[low, high\]"),
+    ("range = [0, 1]", "low = 0", "outcomes.visit.low: expected one of the keys column, range"),
+    (
+        "[outcomes.visit]\nrange = [0, 1]",
+        "[outcomes.visit]\nknown = { a = 1 }",
+        "outcomes: expected at least one that is",
+    ),
+    ("known = { a = 1, b = 1 }", "known = { c = 1 }", r"Outcome\('post'\).known: expected one of the actions"),
+    ("known = { a = 1, b = 1 }", "known = { a = inf }", "outcomes.post.known: expected a table of finite numbers"),
+    (
+        "known = { a = 1, b = 1 }",
+        "known = { a = 1 }\nrange = [0, 1]",
+        "outcomes.post.range: expected one of the keys known",
+    ),
+    ("rate = 0.3", "rate = 0", r"Budget\('post'\).rate: expected a finite number above 0"),
+    ("rate = 0.3", "total = -3", r"Budget\('post'\).total: expected a finite number above 0"),
+    ("rate = 0.3", "rate = 0.3\ntotal = 5", r"Budget\('post'\): expected exactly one of total= and rate="),
+    ("rate = 0.3", "", r"Budget\('post'\): expected exactly one of total= and rate="),
+    ("rate = 0.3", "rte = 0.3", r"budget\[0\].rte: expected one of the keys outcome, total, rate"),
+    (
+        '[[budget]]\noutcome = "post"',
+        '[[budget]]\noutcome = "posts"',
+        "Budget: expected one of the outcomes .*got posts",
+    ),
+    ("[[budget]]", "[budget]", r"budget: expected tables under \[\[budget\]\]"),
+    ("[[parity]]", '[[budget]]\noutcome="post"\ntotal=1\n[[parity]]', "budget: expected one budget per outcome"),
+    ("tolerance = 0.1", "tolerance = -1", r"Parity\('post'\).tolerance"),
+    ("tolerance = 0.1", "", r"parity\[0\].tolerance: expected a finite number, got nothing"),
+    ('by = "town"', 'by = "visit"', "expected columns known before acting"),
+    ("[policy]", "[policy]\nname = 'best'", "policy.name: expected one of pgd, pgd_adaptive, uniform, got best"),
+    ("[policy]", "[policy]\nmodel = 'tree'", "policy.model: expected one of ridge, logistic, got tree"),
+    ("[policy]", "[policy]\nsteps = 3", "policy.steps: expected one of the keys name"),
+    ("[policy]", "[policy]\nridge = 0", "policy.ridge: expected a number above 0"),
+    ("[policy]", "[policy]\nwidth = -1", "policy.width: expected a number of at least 0"),
+    ("warmup = 20", "warmup = -1", "policy.warmup: expected a whole number of at least 0"),
+    ("[policy]", "[interactions]\nc = []\n[policy]", "interactions: expected one of none, a, b, got c"),
+    ("[policy]", "[interactions]\na = ['p']\n[policy]", "interactions.a: expected one of age, town, got p"),
+    ("[policy]", "[groups.town]\nshares = 'even'\n[policy]", "groups.town.shares: expected one of log, estimated"),
+    (
+        "[policy]",
+        "[groups.town]\nshares = { n = 0.4, s = 0.4 }\n[policy]",
+        r"Groups\('town'\).shares: expected shares that",
+    ),
+    ("[policy]", "[groups.town]\nshares = { n = 1.0 }\n[policy]", r"Groups\('town'\): expected at least two"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), WRONG, ids=[new.replace("\n", ";") for _, new, _ in WRONG])
+def test_one_clear_error(tmp_path, old, new, message):
+    assert old in shop.PROBLEM
+    with pytest.raises(EvenhandError, match=message):
+        read(tmp_path, shop.PROBLEM.replace(old, new))
+
+
+def test_an_infeasible_problem_is_named(tmp_path):
+    text = shop.PROBLEM.replace("known = { a = 1, b = 1 }", "known = { none = 1, a = 1, b = 1 }")
+    with pytest.raises(InfeasibleProblem, match="Budget"):
+        read(tmp_path, text)
+
+
+def test_logistic_needs_outcomes_that_are_chances(tmp_path):
+    text = shop.PROBLEM.replace("[policy]", "[policy]\nmodel = 'logistic'")
+    assert read(tmp_path, text).settings.model == "logistic"
+    with pytest.raises(
+        EvenhandError, match=r"policy.model: expected 'ridge', as 'visit' may leave \[0, 1\], got logistic"
+    ):
+        read(tmp_path, text.replace("range = [0, 1]", "range = [0, 2]"))

@@ -1,0 +1,236 @@
+"""Two files in, a report out."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenhand.core.errors import InvalidInput
+from evenhand.replay import replay_log, run as running
+from evenhand.run.simulation import simulate
+from tests.replay import shop
+
+QUICK = {"replicas": 3, "bootstrap": 4, "progress": False}
+SYSTEMS = ["pgd, budget and parity", "pgd, budget alone", "no constraints", "uniform"]
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shop")
+    log, toml = shop.write(folder, shop.rows(1500))
+    return replay_log(log, toml, out=folder / "out", seed=3, **QUICK), folder / "out"
+
+
+def test_systems_and_metrics(result):
+    found, _ = result
+    assert [r.name for r in found.runs] == SYSTEMS
+    assert list(found.measured["pgd, budget alone"]) == [
+        "visit",
+        "visit minus uniform",
+        "post per round",
+        "post used",
+        "post of budget",
+        "post left",
+        "post gap by town",
+        "post rate town=north",
+        "post rate town=south",
+        "rounds",
+        "rows read",
+    ]
+    assert "visit minus uniform" not in found.measured["uniform"]
+
+
+def test_budgets_hold_in_every_run(result):
+    found, _ = result
+    for run in found.runs:
+        used = found.measured[run.name]["post used"][0].values
+        assert len(used) == 7
+        assert (used <= 90).all() == (run.name != "no constraints")
+        assert (run.rounds == 300).all()
+        assert (run.trace.offered_steps < 1500).all()
+        assert (run.trace.offered_steps >= 300).all()
+
+
+def test_numbers_against_a_direct_count(result):
+    found, _ = result
+    run = found.runs[1]
+    trace, measured = run.trace, found.measured[run.name]
+    north = found.problem.shares[0]
+    for i in range(7):
+        sent, visits = trace.totals[-1, i, 1], trace.totals[-1, i, 0]
+        inside = trace.group_totals[-1, i, :, 1]
+        gap = max(abs(inside[0] / (north * 300) - sent / 300), abs(inside[1] / ((1 - north) * 300) - sent / 300))
+        assert math.isclose(measured["post gap by town"][0].values[i], gap)
+        assert math.isclose(measured["post rate town=north"][0].values[i], inside[0] / trace.group_rounds[-1, i, 0])
+        assert math.isclose(measured["visit"][0].values[i], visits / 300)
+        assert math.isclose(measured["post left"][0].values[i], 90 - sent)
+
+
+def test_digests(result):
+    found, _ = result
+    m, d = found.measured["uniform"]["visit"]
+    assert math.isclose(d.mean, m.values[:3].mean())
+    assert math.isclose(d.spread, m.values[:3].std(ddof=1))
+    assert math.isclose(d.se, m.values[3:].std(ddof=1))
+    assert d.worst == m.values.min()
+    assert found.measured["uniform"]["post used"][1].worst == found.measured["uniform"]["post used"][0].values.max()
+
+
+def test_results_follow_the_schema(result):
+    found, out = result
+    written = json.loads((out / "results.json").read_text())
+    assert written == json.loads(json.dumps(found.to_dict()))
+    assert set(written) == {"experiment", "version", "settings", "rows"}
+    assert written["experiment"] == "replay"
+    assert written["settings"]["seed"] == 3
+    for row in written["rows"]:
+        assert list(row) == ["system", "at", "metric", "mean", "se", "worst", "published"]
+        assert row["at"] == {}
+        assert row["published"] is None
+        assert math.isfinite(row["mean"])
+    assert {r["system"] for r in written["rows"]} == set(SYSTEMS)
+    assert "visit: spread over shuffles" in {r["metric"] for r in written["rows"]}
+    assert (out / "replay.png").stat().st_size > 10_000
+
+
+def test_the_report_says_what_its_numbers_mean(result):
+    text = str(result[0])
+    for words in (
+        "log.csv: 1,500 rows",
+        "horizon 300",
+        "post: budget 90",
+        "± se",
+        "bootstrap resamples",
+        "blind lottery",
+    ):
+        assert words in text
+    assert "left out" not in text
+    assert max(len(line) for line in text.splitlines()) <= 120
+
+
+def test_the_same_seed_gives_the_same_numbers(tmp_path, result):
+    log, toml = shop.write(tmp_path, shop.rows(1500))
+    assert replay_log(log, toml, seed=3, **QUICK).to_dict() == result[0].to_dict()
+    assert replay_log(log, toml, seed=4, **QUICK).to_dict()["rows"] != result[0].to_dict()["rows"]
+
+
+def test_a_shuffle_does_not_depend_on_how_many_there_are(tmp_path, result):
+    log, toml = shop.write(tmp_path, shop.rows(1500))
+    fewer = replay_log(log, toml, seed=3, replicas=2, bootstrap=0, progress=False)
+    for a, b in zip(fewer.runs, result[0].runs, strict=True):
+        assert (a.trace.totals[-1] == b.trace.totals[-1, :2]).all()
+    assert {row["se"] for row in fewer.to_dict()["rows"]} == {None}
+    assert str(fewer)
+
+
+@pytest.mark.parametrize("name", ["pgd_adaptive", "uniform"])
+def test_policies_by_name(tmp_path, name):
+    log, toml = shop.write(tmp_path, shop.rows(1500))
+    found = replay_log(log, toml, policy=name, **QUICK)
+    assert found.runs[0].name.startswith(name)
+    assert len(found.runs) == (1 if name == "uniform" else 4)
+    assert str(found)
+
+
+def without(text, *starts):
+    """The problem file without some of its tables."""
+    tables = text.split("\n\n")
+    return "\n\n".join(t for t in tables if not t.strip().startswith(starts))
+
+
+@pytest.mark.parametrize(
+    ("dropped", "first"),
+    [
+        (("[[parity]]",), "pgd, budget"),
+        (("[[budget]]",), "pgd, parity"),
+        (("[[budget]]", "[[parity]]"), "no constraints"),
+    ],
+)
+def test_problems_with_fewer_constraints(tmp_path, dropped, first):
+    log, toml = shop.write(tmp_path, shop.rows(1500), without(shop.PROBLEM, *dropped))
+    found = replay_log(log, toml, out=tmp_path / "out", **QUICK)
+    assert found.runs[0].name == first
+    assert found.runs[-1].name == "uniform"
+    assert str(found)
+
+
+def test_several_outcomes_and_a_learned_budget(tmp_path):
+    text = shop.PROBLEM.replace('maximize = "visit"', "maximize = { visit = 1, post = -0.1 }")
+    text = text.replace("[outcomes.post]", '[outcomes.call]\ncolumn = "p"\nrange = [0, 0.5]\n\n[outcomes.post]')
+    text = text.replace("[[parity]]", '[[budget]]\noutcome = "call"\ntotal = 40\n\n[[parity]]')
+    log, toml = shop.write(tmp_path, shop.rows(1500), text)
+    found = replay_log(log, toml, **QUICK)
+    measured = found.measured["pgd, budget and parity"]
+    visits, post = measured["visit per round"][0].values, measured["post per round"][0].values
+    np.testing.assert_allclose(measured["objective"][0].values, visits - 0.1 * post)
+    assert (measured["call used"][0].values <= 40).all()
+    assert "runs stopped after" in str(found)  # every action may cost a call: when none is left, nothing fits
+    assert (measured["rounds"][0].values < 300).all()
+    per_round = measured["call used"][0].values / measured["rounds"][0].values
+    np.testing.assert_allclose(measured["call per round"][0].values, per_round)
+
+
+def test_a_log_that_ends_first_is_reported(tmp_path):
+    log, toml = shop.write(tmp_path, shop.rows(400))
+    found = replay_log(log, toml, **QUICK)
+    assert (found.runs[0].rounds < 300).all()
+    assert (found.runs[0].trace.offered_steps == 400).all()
+    assert "the log ended before the horizon in 7 of 7 runs, after 1" in str(found)
+    assert "(post left" in str(found)
+
+
+def test_bad_rows_are_reported(tmp_path):
+    lines = shop.rows(1500)
+    lines[10][3] = "maybe"
+    log, toml = shop.write(tmp_path, lines)
+    found = replay_log(log, toml, **QUICK)
+    assert "left out of 1,500 rows:\n  1 row: 'visit' is not a number in [0, 1] (first in line 12" in str(found)
+    assert found.to_dict()["settings"]["left_out"] == list(found.left_out)
+
+
+def test_an_interrupt_keeps_what_is_done(tmp_path, monkeypatch):
+    log, toml = shop.write(tmp_path, shop.rows(1500))
+
+    def interrupted(policy, environment, **options):
+        trace = simulate(policy, environment, **options)
+        return replace(trace, finished=False) if policy.name == "no constraints" else trace
+
+    monkeypatch.setattr(running, "simulate", interrupted)
+    found = replay_log(log, toml, out=tmp_path / "out", **QUICK)
+    assert [r.name for r in found.runs] == SYSTEMS[:2]
+    assert found.interrupted
+    assert "interrupted: nothing is known of no constraints; uniform" in str(found)
+    assert json.loads((tmp_path / "out" / "results.json").read_text())["settings"]["interrupted"] is True
+
+
+def test_an_interrupt_at_once(tmp_path, monkeypatch):
+    log, toml = shop.write(tmp_path, shop.rows(300))
+    monkeypatch.setattr(running, "simulate", lambda p, e, **o: replace(simulate(p, e, **o), finished=False))
+    found = replay_log(log, toml, out=tmp_path / "out", **QUICK)
+    assert found.runs == ()
+    assert "interrupted" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"replicas": 0}, "replicas"),
+        ({"bootstrap": 1}, "bootstrap"),
+        ({"bootstrap": -1}, "bootstrap"),
+        ({"policy": "best"}, "policy"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_bad_arguments(tmp_path, options, field):
+    log, toml = shop.write(tmp_path, shop.rows(300))
+    with pytest.raises(InvalidInput) as caught:
+        replay_log(log, toml, **(QUICK | options))
+    assert caught.value.field == field
+
+
+def test_a_folder_that_cannot_be_made_is_named_before_anything_runs(tmp_path):
+    log, toml = shop.write(tmp_path, shop.rows(300))
+    with pytest.raises(InvalidInput, match=r"out: expected a folder, .* got File exists"):
+        replay_log(log, toml, out=log, **QUICK)
