@@ -20,7 +20,7 @@ SPENDING = Problem(
     horizon=10,
 )
 POLICY = pgd(SPENDING, Ridge(n_features=2, n_outcomes=2, width=Fixed(0.1)), warmup=0, margin=0.0, hard=True)
-CASE = Context(np.eye(2)[None], np.zeros((1, 2, 0)), np.zeros((1, 0), np.int64), np.array([[False, True]]))
+CASE = Context(np.eye(2)[None], np.zeros((1, 2, 0)), np.zeros((1, 1, 0), np.int64), np.array([[False, True]]))
 
 
 def test_an_outcome_reported_again_and_again_gives_nothing_back():

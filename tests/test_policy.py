@@ -51,11 +51,11 @@ def after(policy, environment, replicas, rounds):
 def test_a_replica_of_a_batch_acts_as_it_does_alone(policy, environment):
     """Action for action, and bit for bit in what it believes."""
     ids = [0, 4, 2, 17, 9]
-    together = [(d.plays, d.probabilities, d.worth, d.prices) for _, d in run(policy, environment, ids, 600)]
+    together = [(d.plays, d.propensities, d.worth, d.prices) for _, d in run(policy, environment, ids, 600)]
     for i, replica in enumerate(ids):
         alone = run(policy, environment, [replica], 600)
         for whole, (_, d) in zip(together, alone, strict=True):
-            for a, b in zip(whole, (d.plays, d.probabilities, d.worth, d.prices), strict=True):
+            for a, b in zip(whole, (d.plays, d.propensities, d.worth, d.prices), strict=True):
                 np.testing.assert_array_equal(a[i], b[0])
 
 
@@ -98,7 +98,7 @@ def test_a_decision_stays_as_it_was_while_the_policy_goes_on():
 def test_a_decision_says_everything_that_its_outcome_will_need():
     _, d = after(POLICIES[0], COURT, [0, 1], 60)
     assert d.plays.shape == (2, 1)
-    np.testing.assert_array_equal(d.probabilities.sum(1), [1.0, 1.0])
+    np.testing.assert_array_equal(d.propensities.sum(1), [1.0, 1.0])
     assert d.features.shape == (2, 1, 5)
     assert d.known.shape == (2, 1, 2)
     assert d.prices.shape == (2, 2, 1)  # the objective's reading, and one for all constraints, whose costs are known
@@ -131,8 +131,8 @@ def test_when_the_horizon_is_over_nothing_is_played_and_no_round_counts():
         decision = policy.act(state, context)
         over = step >= 30
         np.testing.assert_array_equal(decision.plays, np.full((2, 1), -1) if over else decision.plays)
-        np.testing.assert_array_equal(decision.rounds, np.zeros(2) if over else np.ones(2))
-        np.testing.assert_array_equal(decision.probabilities.sum(1), np.zeros(2) if over else np.ones(2))
+        np.testing.assert_array_equal(decision.counted, np.zeros(2) if over else np.ones(2))
+        np.testing.assert_array_equal(decision.propensities.sum(1), np.zeros(2) if over else np.ones(2))
         if step == 29:
             policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
             end = {path: z.copy() for path, z in flatten(state)}
@@ -148,7 +148,7 @@ def test_a_decision_that_was_not_taken_leaves_no_trace():
     state, _ = after(policy, COURT, [0, 1], 80)
     before = {path: z.copy() for path, z in flatten(state)}
     context = COURT.start(5, state.replicas).context(80)
-    decision = policy.decide(state, context)._replace(rounds=np.zeros(2))
+    decision = policy.decide(state, context)._replace(counted=np.zeros(2))
     policy.commit(state, context, decision)
     policy.learn(state, decision, np.full((2, 1, 1), np.nan))
     for path, z in flatten(state):
@@ -166,7 +166,7 @@ def test_what_is_not_offered_is_never_played():
         decision = policy.act(state, context)
         count = context.offered.sum(1)
         np.testing.assert_array_equal((decision.plays >= 0).sum(1), np.minimum(count, 2))
-        np.testing.assert_array_equal(decision.rounds, count > 0)
+        np.testing.assert_array_equal(decision.counted, count > 0)
         np.testing.assert_array_equal(decision.playable, context.offered)
         for r, chosen in enumerate(decision.plays):
             for p, a in enumerate(chosen):
@@ -199,13 +199,13 @@ def test_unknown_shares_are_estimated_from_decided_rounds_and_the_case_at_hand()
         decision = policy.act(state, context)
         here = np.zeros((3, 5))
         for g in range(2):
-            here[np.arange(3), context.groups[:, g]] = 1.0
+            here[np.arange(3), context.groups[:, 0, g]] = 1.0
         believed = (seen + here) / (decided + 1)[:, None]
         np.testing.assert_allclose(decision.shares[:, 2:], believed[:, 2:])
         np.testing.assert_array_equal(decision.shares[:, :2], np.tile([0.3, 0.7], (3, 1)))
         np.testing.assert_allclose(decision.shares[:, 2:].sum(1), np.ones(3))
-        seen += here * decision.rounds[:, None]
-        decided += decision.rounds
+        seen += here * decision.counted[:, None]
+        decided += decision.counted
         np.testing.assert_array_equal(state.seen, seen)
         np.testing.assert_array_equal(state.t, decided)
 
@@ -224,7 +224,7 @@ def test_outcomes_that_were_not_observed_teach_nothing():
 def test_one_action_one_replica_no_groups_and_nothing_known_will_do():
     policy = Policy(problem=LITTLE, model=Ridge(n_features=1), goals=(reward(LITTLE),), choice=TopK(1))
     state = policy.start()
-    context = Context(np.ones((1, 1, 1)), np.zeros((1, 1, 0)), np.zeros((1, 0), np.int64), np.ones((1, 1), bool))
+    context = Context(np.ones((1, 1, 1)), np.zeros((1, 1, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 1), bool))
     decision = policy.act(state, context)
     assert decision.plays.tolist() == [[0]]
     policy.learn(state, decision, np.ones((1, 1, 1)))
@@ -266,12 +266,12 @@ def test_explain_says_prices_groups_values_and_what_was_masked_and_played():
     for name, price in zip(policy.goals[1].rows.names, 0.0 - state.goals[1].price[1], strict=True):
         assert f"price of {name:<34} {price:+.4f}" in text
     assert "price of appears" in text
-    group = context.groups[1, 0]
+    group = context.groups[1, 0, 0]
     assert f"the case is in group = {group}" in text
     lines = {a: next(z for z in text.splitlines() if z.strip().startswith(a)) for a in COURT.problem.actions}
     for a, line in enumerate(lines.values()):
         assert f"worth {decision.worth[1, a]:+.4f}" in line
-        assert f"probability {decision.probabilities[1, a]:.3f}" in line
+        assert f"probability {decision.propensities[1, a]:.3f}" in line
     assert "masked: not offered, or its worst case does not fit" in lines["ride"]
     assert "played (1 of 1)" in lines[COURT.problem.actions[decision.plays[1, 0]]]
     assert "masked" not in policy.explain(decision, replica=0)
@@ -290,7 +290,7 @@ def test_explain_says_when_values_were_not_looked_at_and_when_nothing_was_played
 def test_explain_names_candidates_that_are_no_actions_by_number():
     policy = Policy(problem=LITTLE, model=NullModel(n_features=1), goals=(reward(LITTLE),), choice=TopK(2))
     offered = np.ones((1, 3), bool)
-    context = Context(np.zeros((1, 3, 1)), np.zeros((1, 3, 0)), np.zeros((1, 0), np.int64), offered)
+    context = Context(np.zeros((1, 3, 1)), np.zeros((1, 3, 0)), np.zeros((1, 1, 0), np.int64), offered)
     text = policy.explain(policy.decide(policy.start(), context))
     assert "candidate 0" in text
     assert "played (2 of 2)" in text
@@ -302,6 +302,6 @@ def test_budgets_are_counted_over_decided_rounds_only():
     policy = Policy(
         problem=problem, model=NullModel(n_features=3), goals=(reward(problem), hard_budget(problem)), choice=TopK(1)
     )
-    rounds = np.stack([d.rounds for _, d in run(policy, Market(problem=problem), [0, 1, 2, 3], 30)]).sum(0)
+    rounds = np.stack([d.counted for _, d in run(policy, Market(problem=problem), [0, 1, 2, 3], 30)]).sum(0)
     assert (rounds >= 3).all()
     assert (rounds < 30).all()

@@ -78,7 +78,7 @@ def test_select_reads_one_outcome_per_row_learned_or_known():
 def test_no_constraints_are_no_rows():
     rows, bound = constraint_rows(LITTLE, ())
     assert (len(rows), bound.shape) == (0, (0,))
-    frame = Context(np.zeros((1, 1, 1)), np.zeros((1, 1, 0)), np.zeros((1, 0), np.int64), np.ones((1, 1), bool))
+    frame = Context(np.zeros((1, 1, 1)), np.zeros((1, 1, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 1), bool))
     prices, offset = rows.pull(frame, np.zeros((1, 0)), np.zeros((1, 1, 0)))
     np.testing.assert_array_equal(prices, np.zeros((1, 1, 1)))
     np.testing.assert_array_equal(offset, np.zeros((1, 1, 1)))

@@ -311,7 +311,7 @@ class _FaultyWorld:
         if self._fault == "changes the play":
             taken = taken._replace(plays=np.zeros_like(taken.plays))
         if self._fault == "counts what was not played":
-            taken = taken._replace(rounds=taken.rounds + 1)
+            taken = taken._replace(counted=taken.counted + 1)
         return taken, [Arrival(when, taken, y)]
 
     def expected(self, context, plays):

@@ -142,7 +142,7 @@ class _LiveWorld:
         x = np.zeros((len(u), 3, 6))
         for a in range(3):
             x[:, a, 2 * a], x[:, a, 2 * a + 1] = 1.0, u
-        return Context(x, np.zeros((1, 3, 0)), np.zeros((len(u), 0), np.int64), np.ones((1, 3), bool))
+        return Context(x, np.zeros((1, 3, 0)), np.zeros((len(u), 1, 0), np.int64), np.ones((1, 3), bool))
 
     def respond(self, step, context, decision):
         x = context.features[np.arange(len(decision.plays)), decision.plays[:, 0]]
@@ -189,7 +189,7 @@ def test_rejected_rows_leave_no_trace():
     policy = pgd(problem, Ridge(n_features=6), gamma=0.05, hard=True, warmup=20)
     state, again = (policy.start(seed=4, replicas=1) for _ in range(2))
     for r in play(policy, state, log.start(4, state.replicas), range(2000)):
-        if r.taken.rounds[0] > 0:
+        if r.taken.counted[0] > 0:
             decision = policy.act(again, r.context)
             assert (decision.plays == r.decision.plays).all()
             policy.learn(again, decision, r.arrivals[0].y)
@@ -205,7 +205,7 @@ def test_outcomes_of_rejected_rows_are_hidden():
     policy = uniform(PROBLEM, 6)
     state = policy.start(seed=0, replicas=3)
     for r in play(policy, state, log.start(0, state.replicas), range(50)):
-        assert (np.isnan(r.arrivals[0].y[:, 0, 0]) == (r.taken.rounds == 0)).all()
+        assert (np.isnan(r.arrivals[0].y[:, 0, 0]) == (r.taken.counted == 0)).all()
 
 
 def test_a_run_ends_with_its_horizon_and_rows_are_counted():
@@ -215,7 +215,7 @@ def test_a_run_ends_with_its_horizon_and_rows_are_counted():
     state = policy.start(seed=0, replicas=4)
     world = log.start(0, state.replicas)
     rounds = list(play(policy, state, world, range(500)))
-    accepted = np.cumsum([r.taken.rounds for r in rounds], 0)
+    accepted = np.cumsum([r.taken.counted for r in rounds], 0)
     assert (accepted[-1] == 40).all()
     asked = np.sum([r.decision.plays[:, 0] >= 0 for r in rounds], 0)
     assert (asked == (accepted < 40).sum(0) + 1).all()  # the row that completes the horizon was read as well

@@ -34,7 +34,7 @@ def test_the_same_plays_have_the_same_outcomes_and_expectations(environment):
             np.testing.assert_array_equal(getattr(shown, name), getattr(whole, name))
         taken, arrivals = blind.respond(step, shown, decide(shown, step % arms))
         expected, originals = sighted.respond(step, whole, decide(whole, step % arms))
-        np.testing.assert_array_equal(taken.rounds, expected.rounds)
+        np.testing.assert_array_equal(taken.counted, expected.rounds)
         np.testing.assert_array_equal(taken.features[:, 0], np.tile(np.eye(arms)[step % arms], (3, 1)))
         assert [a.step for a in arrivals] == [a.step for a in originals]
         for a, b in zip(arrivals, originals, strict=True):

@@ -43,7 +43,7 @@ def problem(objective, horizon=4000, subject_to=()):
 def averages(policy, horizon, unit=1.0):
     """The average of the true means, when outcomes are the means."""
     state, total = policy.start(), np.zeros(3)
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
+    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 4), bool))
     for _ in range(horizon):
         decision = policy.act(state, context)
         if decision.plays[0, 0] < 0:

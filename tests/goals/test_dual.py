@@ -30,7 +30,7 @@ def receipt(replicas=1, steered=1.0):
         steered=np.full(replicas, steered),
         features=none,
         known=none,
-        groups=np.zeros((replicas, 0), np.int64),
+        groups=np.zeros((replicas, 1, 0), np.int64),
         shares=np.zeros((1, 0)),
         prices=none,
         row_prices=(none,),

@@ -62,7 +62,7 @@ def test_ten_rounds_by_hand():
     objective = AlphaFair(("u", "v", "w"), alpha=1.0, offset=0.05)
     policy = fw_linucb(problem(objective), Truth())
     state = policy.start()
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
+    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 4), bool))
     z, seen = np.full(3, 0.5), []
     for t in range(1, 11):
         expected = int(np.argmax(ARMS @ (1.0 / (z + 0.05))))

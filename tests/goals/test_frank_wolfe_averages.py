@@ -28,7 +28,7 @@ from tests.goals.arms import Truth, averages, problem
 def test_averages_are_over_what_was_observed_of_each_outcome():
     goal = frank_wolfe(problem(GeneralizedGini(("u", "v"))), GeneralizedGini(("u", "v")), Moreau(0.1))
     policy = fw_linucb(problem(GeneralizedGini(("u", "v"))), Truth())
-    none = np.zeros((1, 0), np.int64)
+    none = np.zeros((1, 1, 0), np.int64)
     context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), none, np.ones((1, 4), bool))
     decision, state = policy.decide(policy.start(), context), goal.start(1)
     np.testing.assert_allclose(goal.average(state), [goal.start_at])
@@ -47,7 +47,7 @@ def test_optimistic_averages_take_the_end_of_each_interval_that_the_slope_likes(
     model = Ridge(n_features=4, n_outcomes=3, ridge=1.0, width=Fixed(0.25))
     policy = replace(fw_linucb(p, model), goals=(goal,))
     state = policy.start()
-    none = np.zeros((1, 0), np.int64)
+    none = np.zeros((1, 1, 0), np.int64)
     context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), none, np.ones((1, 4), bool))
     policy.act(state, context)
     np.testing.assert_allclose(goal.average(state.goals[0]), [[0.25, 0.0]])  # 0 + 0.25, and 0 - 0.25 clipped to 0
@@ -59,7 +59,7 @@ def test_optimistic_averages_take_the_end_of_each_interval_that_the_slope_likes(
 
 
 def test_each_outcome_has_a_bonus_of_its_own_or_the_sum_has_one():
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
+    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 4), bool))
     objective = GeneralizedGini(("u", "v", "w"))
     model = Ridge(n_features=4, n_outcomes=3, ridge=1.0, width=Fixed(0.25))
     for optimism, readings in (("row", 3), ("net", 1)):
@@ -106,7 +106,7 @@ def test_an_average_that_leaves_the_domain_names_round_and_outcome():
     )
     policy = fw_linucb(signed, Truth())
     state = policy.start()
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
+    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 4), bool))
     policy.learn(state, policy.act(state, context), np.array([[[0.5, -0.5, 0.5]]]))
     with pytest.raises(InvalidInput, match=r"average after round 1.*v"):
         policy.decide(state, context)
@@ -117,7 +117,7 @@ def test_smoothing_bears_the_edge_of_the_domain_and_nothing_outside():
     signed = replace(problem(objective), outcomes=(*(Outcome(n, low=-0.5) for n in ("u", "v")), Outcome("w")))
     policy = fw_linucb(signed, Truth())
     state = policy.start()
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 0), np.int64), np.ones((1, 4), bool))
+    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 4), bool))
     for y in ([0.5, 0.0, 0.5], [0.5, -0.01, 0.5]):
         decision = policy.act(state, context)
         policy.learn(state, decision, np.array([[y]]))

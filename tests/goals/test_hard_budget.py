@@ -62,7 +62,7 @@ def run(policy, environment, replicas=6):
         context = world.context(step)
         decision = policy.act(state, context)
         _, ((_, _, y),) = truth.respond(step, context, decision)
-        played = (decision.plays >= 0)[:, :, None] * decision.rounds[:, None, None]
+        played = (decision.plays >= 0)[:, :, None] * decision.counted[:, None, None]
         spent = spent + (np.concatenate([y, decision.known], 2) * played).sum(1)
         for arrival in world.respond(step, context, decision)[1]:
             policy.learn(state, arrival.decision, arrival.y)
@@ -85,7 +85,7 @@ def test_no_total_is_ever_exceeded_whatever_costs_turn_out_to_be(low, high, dela
 
 def test_a_replica_stops_when_nothing_fits_and_the_others_go_on():
     problem = spending(horizon=60)
-    active = np.stack([d.rounds for _, _, d in run(spender(problem), Market(problem=problem))])
+    active = np.stack([d.counted for _, _, d in run(spender(problem), Market(problem=problem))])
     states = [s for s, _, _ in run(spender(problem), Market(problem=problem))]
     ends = active.sum(0)
     assert (ends < 60).all()
@@ -96,7 +96,7 @@ def test_a_replica_stops_when_nothing_fits_and_the_others_go_on():
     np.testing.assert_array_equal(states[-1].t, ends)
     _, _, last = list(run(spender(problem), Market(problem=problem)))[-1]
     np.testing.assert_array_equal(last.plays, np.full((6, 1), -1))
-    np.testing.assert_array_equal(last.probabilities, np.zeros((6, 3)))
+    np.testing.assert_array_equal(last.propensities, np.zeros((6, 3)))
     assert not last.playable.any()
 
 
@@ -162,7 +162,7 @@ def test_what_is_never_observed_stays_held_back():
     for step in range(50):
         decision = policy.act(state, world.context(step))
         y = np.where(seen, 1.0, 0.0)[:, None, None] * np.ones((3, 1, 1))
-        spent += decision.rounds  # the truth: each costs 1, which replica 1 never hears of
+        spent += decision.counted  # the truth: each costs 1, which replica 1 never hears of
         policy.learn(state, decision, y, observed=np.broadcast_to(seen[:, None, None], (3, 1, 1)))
     np.testing.assert_array_equal(spent, [5, 5, 5])
     np.testing.assert_allclose(state.goals[1].left[:, 0], 0.0, atol=1e-9)
@@ -187,7 +187,7 @@ def test_plays_that_did_not_fit_cost_and_teach_nothing():
     problem = spending()
     policy = spender(problem, plays=2)
     x = np.random.default_rng(1).random((1, 3, 3))
-    context = Context(x, problem.declared[None], np.zeros((1, 0), np.int64), np.array([[False, True, False]]))
+    context = Context(x, problem.declared[None], np.zeros((1, 1, 0), np.int64), np.array([[False, True, False]]))
     states = []
     for rubbish in (0.0, 1.0, np.nan, np.inf, -1e9):
         state = policy.start()
@@ -207,7 +207,7 @@ def test_a_rejected_decision_holds_nothing_back():
     world = Market(problem=problem).start(2, np.arange(2))
     state = policy.start(seed=2, replicas=2)
     context = world.context(0)
-    decision = policy.decide(state, context)._replace(rounds=np.array([0.0, 1.0]))
+    decision = policy.decide(state, context)._replace(counted=np.array([0.0, 1.0]))
     policy.commit(state, context, decision)
     policy.learn(state, decision, np.full((2, 1, 1), 0.5))
     fee = decision.known[1, 0, 0]
@@ -255,7 +255,7 @@ def test_it_is_over_only_when_nothing_is_under_way_and_nothing_fits():
         problem=problem, model=Ridge(n_features=1), goals=(reward(problem), hard_budget(problem)), choice=TopK()
     )
     state = policy.start(replicas=2)
-    one = Context(np.ones((2, 1, 1)), np.zeros((1, 1, 0)), np.zeros((2, 0), np.int64), np.ones((1, 1), bool))
+    one = Context(np.ones((2, 1, 1)), np.zeros((1, 1, 0)), np.zeros((2, 1, 0), np.int64), np.ones((1, 1), bool))
     waiting = [policy.act(state, one) for _ in range(3)]
     assert (policy.decide(state, one).plays == -1).all()  # nothing fits now
     assert not policy.over(state).any()

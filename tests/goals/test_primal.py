@@ -61,7 +61,7 @@ def truth(seed):
 def context(i):
     x = np.zeros((1, ACTIONS, 2))
     x[0, :, 0], x[0, :, 1] = i, np.arange(ACTIONS)
-    return Context(x, PROBLEM.declared[None], np.zeros((1, 0), np.int64), np.ones((1, ACTIONS), bool))
+    return Context(x, PROBLEM.declared[None], np.zeros((1, 1, 0), np.int64), np.ones((1, ACTIONS), bool))
 
 
 def planned(y, came, temperature=0.002, doubt=0.0, **options):

@@ -220,12 +220,12 @@ def test_a_domain_without_zero_is_no_obstacle_before_anything_is_known():
     policy = resolving(problem, Ridge(n_features=3, n_outcomes=2, width=Fixed(0.3)))
     state = policy.start()
     arms = np.array([[0.9, 0.1], [0.1, 0.8], [0.3, 0.3]])
-    context = Context(np.eye(3)[None], np.zeros((1, 3, 0)), np.zeros((1, 0), np.int64), np.ones((1, 3), bool))
+    context = Context(np.eye(3)[None], np.zeros((1, 3, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 3), bool))
     for _ in range(60):
         decision = policy.act(state, context)
         if state.t[0] == 1:
             assert (state.goals[1].end == 0.5).all()  # where the objective starts
-        if decision.rounds[0]:
+        if decision.counted[0]:
             policy.learn(state, decision, arms[decision.plays[0]][None])
     assert (state.goals[0].total / 60 > 0.2).all()
 

@@ -69,8 +69,8 @@ def test_budgets_are_never_exceeded_and_every_lottery_sums_to_one(problem):
         d = policy.act(state, context)
         y = world.respond(step, context, d)[1][0].y
         policy.learn(state, d, y)
-        spent += (np.concatenate([y, d.known], 2) * d.rounds[:, None, None]).sum(1)
-        np.testing.assert_allclose(d.probabilities.sum(1), d.rounds)
+        spent += (np.concatenate([y, d.known], 2) * d.counted[:, None, None]).sum(1)
+        np.testing.assert_allclose(d.propensities.sum(1), d.counted)
     for b in problem.budgets:
         total = b.per_round(problem.horizon) * problem.horizon
         assert (spent[:, problem.names.index(b.outcome)] <= total + 1e-9).all()

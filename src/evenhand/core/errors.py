@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["CannotSave", "EvenhandError", "InfeasibleProblem", "InvalidInput", "MissingExtra", "StateMismatch"]
+__all__ = [
+    "CannotSave",
+    "ConcurrentUse",
+    "EvenhandError",
+    "InfeasibleProblem",
+    "InvalidInput",
+    "MissingExtra",
+    "StaleDecision",
+    "StateMismatch",
+]
 
 
 class EvenhandError(Exception):
@@ -51,3 +60,11 @@ class StateMismatch(EvenhandError, ValueError):
 
 class CannotSave(EvenhandError, TypeError):
     """A part of a state lives in another library and cannot be written as arrays."""
+
+
+class StaleDecision(EvenhandError, ValueError):
+    """A decision was overtaken by others: its plays no longer fit the hard limits. Decide again."""
+
+
+class ConcurrentUse(EvenhandError, RuntimeError):
+    """Two threads use one state at the same time; a state has one writer."""

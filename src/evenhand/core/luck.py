@@ -33,6 +33,8 @@ class Stream(IntEnum):
     SAMPLE = 6
     SMOOTHING = 7
     TRUTH = 8
+    MODEL = 9
+    EXPOSURE = 10
 
 
 @kernel
@@ -93,6 +95,16 @@ def normal(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: in
     return _normal(np.uint64(seed), _STREAMS[stream], replicas, t, size)
 
 
+def check_seed(seed: int) -> None:
+    """Refuse what is no seed.
+
+    Raises:
+        InvalidInput: anything but a whole number in [0, 2**64).
+    """
+    if not (isinstance(seed, int | np.integer) and 0 <= seed < 2**64):
+        raise InvalidInput("seed", "a whole number in [0, 2**64)", seed)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Luck:
     """The luck of some replicas under one seed.
@@ -108,8 +120,7 @@ class Luck:
     replicas: Ints
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.seed, int | np.integer) and 0 <= self.seed < 2**64):
-            raise InvalidInput("seed", "a whole number in [0, 2**64)", self.seed)
+        check_seed(self.seed)
 
     def uniform(self, stream: Stream, t: Ints, size: int) -> Floats:
         """Draw `size` numbers in [0, 1) per replica for round `t`, `(1) or (R) -> (R, size)`."""

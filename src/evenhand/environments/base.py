@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.problem import Problem
 
 
@@ -16,6 +16,7 @@ class Arrival(NamedTuple):
     step: int  # at which the decision was made
     decision: Decision
     y: Floats  # (R, P, M)
+    exposed: Bools | None = None  # (R, P) which plays came to anything; None where all did
 
 
 class World(Protocol):
@@ -33,7 +34,7 @@ class World(Protocol):
         """What is seen at a step; a pure function of (seed, replica, step)."""
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        """The decision as it was taken (with rounds = 0 where it was not), and the outcomes that arrive now."""
+        """The decision as it was taken (with counted = 0 where it was not), and the outcomes that arrive now."""
 
     def expected(self, context: Context, plays: Ints) -> Floats | None:
         """True means of the learned outcomes of plays, where there is a truth, `(P)->(P,M)`."""

@@ -26,11 +26,11 @@ NOTHING, VOUCHER, RIDE = 0, 1, 2
 @kernel
 def _features(u: Floats) -> tuple[Floats, Ints]:
     x = np.zeros((len(u), 3, 5))
-    groups = np.empty((len(u), 1), np.int64)
+    groups = np.empty((len(u), 1, 1), np.int64)
     for r in range(len(u)):
         age, proximity, poverty = u[r, 0], u[r, 1], u[r, 2]
         group = 0 if u[r, 3] < 0.5 else 1
-        groups[r, 0] = group
+        groups[r, 0, 0] = group
         for a in range(3):
             x[r, a, 0] = age
         x[r, VOUCHER, 1] = proximity

@@ -60,7 +60,7 @@ class _LinearWorld:
         self._context = Context(
             features=np.tile(features, (count, 1, 1)),
             known=np.zeros((1, arms, 0)),
-            groups=np.zeros((count, 0), np.int64),
+            groups=np.zeros((count, 1, 0), np.int64),
             offered=np.ones((1, arms), bool),
         )
         self.steps = steps

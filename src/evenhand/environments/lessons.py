@@ -49,7 +49,7 @@ class _Class:
         u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 3)
         groups = (u[:, :1] >= NEAR).astype(np.int64)
         z = np.stack([0.5 * (groups[:, 0] + u[:, 1]), u[:, 2]], 1)
-        return Context(blocks(z, len(ACTIONS)), self._problem.declared[None], groups, self._offered)
+        return Context(blocks(z, len(ACTIONS)), self._problem.declared[None], groups[:, None], self._offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(SUBJECTS))

@@ -31,11 +31,11 @@ def _features(units: Floats, layout: Ints, rows: Ints) -> Floats:
 
 @kernel
 def _accept(plays: Ints, rows: Ints, actions: Ints, keep: Floats, u: Floats) -> Floats:
-    rounds = np.zeros(len(plays))
+    counted = np.zeros(len(plays))
     for r in range(len(plays)):
         if plays[r, 0] == actions[rows[r]] and (len(u) == 0 or u[r, 0] < keep[rows[r]]):
-            rounds[r] = 1.0
-    return rounds
+            counted[r] = 1.0
+    return counted
 
 
 class LoggedWorld:
@@ -57,7 +57,7 @@ class LoggedWorld:
         """The case of the row at hand."""
         rows = self._rows[step]
         x = _features(self._log.units, self._log.layout, rows)
-        return Context(x, self._known, self._log.groups[rows], self._offered)
+        return Context(x, self._known, self._log.groups[rows][:, None], self._offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         """Count the round where the choice is what was logged and the coin agrees; only then is the outcome seen."""
@@ -68,9 +68,9 @@ class LoggedWorld:
         # whatever x is: accepted cases are distributed as all cases are, and each was treated as the policy chose.
         log, rows = self._log, self._rows[step]
         coins = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1) if log.needs_coins else _NO_COINS
-        rounds = _accept(decision.plays, rows, log.actions, log.keep, coins)
-        taken = decision._replace(rounds=rounds)
-        y = np.where(rounds[:, None] > 0, log.outcomes[rows], np.nan)
+        counted = _accept(decision.plays, rows, log.actions, log.keep, coins)
+        taken = decision._replace(counted=counted)
+        y = np.where(counted[:, None] > 0, log.outcomes[rows], np.nan)
         return taken, [Arrival(step, taken, y[:, None, :])]
 
     def expected(self, context: Context, plays: Ints) -> None:

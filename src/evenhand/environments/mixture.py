@@ -75,7 +75,7 @@ class _MixedWorld:
     def __init__(self, steps: int, theta: Floats, arms: int, contexts: int, seed: int, replicas: Ints) -> None:
         self._luck, self._theta, self._arms, self._contexts = Luck(seed=seed, replicas=replicas), theta, arms, contexts
         self._known, self._offered = np.zeros((1, arms + 1, 0)), np.ones((1, arms + 1), bool)
-        self._groups = np.zeros((len(replicas), 0), np.int64)
+        self._groups = np.zeros((len(replicas), 1, 0), np.int64)
         self.steps = steps
 
     def context(self, step: int) -> Context:

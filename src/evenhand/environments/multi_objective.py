@@ -59,7 +59,7 @@ class _World:
         draws = self._luck.uniform(Stream.TRUTH, np.zeros(1, np.int64), n_outcomes * n_features)
         self.theta = draws.reshape(count, n_outcomes, n_features)
         self._known, self._offered = np.zeros((1, arms, 0)), np.ones((1, arms), bool)
-        self._groups = np.zeros((count, 0), np.int64)
+        self._groups = np.zeros((count, 1, 0), np.int64)
         self._plays, self._mean = np.zeros((count, 0), np.int64), np.zeros((count, 0, n_outcomes))
         self.steps = steps
 

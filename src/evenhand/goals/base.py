@@ -11,14 +11,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
+from evenhand.models.base import Ask
 from evenhand.problem.rows import Frame, Rows
 
 # Row prices whose signs say which end of its interval each row is to be read at -> optimistic rows of the plays (R, d).
 Estimate = Callable[[Floats], Floats]
-
-# Candidates x and prices w -> mean worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`.
-Ask = Callable[[Floats, Floats], tuple[Floats, Floats]]
-
 
 @runtime_checkable
 class Priced(Protocol):
@@ -85,8 +82,8 @@ class Learns(Protocol):
     def rows(self) -> Rows:
         """What it sees of the outcomes."""
 
-    def on_outcome(self, state: Any, decision: Decision, rounds: Floats, v: Floats) -> None:
-        """Enter (rounds, v), the rows of the outcomes of a decision, `(),(d)`.
+    def on_outcome(self, state: Any, decision: Decision, counted: Floats, v: Floats) -> None:
+        """Enter (counted, v), the rows of the outcomes of a decision, `(),(d)`.
 
         Rows that read an outcome which was not observed are NaN.
         """
@@ -103,11 +100,25 @@ class Limits(Protocol):
     def start(self, n_replicas: int) -> Any:
         """The state before any round."""
 
-    def limit(self, state: Any, frame: Frame, shares: Floats, plays: int, playable: Bools) -> None:
-        """Switch off, in `playable`, candidates that may not be among the next plays, `(A)`."""
+    def room(self, state: Any, frame: Frame) -> tuple[Floats, Floats]:
+        """The most that each candidate can use of each row, `(R or 1, A, d)`, and what is left, `->(A,d),(d)`.
+
+        A candidate fits if it uses at most what is left of every row; plays fit together if their sum does.
+        """
+
+    def fits(self, state: Any, decision: Decision) -> Bools:
+        """Whether all plays of a decision still fit together, `->()`."""
 
     def over(self, state: Any) -> Bools:
         """Where nothing will ever be playable again, whatever comes, `->()`."""
+
+
+@runtime_checkable
+class Cancels(Protocol):
+    """Takes back what it did when a decision was committed."""
+
+    def on_cancel(self, state: Any, decision: Decision) -> None:
+        """A committed decision was not carried out."""
 
 
 Goal = Priced | Limits

@@ -15,8 +15,9 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
-from evenhand.core.types import Floats
+from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import one_of
+from evenhand.goals._shared import row_prices
 from evenhand.goals.base import Estimate
 from evenhand.problem.rows import Rows
 
@@ -108,43 +109,32 @@ class DualState:
     regime: Floats  # (R,)
 
 
-@kernel
-def row_prices(price: Floats, scale: float, bound: Floats, by_row: bool) -> tuple[Floats, Floats]:
-    """-lam as one reading or one per row, and lam.bound, lam being scale times the first d prices, `->(k,d),()`."""
-    d = len(bound)
-    q, o = np.zeros((len(price), d if by_row else 1, d)), np.zeros(len(price))
-    for r in range(len(price)):
-        for j in range(d):
-            q[r, j if by_row else 0, j] = -scale * price[r, j]
-            o[r] += scale * price[r, j] * bound[j]
-    return q, o
-
-
-def _steered(decision: Decision, rounds: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """The entry, without what these prices did not steer."""
-    if decision.steered.all():
-        return rounds, v
-    return rounds * decision.steered, v * decision.steered[:, None]
+def _priced(decision: Decision, counted: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """The entry, without the rounds that these prices did not choose."""
+    if not decision.forced.any():
+        return counted, v
+    chosen = 1.0 - decision.forced
+    return counted * chosen, v * chosen[:, None]
 
 
 @kernel
-def _step(price: Floats, regime: Floats, sizes: Floats, bound: Floats, rounds: Floats, v: Floats) -> None:
+def _step(price: Floats, regime: Floats, sizes: Floats, bound: Floats, counted: Floats, v: Floats) -> None:
     for r in range(len(price)):
         size = sizes[int(regime[r])]
         for j in range(len(bound)):
             if not np.isnan(v[r, j]):
-                price[r, j] = max(0.0, price[r, j] + size * (v[r, j] - rounds[r] * bound[j]))
+                price[r, j] = max(0.0, price[r, j] + size * (v[r, j] - counted[r] * bound[j]))
 
 
 @kernel
 def _advance(
-    price: Floats, excess: Floats, regime: Floats, limits: Floats, reset: bool, bound: Floats, rounds: Floats, v: Floats
+    price: Floats, excess: Floats, regime: Floats, limits: Floats, reset: bool, bound: Floats, counted: Floats, v: Floats
 ) -> None:
     for r in range(len(price)):
         square = 0.0
         for j in range(len(bound)):
             if not np.isnan(v[r, j]):
-                excess[r, j] += v[r, j] - rounds[r] * bound[j]
+                excess[r, j] += v[r, j] - counted[r] * bound[j]
             square += max(excess[r, j], 0.0) ** 2
         if square > limits[int(regime[r])] ** 2:
             regime[r] += 1.0
@@ -206,30 +196,38 @@ class DualGradient:
 
     def price(self, state: DualState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`, with k = d readings only where optimism differs by row."""
-        return row_prices(state.price, 1.0, self.bound, self._by_row)
+        return row_prices(state.price, 1.0, self.bound, self._readings)
 
     def on_decision(self, state: DualState, decision: Decision, estimate: Estimate) -> None:
         """Step on the optimistic estimate, if that is the way."""
         if self.on == "optimistic":
-            counted = decision.rounds * decision.steered
+            counted = decision.counted * (1.0 - decision.forced)
             v = estimate(np.full((len(counted), len(self.rows)), -1.0)) * counted[:, None]
+            if self.rows.is_unsure.any():
+                v[:, self.rows.is_unsure] = np.nan  # what may not come about is no estimate: it waits
             _step(state.price, state.regime, self._sizes, self.bound, counted, v)
 
-    def on_outcome(self, state: DualState, decision: Decision, rounds: Floats, v: Floats) -> None:
-        """Step on the observed rows, if that is the way, and see whether the regime is over, `(),(d)`."""
-        if self.on == "observed" or len(self._limits) > 1:
-            self.enter(state, *_steered(decision, rounds, v))
-
-    def enter(self, state: DualState, rounds: Floats, v: Floats) -> None:
-        """Enter (rounds, v) into the books, `(),(d)`."""
+    def on_outcome(self, state: DualState, decision: Decision, counted: Floats, v: Floats) -> None:
+        """Step on the observed rows that were not stepped on before, and see whether the regime is over, `(),(d)`."""
+        counted, v = _priced(decision, counted, v)
         if self.on == "observed":
-            _step(state.price, state.regime, self._sizes, self.bound, rounds, v)
+            _step(state.price, state.regime, self._sizes, self.bound, counted, v)
+        elif self.rows.is_unsure.any():
+            late = np.where(self.rows.is_unsure, v, np.nan)
+            _step(state.price, state.regime, self._sizes, self.bound, counted, late)
         if len(self._limits) > 1:
-            _advance(state.price, state.excess, state.regime, self._limits, self.step.reset, self.bound, rounds, v)
+            _advance(state.price, state.excess, state.regime, self._limits, self.step.reset, self.bound, counted, v)
+
+    def enter(self, state: DualState, counted: Floats, v: Floats) -> None:
+        """Enter (counted, v) into the books, `(),(d)`."""
+        if self.on == "observed":
+            _step(state.price, state.regime, self._sizes, self.bound, counted, v)
+        if len(self._limits) > 1:
+            _advance(state.price, state.excess, state.regime, self._limits, self.step.reset, self.bound, counted, v)
 
     @cached_property
-    def _by_row(self) -> bool:
-        return self.optimism == "row" and self.rows.reads_learned
+    def _readings(self) -> Ints:
+        return self.rows.readings(by_row=self.optimism == "row")
 
     @cached_property
     def _sizes(self) -> Floats:
@@ -248,13 +246,13 @@ class HedgeState:
 
 
 @kernel
-def _hedge(weight: Floats, step: float, bound: Floats, rounds: Floats, steered: Floats, v: Floats) -> None:
+def _hedge(weight: Floats, step: float, bound: Floats, counted: Floats, forced: Floats, v: Floats) -> None:
     exponent = np.zeros(weight.shape[1])  # the slack's stays 0
     for r in range(len(weight)):
-        if steered[r] == 0.0:
+        if forced[r] != 0.0:
             continue
         for j in range(len(bound)):
-            exponent[j] = 0.0 if np.isnan(v[r, j]) else step * (v[r, j] - rounds[r] * bound[j])
+            exponent[j] = 0.0 if np.isnan(v[r, j]) else step * (v[r, j] - counted[r] * bound[j])
         if not exponent.any():
             continue  # dividing by a sum of almost 1 would leave a trace
         top, total = exponent.max(), 0.0
@@ -313,13 +311,16 @@ class DualHedge:
 
     def price(self, state: HedgeState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`."""
-        by_row = self.optimism == "row" and self.rows.reads_learned
-        return row_prices(state.weight, self.scale, self.bound, by_row)
+        return row_prices(state.weight, self.scale, self.bound, self._readings)
 
-    def on_outcome(self, state: HedgeState, decision: Decision, rounds: Floats, v: Floats) -> None:
+    def on_outcome(self, state: HedgeState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Step on the observed rows, `(),(d)`."""
-        _hedge(state.weight, self.step, self.bound, rounds, decision.steered, v)
+        _hedge(state.weight, self.step, self.bound, counted, decision.forced, v)
 
-    def enter(self, state: HedgeState, rounds: Floats, v: Floats) -> None:
-        """Enter (rounds, v) into the books, `(),(d)`; entries in pieces multiply up."""
-        _hedge(state.weight, self.step, self.bound, rounds, np.ones(len(rounds)), v)
+    def enter(self, state: HedgeState, counted: Floats, v: Floats) -> None:
+        """Enter (counted, v) into the books, `(),(d)`; entries in pieces multiply up."""
+        _hedge(state.weight, self.step, self.bound, counted, np.zeros(len(counted)), v)
+
+    @cached_property
+    def _readings(self) -> Ints:
+        return self.rows.readings(by_row=self.optimism == "row")

@@ -11,11 +11,10 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Stream, normal
 from evenhand.core.records import Decision
-from evenhand.core.types import Floats
+from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import one_of
+from evenhand.goals._shared import known_entry, row_prices
 from evenhand.goals.base import Estimate
-from evenhand.goals.dual import row_prices
-from evenhand.goals.known_entry import known_entry
 from evenhand.objectives.base import Objective, Tangential, able
 from evenhand.objectives.smoothing import Smoothing, default_smoothing
 from evenhand.problem.problem import Problem
@@ -100,7 +99,7 @@ class FrankWolfe:
         z, t = self.average(state), state.rounds.max(1)
         self._stay(z, t)
         slope = self.slope(z, t)
-        q, o = row_prices(-slope, 1.0, np.zeros(len(self.rows)), self._by_row)
+        q, o = row_prices(-slope, 1.0, np.zeros(len(self.rows)), self._readings)
         return q, o if self._tangent is None else self._tangent.intercept(slope)
 
     def average(self, state: FrankWolfeState) -> Floats:
@@ -114,14 +113,22 @@ class FrankWolfe:
                 self.enter(state, *known_entry(self.rows, decision))
         else:
             sign = np.sign(self.slope(self.average(state), state.rounds.max(1)))
-            v, rounds = estimate(np.where(sign == 0.0, 1.0, sign)), decision.rounds[:, None] * np.ones(len(self.rows))
-            self.enter(state, rounds, v * rounds)
+            v = estimate(np.where(sign == 0.0, 1.0, sign))
+            counted = decision.counted[:, None] * ~self.rows.is_unsure  # what may not come about is no estimate
+            self.enter(state, counted, v * counted)
 
-    def on_outcome(self, state: FrankWolfeState, decision: Decision, rounds: Floats, v: Floats) -> None:
-        """Enter the observed outcomes, if that is the way; averages are over what was observed, `(),(d)`."""
-        if self.on == "observed":
-            seen = ~np.isnan(v) & ~self.rows.is_known
-            self.enter(state, rounds[:, None] * seen, np.where(seen, v, 0.0))
+    def on_outcome(self, state: FrankWolfeState, decision: Decision, counted: Floats, v: Floats) -> None:
+        """Enter the observed outcomes that were not entered before; averages are over what was observed, `(),(d)`."""
+        waits = ~self.rows.is_known if self.on == "observed" else self.rows.is_unsure
+        if waits.any():
+            seen = ~np.isnan(v) & waits
+            self.enter(state, counted[:, None] * seen, np.where(seen, v, 0.0))
+
+    def on_cancel(self, state: FrankWolfeState, decision: Decision) -> None:
+        """Take back what was known of a decision that is not carried out."""
+        if self.on == "observed" and self.rows.is_known.any():
+            rounds, v = known_entry(self.rows, decision)
+            self.enter(state, -rounds, -v)
 
     def enter(self, state: FrankWolfeState, rounds: Floats, v: Floats) -> None:
         """Enter (rounds, v) into the books, `(d),(d)`."""
@@ -164,8 +171,8 @@ class FrankWolfe:
         return objective if isinstance(objective, Tangential) and able(objective, Tangential) else None
 
     @cached_property
-    def _by_row(self) -> bool:
-        return self.optimism == "row" and self.rows.reads_learned
+    def _readings(self) -> Ints:
+        return self.rows.readings(by_row=self.optimism == "row")
 
 
 def _place(t: float) -> str:
@@ -183,7 +190,7 @@ def frank_wolfe(
 ) -> FrankWolfe:
     """The goal of a concave objective, smoothed by default where it has kinks; z_0 is the middle of declared ranges."""
     names = tuple(objective.outcomes)
-    low, high = problem.ranges(names)
+    low, high = problem.round_ranges(names)
     width = float(np.max(high - low, where=np.isfinite(high - low) & (high > low), initial=0.0)) or 1.0
     return FrankWolfe(
         rows=select(problem, names),

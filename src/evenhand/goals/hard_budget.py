@@ -26,46 +26,41 @@ class HardState:
 
 
 @kernel
-def _worst(known: Floats, most: Floats, z: Floats, a: int, j: int) -> float:
-    """The most that candidate a with known outcomes z can consume of row j, `(d,L),(A,d),(L)->()`."""
-    total = float(most[a if len(most) > 1 else 0, j])
-    for i in range(len(z)):
-        total += known[j, i] * z[i]
+def _worst(known: Floats, most: Floats, sure: Bools, z: Floats) -> Floats:
+    """The most that each candidate can use of each row, `(d,L),(A,d),(L),(A,L)->(A,d)`.
+
+    A known outcome that may not come about is taken for what it is if it uses something, and for 0 if it gives back.
+    """
+    worst = np.empty((z.shape[0], z.shape[1], most.shape[1]))
+    for r in range(z.shape[0]):
+        for a in range(z.shape[1]):
+            for j in range(most.shape[1]):
+                total = most[a if len(most) > 1 else 0, j]
+                for i in range(z.shape[2]):
+                    used = known[j, i] * z[r, a, i]
+                    total += used if sure[i] or used > 0.0 else 0.0
+                worst[r, a, j] = total
+    return worst
+
+
+@kernel
+def _used(worst: Floats, plays: Ints, counted: Floats) -> Floats:
+    """The most that the plays can use together, `(P,d),(P),()->(d)`."""
+    total = np.zeros((len(plays), worst.shape[2]))
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            if counted[r] > 0.0 and plays[r, p] >= 0:
+                total[r] += worst[r, p]
     return total
 
 
 @kernel
-def _mask(known: Floats, most: Floats, z: Floats, left: Floats, plays: int, slack: Floats, playable: Bools) -> None:
+def _settle(worst: Floats, counted: Floats, waits: Bools, v: Floats, left: Floats, held: Floats) -> None:
+    """Give back what was held for rows that wait, and take what was used, `(d),(),(d),(d),(d),(d)`."""
     for r in range(len(left)):
-        for a in range(z.shape[1]):
-            for j in range(most.shape[1]):
-                if plays * _worst(known, most, z[r if len(z) > 1 else 0, a], a, j) > left[r, j] + slack[j]:
-                    playable[r, a] = False
-
-
-@kernel
-def _hold(known: Floats, most: Floats, z: Floats, plays: Ints, rounds: Floats, left: Floats, held: Floats) -> None:
-    for r in range(len(left)):
-        for p in range(plays.shape[1]):
-            if rounds[r] > 0.0 and plays[r, p] >= 0:
-                for j in range(most.shape[1]):
-                    worst = _worst(known, most, z[r, p], plays[r, p], j)
-                    left[r, j] -= worst
-                    held[r, j] += worst
-
-
-@kernel
-def _settle(
-    known: Floats, most: Floats, z: Floats, plays: Ints, rounds: Floats, v: Floats, left: Floats, held: Floats
-) -> None:
-    for r in range(len(left)):
-        for j in range(most.shape[1]):
-            worst = 0.0
-            for p in range(plays.shape[1]):
-                if rounds[r] > 0.0 and plays[r, p] >= 0:
-                    worst += _worst(known, most, z[r, p], plays[r, p], j)
-            if not np.isnan(v[r, j]):
-                back = min(worst, held[r, j])
+        for j in range(len(waits)):
+            if waits[j] and counted[r] > 0.0 and not np.isnan(v[r, j]):
+                back = min(worst[r, j], held[r, j])
                 held[r, j] -= back
                 left[r, j] += back - v[r, j]
 
@@ -75,9 +70,10 @@ def _settle(
 class HardBudget:
     """Never let the sum of rows exceed its total, whatever the outcomes turn out to be.
 
-    Equation: candidate a is playable only if P worst_j(a) <= left_j for every row j, worst_j(a) being the most that
-    row j can be given the declared ranges; P plays then fit together. The worst case is held back when a decision is
-    made and settled when its outcome arrives; an outcome that never arrives, or is not observed, stays held back.
+    Equation: plays a_1, ..., a_P fit if sum_p worst_j(a_p) <= left_j for every row j, worst_j(a) being the most that
+    row j can be given the declared ranges. The choice takes candidates in its own order while they fit. The worst case
+    is held back when a decision is committed and settled when its outcome arrives; an outcome that never arrives, or is
+    not observed, stays held back.
 
     Args:
         rows: consumption, d rows that concern everybody.
@@ -118,9 +114,13 @@ class HardBudget:
         left = np.tile(self.total, (n_replicas, 1))
         return HardState(left, np.zeros_like(left))
 
-    def limit(self, state: HardState, frame: Frame, shares: Floats, plays: int, playable: Bools) -> None:
-        """Switch off candidates whose worst case might not fit, in place, `(A)`."""
-        _mask(self.rows.known, self._most, frame.known, state.left, plays, self._rounding, playable)
+    def room(self, state: HardState, frame: Frame) -> tuple[Floats, Floats]:
+        """The most that each candidate can use of each row, and what is left, `->(A,d),(d)`."""
+        return _worst(self.rows.known, self._most, self.rows.sure, frame.known), state.left + self._rounding
+
+    def fits(self, state: HardState, decision: Decision) -> Bools:
+        """Whether all plays of a decision still fit together, `->()`."""
+        return np.asarray((self._used(decision) <= state.left + self._rounding).all(1))
 
     def over(self, state: HardState) -> Bools:
         """Where no candidate can fit any more: each of them uses up to a fixed amount of a row, too much, `->()`."""
@@ -129,15 +129,37 @@ class HardBudget:
         return np.asarray(np.all(np.any(gone & fixed, axis=2), axis=1))
 
     def on_decision(self, state: HardState, decision: Decision, estimate: Estimate) -> None:
-        """Hold back the worst case of the plays; of known consumption that is all there is to do."""
-        held = state.held if self.rows.reads_learned else np.zeros_like(state.held)
-        _hold(self.rows.known, self._most, decision.known, decision.plays, decision.rounds, state.left, held)
+        """Hold back the worst case of the plays; of what is known for sure that is all there is to do."""
+        used = self._used(decision)
+        state.left -= used
+        if self._waits.any():
+            state.held += used * self._waits
 
-    def on_outcome(self, state: HardState, decision: Decision, rounds: Floats, v: Floats) -> None:
-        """Settle: give back what was held and take what was used, `(),(d)`; known consumption needs no settling."""
-        if self.rows.reads_learned:
-            plays, counted = decision.plays, decision.rounds
-            _settle(self.rows.known, self._most, decision.known, plays, counted, v, state.left, state.held)
+    def on_outcome(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
+        """Settle: give back what was held and take what was used, `(),(d)`; what is known for sure needs no settling."""
+        if self._waits.any():
+            _settle(self._used(decision), counted, self._waits, v, state.left, state.held)
+
+    def on_cancel(self, state: HardState, decision: Decision) -> None:
+        """Give back what was taken for a decision that is not carried out."""
+        used = self._used(decision)
+        back = np.where(self._waits, np.minimum(used, state.held), used)
+        state.left += back
+        state.held -= back * self._waits
+
+    def _used(self, decision: Decision) -> Floats:
+        """The most that the plays of a decision can use together, `->(d)`."""
+        most = self._most
+        if len(most) == 1:
+            worst = _worst(self.rows.known, most, self.rows.sure, decision.known)
+            return _used(worst, decision.plays, decision.counted)
+        known = _worst(self.rows.known, np.zeros((1, len(self.rows))), self.rows.sure, decision.known)
+        return _used(known + most[decision.plays], decision.plays, decision.counted)
+
+    @cached_property
+    def _waits(self) -> Bools:
+        """Rows that are settled when outcomes arrive, `->(d)`."""
+        return ~self.rows.is_known
 
     @cached_property
     def _most(self) -> Floats:

@@ -12,8 +12,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.goals._shared import row_prices
 from evenhand.goals.base import Ask
-from evenhand.goals.dual import row_prices
 from evenhand.goals.linear import Linear
 from evenhand.planning import history
 from evenhand.planning.fluid import solve_fluid, spread
@@ -100,12 +100,12 @@ class Primal:
 
     def price(self, state: PrimalState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows, each row a reading of its own if it is learned, `->(k,d),()`."""
-        return row_prices(self._merged.prices(state.mu), 1.0, self.bound, self.rows.reads_learned)
+        return row_prices(self._merged.prices(state.mu), 1.0, self.bound, self.rows.readings(by_row=True))
 
     def on_context(self, state: PrimalState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """Keep the context, and solve where that is due, `(),()`."""
-        history.keep(state.history, context, decision.rounds, self.contexts)
-        due = (decision.rounds > 0) & (t < self.problem.horizon) & (t >= state.due)
+        history.keep(state.history, context, decision.counted, self.contexts)
+        due = (decision.counted > 0) & (t < self.problem.horizon) & (t >= state.due)
         if not due.any():
             return
         worth = self.objective.rows, self.objective.slope(state.mu, t)

@@ -12,9 +12,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.goals._shared import known_entry, row_prices
 from evenhand.goals.base import Ask, Estimate, Sloped
-from evenhand.goals.dual import row_prices
-from evenhand.goals.known_entry import known_entry
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
 from evenhand.planning.fluid import solve_fluid, spread
@@ -120,7 +119,7 @@ class Resolving:
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
-        return row_prices(self._merged.prices(state.mu), 1.0, self._finite, False)
+        return row_prices(self._merged.prices(state.mu), 1.0, self._finite, self.rows.readings(by_row=False))
 
     def on_decision(self, state: ResolvingState, decision: Decision, estimate: Estimate) -> None:
         """Enter what is known of a decision before its outcomes arrive."""
@@ -130,27 +129,35 @@ class Resolving:
             state.counted += rounds
             state.seen += rounds[:, self._followed]
 
-    def on_outcome(self, state: ResolvingState, decision: Decision, rounds: Floats, v: Floats) -> None:
-        """Enter (rounds, v) into the books, `(),(d)`.
+    def on_outcome(self, state: ResolvingState, decision: Decision, counted: Floats, v: Floats) -> None:
+        """Enter (counted, v) into the books, `(),(d)`.
 
         What was not observed counts as the limit allows, and for the objective as what was observed of it on average.
         """
-        seen, first, steered = ~np.isnan(v), self._merged.first, rounds * decision.steered
-        waited = rounds[:, None] * ~self.rows.is_known
-        v = np.where(seen, v, rounds[:, None] * self._finite)
+        seen, first, chosen = ~np.isnan(v), self._merged.first, counted * (1.0 - decision.forced)
+        waited = counted[:, None] * ~self.rows.is_known
+        v = np.where(seen, v, counted[:, None] * self._finite)
         state.spent += np.where(self.rows.is_known, 0.0, v)
         state.counted += waited
         state.seen += (waited * seen)[:, self._followed]
         as_planned = np.isinf(self._bound[first]) & ~seen[:, first]
-        used = np.where(as_planned, rounds[:, None] * state.plan, v[:, first])
-        state.gap += used * decision.steered[:, None] - steered[:, None] * state.plan
-        state.since += steered
+        used = np.where(as_planned, counted[:, None] * state.plan, v[:, first])
+        state.gap += used * (1.0 - decision.forced)[:, None] - chosen[:, None] * state.plan
+        state.since += chosen
         np.maximum(state.jump, np.abs(used), out=state.jump)
+
+    def on_cancel(self, state: ResolvingState, decision: Decision) -> None:
+        """Take back what was known of a decision that is not carried out."""
+        if self.rows.is_known.any():
+            rounds, v = known_entry(self.rows, decision)
+            state.spent -= v
+            state.counted -= rounds
+            state.seen -= rounds[:, self._followed]
 
     def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """Keep the context, and solve where that is due, `(),()`."""
-        history.keep(state.history, context, decision.rounds, self.contexts)
-        alive = (decision.rounds > 0) & (t < self.problem.horizon)
+        history.keep(state.history, context, decision.counted, self.contexts)
+        alive = (decision.counted > 0) & (t < self.problem.horizon)
         planned, drifted = alive & (t >= state.due), alive & self._drifted(state, t)
         due = planned | drifted
         if not due.any():
@@ -211,7 +218,7 @@ class Resolving:
     @cached_property
     def _ranges(self) -> tuple[Floats, Floats]:
         """What the objective's outcomes can be: estimates may say otherwise."""
-        return self.problem.ranges(self.rows.names[len(self.constraints) :])
+        return self.problem.round_ranges(self.rows.names[len(self.constraints) :])
 
     @cached_property
     def _moves(self) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats
 from evenhand.core.validate import whole
 from evenhand.goals.base import Ask
@@ -94,13 +94,13 @@ class TwoStage:
         q, o = self.hedge.price(state.hedge)
         return q * state.scale[:, None, None], o * state.scale
 
-    def on_outcome(self, state: TwoStageState, decision: Decision, rounds: Floats, v: Floats) -> None:
+    def on_outcome(self, state: TwoStageState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Move the weights, in the rounds that these prices steered, `(),(d)`."""
-        self.hedge.on_outcome(state.hedge, decision, rounds, v)
+        self.hedge.on_outcome(state.hedge, decision, counted, v)
 
     def on_context(self, state: TwoStageState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """Collect contexts, and estimate Z when that is due, `(),()`."""
-        collecting = decision.rounds * (t > self.first) * (t <= self.last)
+        collecting = decision.counted * (t > self.first) * (t <= self.last)
         if not collecting.any():
             return
         history.keep(state.history, context, collecting, self.last - self.first)
@@ -127,7 +127,7 @@ class TwoStage:
         return max(best + self.radius, 1e-9) / self.smallest
 
 
-def _plain(ask: Ask, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+def _plain(ask: Ask, x: Floats, w: Floats) -> Worth:
     """What the model predicts, without optimism."""
-    mean, bonus = ask(x, w)
-    return mean, 0.0 * bonus
+    worth = ask(x, w)
+    return worth._replace(bonus=0.0 * worth.bonus)

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.objectives.base import Objective, sloped
-from evenhand.planning.program import Sample, solve
+from evenhand.planning.program import Sample, best_plays, solve
 
 ROUNDS = 300
 
@@ -20,6 +20,7 @@ class Truth(NamedTuple):
     outcomes: Floats  # (S, A, m) expected outcomes of every candidate that the objective reads
     rows: Floats  # (S, A, d) expected constraint rows
     offered: Floats  # (S, A) 1 where a candidate may be played
+    n_plays: int = 1  # in every context, as far as that many candidates are offered
 
 
 class Best(NamedTuple):
@@ -59,7 +60,7 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
     slope = objective.supergradient(start)
     tangents, slopes = [float(objective.value(start)) - slope @ start], [slope]
     steepest = 1e4 * float(np.abs(slope).max()) or np.inf  # what a program with other numbers of order 1 can bear
-    first = _policy(truth, solve(Sample(truth.outcomes @ slope, truth.rows, truth.offered), limit).lottery)
+    first = _policy(truth, solve(Sample(truth.outcomes @ slope, truth.rows, truth.offered, truth.n_plays), limit).lottery)
     found = [first]
     best = Best(-np.inf, np.zeros(len(limit)), first[0], np.inf)
     bound = np.inf
@@ -67,7 +68,8 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
         mix, m, lam = _master(np.array(tangents), np.array(slopes), found, limit)
         z, q = mix @ np.array([y for y, _ in found]), m @ np.array(slopes)
         worth = np.where(truth.offered > 0, truth.outcomes @ q - truth.rows @ lam, -np.inf)
-        above = float(m @ np.array(tangents) + lam @ limit + worth.max(1).mean())
+        pure = best_plays(worth, truth.n_plays)
+        above = float(m @ np.array(tangents) + lam @ limit + np.where(pure > 0, worth, 0.0).sum(1).mean())
         if above < bound:
             bound, best = above, best._replace(prices=lam)
         value = float(objective.value(z))
@@ -75,7 +77,6 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
             best = best._replace(value=value, end=z)
         if np.isfinite(best.value) and bound - best.value <= tolerance * (1.0 + abs(best.value)):
             return best._replace(gap=max(bound - best.value, 0.0))
-        pure = (np.arange(worth.shape[1]) == worth.argmax(1)[:, None]).astype(float)
         found.append(_policy(truth, pure))
         z, slope = sloped(objective.supergradient, z, start, steepest)
         tangents.append(float(objective.value(z)) - slope @ z)

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
-from evenhand.goals.base import Ask
+from evenhand.models.base import Ask
 from evenhand.planning.history import HistoryState
 from evenhand.problem.rows import Cases, Rows
 
@@ -24,15 +24,15 @@ class Forecast(NamedTuple):
 
 @kernel
 def _add_learned(price: Floats, low: Floats, high: Floats, use: Floats) -> None:
-    """Add learned outcomes to rows, each at the end that makes the row least, `(S,k,M),(M,S*A),(M,S*A),(S,k,A)`."""
+    """Add learned outcomes to rows, each at the end that makes the row least, `(S,k,1|A,M),(M,S*A),(M,S*A),(S,k,A)`."""
     actions = use.shape[3]
     for r in range(len(use)):
         for s in range(use.shape[1]):
             for i in range(use.shape[2]):
-                for m in range(price.shape[3]):
-                    p = price[r, s, i, m]
-                    if p != 0.0:
-                        for a in range(actions):
+                for m in range(price.shape[4]):
+                    for a in range(actions):
+                        p = price[r, s, i, a if price.shape[3] > 1 else 0, m]
+                        if p != 0.0:
                             end = low[r, m, s * actions + a] if p > 0.0 else high[r, m, s * actions + a]
                             use[r, s, i, a] += p * end
 
@@ -55,27 +55,36 @@ def forecast(
     actions = x.shape[2]
     cases = Cases(
         state.known[:, :used].reshape(count * used, actions, state.known.shape[3]),
-        state.groups[:, :used].reshape(count * used, state.groups.shape[2]),
+        state.groups[:, :used].reshape(count * used, *state.groups.shape[2:]),
     )
     shares = shares if len(shares) == 1 else np.repeat(shares, used, 0)
     prices, use = rows.pull(cases, shares, np.tile(np.eye(len(rows)), (count * used, 1, 1)))
     use = use.reshape(count, used, len(rows), actions)
     m = rows.learned.shape[1]
-    w = np.zeros((count, 1 + 2 * m if rows.reads_learned else 1, m))
-    for i in range(len(worth[0])):
-        w[:, 0] += worth[1][:, i, None] * worth[0].learned[i]
-    if rows.reads_learned:
-        w[:, 1 : m + 1], w[:, m + 1 :] = np.eye(m), -np.eye(m)
-    mean, bonus = ask(x.reshape(count, used * actions, n), w)
-    gain = (mean[:, 0] + bonus[:, 0]).reshape(count, used, actions)
-    if worth[0].known.any():
-        _, offset = worth[0].pull(cases, shares, np.repeat(worth[1], used, 0)[:, None, :])
-        gain += offset.reshape(gain.shape)
+    gains, offset = worth[0].pull(cases, shares, np.repeat(worth[1], used, 0)[:, None, :])
+    mean, bonus, _ = ask(x.reshape(count, used * actions, n), _prices(gains, count, used, rows.reads_learned))
+    gain = (mean[:, 0] + bonus[:, 0]).reshape(count, used, actions) + offset.reshape(count, used, actions)
     if rows.reads_learned:
         high, low = mean[:, 1 : m + 1], -mean[:, m + 1 :]
         if optimistic:
             high, low = high + bonus[:, 1 : m + 1], low - bonus[:, m + 1 :]
-        price = prices.reshape(count, used, len(rows), m)
+        price = prices.reshape(count, used, len(rows), -1, m)
         _add_learned(price, np.ascontiguousarray(low), np.ascontiguousarray(high), use)
     gain = np.where(state.offered[:, :used], gain, -np.inf)
     return Forecast(state.weight[:, :used], gain, use, state.kept)
+
+
+def _prices(gains: Floats, count: int, used: int, each: bool) -> Floats:
+    """The prices of what is to be gained, then, if each outcome is wanted, of every outcome up and down.
+
+    They are the same for all candidates where the contexts agree, `(R*S,1,1|A,M)->(R,K,1|S*A,M)`.
+    """
+    m = gains.shape[3]
+    gains = gains.reshape(count, used, -1, m)
+    if (gains == gains[:, :1, :1]).all():
+        gains = gains[:, :1, :1]
+    gains = gains.reshape(count, 1, -1, m)
+    if not each:
+        return np.ascontiguousarray(gains)
+    units = np.concatenate([np.eye(m), -np.eye(m)])[None, :, None, :]
+    return np.concatenate([gains, np.broadcast_to(units, (count, 2 * m, gains.shape[2], m))], 1)

@@ -30,7 +30,7 @@ class HistoryState:
     key: Floats  # (R, S) equal for equal features
     features: Floats  # (R, S, A, n)
     known: Floats  # (R, S, A, L)
-    groups: Ints  # (R, S, G)
+    groups: Ints  # (R, S, 1 or A, G)
     offered: Bools  # (R, S, A)
 
 
@@ -45,7 +45,7 @@ def start(n_replicas: int) -> HistoryState:
         key=np.zeros((n_replicas, 0)),
         features=np.zeros((n_replicas, 0, 0, 0)),
         known=np.zeros((n_replicas, 0, 0, 0)),
-        groups=np.zeros((n_replicas, 0, 0), np.int64),
+        groups=np.zeros((n_replicas, 0, 0, 0), np.int64),
         offered=np.zeros((n_replicas, 0, 0), bool),
     )
 
@@ -57,7 +57,8 @@ def keep(state: HistoryState, context: Context, rounds: Floats, room: int) -> No
         size = min(room, max(2 * used, _FIRST)) if used == state.weight.shape[1] else state.weight.shape[1]
         _grow(state, context, size, actions)
     x, known = _padded(context.features, 1, actions), _padded(context.known, 1, actions)
-    _keep(rounds, room, x, known, context.groups, _padded(context.offered, 1, actions), *_arrays(state))
+    groups = context.groups if state.groups.shape[2] == 1 else _padded(context.groups, 1, actions)
+    _keep(rounds, room, x, known, groups, _padded(context.offered, 1, actions), *_arrays(state))
 
 
 def _padded(z: Any, axis: int, size: int) -> Any:
@@ -72,11 +73,13 @@ def _arrays(s: HistoryState) -> tuple[Ints, Ints, Ints, Floats, Floats, Floats, 
 
 def _grow(state: HistoryState, context: Context, size: int, actions: int) -> None:
     """Make room for more contexts or candidates."""
-    count, n, k, g = len(state.kept), context.features.shape[2], context.known.shape[2], context.groups.shape[1]
+    count, n, k, g = len(state.kept), context.features.shape[2], context.known.shape[2], context.groups.shape[2]
     if state.features.shape[1] == 0:
         state.features, state.known = np.zeros((count, 0, actions, n)), np.zeros((count, 0, actions, k))
-        state.groups, state.offered = np.zeros((count, 0, g), np.int64), np.zeros((count, 0, actions), bool)
-    for name in ("features", "known", "offered"):
+        each = 1 if context.groups.shape[1] == 1 else actions
+        state.groups, state.offered = np.zeros((count, 0, each, g), np.int64), np.zeros((count, 0, actions), bool)
+    wide = ("features", "known", "offered", "groups") if state.groups.shape[2] > 1 else ("features", "known", "offered")
+    for name in wide:
         setattr(state, name, _padded(getattr(state, name), 2, actions))
     for name in ("weight", "key", "features", "known", "groups", "offered"):
         setattr(state, name, _padded(getattr(state, name), 1, size))
@@ -97,9 +100,10 @@ def _mark(x: Floats) -> float:
 def _same(
     x: Floats, known: Floats, groups: Ints, offered: Bools, x2: Floats, known2: Floats, groups2: Ints, offered2: Bools
 ) -> bool:
-    for g in range(len(groups)):
-        if groups[g] != groups2[g]:
-            return False
+    for a in range(groups.shape[0]):
+        for g in range(groups.shape[1]):
+            if groups[a, g] != groups2[a, g]:
+                return False
     for a in range(x.shape[0]):
         if offered[a] != offered2[a]:
             return False

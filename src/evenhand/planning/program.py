@@ -16,6 +16,20 @@ class Sample(NamedTuple):
     reward: Floats  # (S, A) expected objective of every candidate
     rows: Floats  # (S, A, d) expected constraint rows
     offered: Floats  # (S, A) 1 where a candidate may be played
+    n_plays: int = 1  # in every context, as far as that many candidates are offered
+
+
+def played(offered: Floats, n_plays: int) -> Floats:
+    """How many candidates are played in every context, `(S,A)->(S)`."""
+    return np.minimum(n_plays, offered.sum(1))
+
+
+def best_plays(worth: Floats, n_plays: int) -> Floats:
+    """1 for the best candidates of every context, as many as are played, `(S,A)->(S,A)`; -inf is never played."""
+    order = np.argsort(-worth, axis=1, kind="stable")[:, :n_plays]
+    chosen = np.zeros(worth.shape)
+    np.put_along_axis(chosen, order, 1.0, 1)
+    return np.where(worth > -np.inf, chosen, 0.0)
 
 
 class Solution(NamedTuple):
@@ -44,7 +58,7 @@ def solve(sample: Sample, limit: Floats) -> Solution:
         A_ub=csr_array(uses),
         b_ub=limit,
         A_eq=one_each,
-        b_eq=np.ones(count),
+        b_eq=played(sample.offered, sample.n_plays),
         bounds=np.stack([0 * variables, sample.offered.ravel()], 1),
         method="highs",
     )
@@ -57,6 +71,10 @@ def solve(sample: Sample, limit: Floats) -> Solution:
 
 
 def dual_value(sample: Sample, limit: Floats, prices: Floats) -> float:
-    """The dual function lam.B + mean max_a [r - lam.v], an upper bound for any prices, `(S,A),(S,A,d),(d),(d)->()`."""
+    """The dual function lam.B + mean max_a [r - lam.v], an upper bound for any prices, `(S,A),(S,A,d),(d),(d)->()`.
+
+    Where several candidates are played, the sum of the best takes the place of the maximum.
+    """
     worth = np.where(sample.offered > 0, sample.reward - sample.rows @ prices, -np.inf)
-    return float(prices @ limit + worth.max(1).mean())
+    chosen = best_plays(worth, sample.n_plays)
+    return float(prices @ limit + np.where(chosen > 0, worth, 0.0).sum(1).mean())

@@ -6,7 +6,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.problem import Problem
 
@@ -28,9 +28,10 @@ def _bad_value(z: Floats) -> int:
 @kernel
 def _bad_group(groups: Ints, ends: Ints) -> int:
     for r in range(len(groups)):
-        for g in range(groups.shape[1]):
-            if not ends[g] <= groups[r, g] < ends[g + 1]:
-                return g
+        for a in range(groups.shape[1]):
+            for g in range(groups.shape[2]):
+                if not ends[g] <= groups[r, a, g] < ends[g + 1]:
+                    return g
     return -1
 
 
@@ -46,27 +47,34 @@ def _bad_worth(mean: Floats, bonus: Floats, w: Floats, reach: Floats) -> tuple[i
     for r in range(len(mean)):
         for k in range(mean.shape[1]):
             most = 0.0
-            for m in range(len(reach)):
-                if w[r, k, m] != 0.0:
-                    most += abs(w[r, k, m]) * reach[m]
             for a in range(mean.shape[2]):
+                if a < w.shape[2]:  # prices are the same for all candidates, or per candidate
+                    most = 0.0
+                    for m in range(len(reach)):
+                        if w[r, k, a, m] != 0.0:
+                            most += abs(w[r, k, a, m]) * reach[m]
                 if not (abs(mean[r, k, a]) <= FAR * most and np.isfinite(mean[r, k, a] + bonus[r, k, a])):
                     return r, a
     return -1, -1
 
 
 @kernel
-def _bad_outcome(y: Floats, plays: Ints, rounds: Floats, low: Floats, high: Floats, free: Bools) -> tuple[int, int]:
+def _bad_outcome(
+    y: Floats, plays: Ints, counted: Floats, low: Floats, high: Floats, free: Bools, observed: Bools, exposed: Bools
+) -> tuple[int, int]:
     """Replica and outcome of the first one that is not a finite number within its range, (-1, -1) where all are."""
     for r in range(len(y)):
-        if rounds[r] != 0.0:
-            for p in range(y.shape[1]):
-                for m in range(y.shape[2]):
-                    if plays[r, p] < 0:
-                        continue
-                    inside = low[m] <= y[r, p, m] <= high[m] and np.isfinite(y[r, p, m])
-                    if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
-                        return r, m
+        if counted[r] == 0.0:
+            continue
+        for p in range(y.shape[1]):
+            if plays[r, p] < 0 or (len(exposed) > 0 and not exposed[r, p]):
+                continue
+            for m in range(y.shape[2]):
+                if len(observed) > 0 and not observed[r, p, m]:
+                    continue
+                inside = low[m] <= y[r, p, m] <= high[m] and np.isfinite(y[r, p, m])
+                if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
+                    return r, m
     return -1, -1
 
 
@@ -85,8 +93,10 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
         raise _misshapen("context.offered", may, (replicas, x[1]))
     if x[1] != len(problem.actions) and problem.free.any():
         raise InvalidInput("context.features", f"{len(problem.actions)} candidates, as some actions are free", x)
-    if c.groups.shape != (replicas, len(problem.groups)):
-        raise InvalidInput("context.groups", f"shape {(replicas, len(problem.groups))}", c.groups.shape)
+    g = c.groups.shape
+    if len(g) != 3 or g[0] != replicas or g[1] not in (1, x[1]) or g[2] != len(problem.groups):
+        shapes = f"shape {(replicas, 1, len(problem.groups))} or {(replicas, x[1], len(problem.groups))}"
+        raise InvalidInput("context.groups", shapes, g)
     if c.groups.dtype.kind not in "iu":
         raise InvalidInput("context.groups", "whole numbers", c.groups.dtype)
     if c.offered.dtype.kind != "b":
@@ -100,22 +110,23 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
             raise InvalidInput(f"context.{field}{list(where)}", "a finite number", values[where])
     bad = _bad_group(c.groups, problem.ends)
     name, columns = problem.groups[bad].name, list(range(problem.ends[bad], problem.ends[bad + 1]))
-    raise InvalidInput(f"context.groups[:, {bad}]", f"columns {columns} of {name!r}", c.groups[:, bad])
+    raise InvalidInput(f"context.groups[:, :, {bad}]", f"columns {columns} of {name!r}", c.groups[:, :, bad])
 
 
-def worth(name: str, mean: Floats, bonus: Floats, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:
-    """Refuse what a model says of candidates, if it cannot be meant; `reach` is the largest size of each outcome.
+def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:
+    """Refuse what a model says of candidates, if it cannot be right; `reach` is the largest size of each outcome.
 
     Raises:
         InvalidInput: naming the model and the round.
     """
-    shape = (*w.shape[:2], candidates)
+    shape, mean, bonus = (*w.shape[:2], candidates), said.mean, said.bonus
     if np.shape(mean) != shape or np.shape(bonus) != shape:
         now = f"{name} in round {int(t.max()) + 1}"
         raise InvalidInput(now, f"mean and bonus of shape {shape}", (np.shape(mean), np.shape(bonus)))
     r, a = _bad_worth(mean, bonus, w, reach)
     if r >= 0:
-        found = f"mean {mean[r, :, a]}, bonus {bonus[r, :, a]} at prices {w[r].tolist()}"
+        prices = w[r, :, a if w.shape[2] > 1 else 0].tolist()
+        found = f"mean {mean[r, :, a]}, bonus {bonus[r, :, a]} at prices {prices}"
         expected = f"finite predictions, of outcomes within {FAR:g} times their declared range"
         raise InvalidInput(f"{name} in round {int(t[r]) + 1} of replica {r}, candidate {a}", expected, found)
 
@@ -126,24 +137,32 @@ def decision(d: Decision, replicas: int, plays: int) -> None:
     Raises:
         InvalidInput: naming what does not fit.
     """
-    if d.plays.shape != (replicas, plays) or not len(d.rounds) == len(d.features) == len(d.groups) == replicas:
+    if d.plays.shape != (replicas, plays) or not len(d.counted) == len(d.features) == len(d.groups) == replicas:
         raise InvalidInput("decision", f"one of this state, with plays of shape {(replicas, plays)}", d.plays.shape)
 
 
-def outcomes(y: Floats, observed: Bools | None, d: Decision, problem: Problem) -> None:
+def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decision, problem: Problem) -> None:
     """Refuse outcomes that do not belong to a decision.
 
     Raises:
         InvalidInput: naming the outcome.
     """
     expected = (*d.plays.shape, len(problem.learned))
-    if y.shape != expected:
-        raise InvalidInput("outcomes", f"shape {expected}", y.shape)
-    if observed is not None:
-        if observed.shape != expected:
-            raise InvalidInput("observed", f"shape {expected}", observed.shape)
-        y = np.where(observed, y, np.clip(0.0, problem.low, problem.high))
-    r, m = _bad_outcome(y, d.plays, d.rounds, problem.low, problem.high, problem.free)
+    if np.shape(y) != expected:
+        raise InvalidInput("outcomes", f"shape {expected}", np.shape(y))
+    for name, mask, shape in (("observed", observed, expected), ("exposed", exposed, d.plays.shape)):
+        if mask is not None and (np.shape(mask) != shape or mask.dtype.kind != "b"):
+            raise InvalidInput(name, f"true or false, of shape {shape}", f"{mask.dtype} of shape {np.shape(mask)}")
+    r, m = _bad_outcome(
+        y,
+        d.plays,
+        d.counted,
+        problem.low,
+        problem.high,
+        problem.free,
+        np.zeros((0, 0, 0), bool) if observed is None else observed,
+        np.zeros((0, 0), bool) if exposed is None else exposed,
+    )
     if r >= 0:
         expected_range = f"a finite number in [{problem.low[m]:g}, {problem.high[m]:g}] (as declared)"
         if problem.free[:, m].any():

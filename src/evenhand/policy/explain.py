@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-from evenhand.core.records import Decision
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 
+_MOST = 30  # lines on prices or candidates; the others are counted
 
-def explain(problem: Problem, goals: list[Rows], d: Decision, replica: int) -> str:
-    """Prices of every row, the value of every candidate, what was masked and what was played."""
-    lines = []
-    for rows, q in zip(goals, d.row_prices, strict=True):
-        for name, price in zip(rows.names, q[replica].sum(0), strict=True):
-            lines.append(f"  price of {name:<34} {price:+.4f}")
+
+def explain(
+    problem: Problem, rows: Rows, context: Context, d: Decision, value: Floats, playable: Bools, replica: int
+) -> str:
+    """Prices of the rows, the value of the candidates, what was masked and what was played, `(A),(A)`."""
+    prices = [
+        f"  price of {name:<34} {price:+.4f}" for name, price in zip(rows.names, d.row_prices[replica], strict=True)
+    ]
+    groups = context.groups[replica]
+    lines = _first(prices, "prices")
     for i, (grouping, group) in enumerate(problem.columns):
-        if i in d.groups[replica]:
+        if len(groups) == 1 and i in groups[0]:
             lines.append(f"  the case is in {grouping} = {group}")
     played = d.plays[replica].tolist()
-    for a, worth in enumerate(d.worth[replica].tolist()):
-        name = problem.actions[a] if len(problem.actions) == d.worth.shape[1] else f"candidate {a}"
-        note = "" if d.playable[replica, a] else "  masked: not offered, or its worst case does not fit"
-        note = f"  played ({played.index(a) + 1} of {len(played)})" if a in played else note
-        lines.append(f"  {name:<20} worth {worth:+.4f}  probability {d.probabilities[replica, a]:.3f}{note}")
-    if d.rounds[replica] == 0:
+    order = [a for a in played if a >= 0] + [a for a in range(value.shape[1]) if a not in played]
+    named = len(problem.actions) == value.shape[1]
+    candidates = []
+    for a in order if len(order) > _MOST else sorted(order):
+        name = problem.actions[a] if named else f"candidate {a}"
+        note = "" if playable[replica, a] else "  masked: not offered, or its worst case does not fit"
+        if a in played:
+            place = played.index(a)
+            note = f"  played ({place + 1} of {len(played)}), probability {d.propensities[replica, place]:.3f}"
+        candidates.append(f"  {name:<20} worth {value[replica, a]:+.4f}{note}")
+    lines += _first(candidates, "candidates")
+    if d.counted[replica] == 0:
         lines.append("  nothing was played: nothing fits, or the horizon is over")
-    elif d.steered[replica] == 0:
+    elif d.forced[replica] == 1:
         lines.append("  warm-up: the choice did not look at the values")
     return "\n".join(lines)
+
+
+def _first(lines: list[str], what: str) -> list[str]:
+    return lines if len(lines) <= _MOST else [*lines[:_MOST], f"  and {len(lines) - _MOST} more {what}"]

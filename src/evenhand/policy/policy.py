@@ -6,102 +6,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows
-from evenhand.core.errors import InvalidInput
-from evenhand.core.kernel import kernel
-from evenhand.core.luck import Luck, Stream, uniform
-from evenhand.core.records import Context, Decision
+from evenhand.choices.base import Choice, Follows, Hears
+from evenhand.core.errors import InvalidInput, StaleDecision
+from evenhand.core.luck import Stream, check_seed, uniform
+from evenhand.core.records import Context, Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.goals.base import Goal, Learns, Limits, Plans, Priced, StepsAhead
+from evenhand.goals.base import Cancels, Goal, Learns, Limits, Plans, Priced, StepsAhead
 from evenhand.models.base import Model
-from evenhand.policy import checks, saving
+from evenhand.policy import checks, entries, saving
 from evenhand.policy.explain import explain
+from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, stack
 
-
-@dataclass
-class PolicyState:
-    """Everything a policy has to remember, for R replicas."""
-
-    seed: int
-    replicas: Ints  # (R,) which replicas these are: their luck depends on it, not on their place in the batch
-    t: Floats  # (R,) decided rounds
-    seen: Floats  # (R, C) decided rounds per group
-    model: Any
-    goals: list[Any]
-    choice: Any
-
-
-@kernel
-def _take(features: Floats, known: Floats, plays: Ints) -> tuple[Floats, Floats, Floats]:
-    """Features and known outcomes of the plays, and whether anything is played."""
-    x = np.zeros((len(plays), plays.shape[1], features.shape[2]))
-    z = np.zeros((len(plays), plays.shape[1], known.shape[2]))
-    rounds = np.zeros(len(plays))
-    for r in range(len(plays)):
-        rounds[r] = 1.0 if plays[r, 0] >= 0 else 0.0
-        for p in range(plays.shape[1]):
-            if plays[r, p] >= 0:
-                x[r, p] = features[r, plays[r, p]]
-                z[r, p] = known[r if len(known) > 1 else 0, plays[r, p]]
-    return x, z, rounds
-
-
-@kernel
-def _enter(q: Floats, o: Floats, k: int, d: int, part: Floats, constant: Floats) -> None:
-    """Put the prices of one goal at readings from k and rows from d on, `(K,D),(K),(),(),(k,d),()`, in place."""
-    for r in range(len(part)):
-        o[r, k] = constant[r]
-        for i in range(part.shape[1]):
-            for j in range(part.shape[2]):
-                q[r, k + i, d + j] = part[r, i, j]
-
-
-@kernel
-def _totals(plays: Ints, rounds: Floats, known: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Sums over the plays that count, of outcomes that were observed and of known ones."""
-    total, declared = np.zeros((len(y), y.shape[2])), np.zeros((len(y), known.shape[2]))
-    for r in range(len(y)):
-        if rounds[r] == 0.0:
-            continue
-        for p in range(y.shape[1]):
-            if plays[r, p] < 0:
-                continue
-            for m in range(y.shape[2]):
-                if not np.isnan(y[r, p, m]):
-                    total[r, m] += y[r, p, m]
-            for m in range(known.shape[2]):
-                declared[r, m] += known[r, p, m]
-    return total, declared
-
-
-@kernel
-def _count(groups: Ints, rounds: Floats, seen: Floats) -> None:
-    for r in range(len(groups)):
-        for g in range(groups.shape[1]):
-            seen[r, groups[r, g]] += rounds[r]
-
-
-@kernel
-def _start(offered: Bools, t: Floats, horizon: float, replicas: int) -> Bools:
-    playable = np.empty((replicas, offered.shape[1]), np.bool_)
-    for r in range(replicas):
-        for a in range(offered.shape[1]):
-            playable[r, a] = offered[r if len(offered) > 1 else 0, a] and t[r] < horizon
-    return playable
+_EVERYWHERE = np.zeros((0, 0, 0), bool)  # in the place of a mask that is true everywhere
+_EVERY_PLAY = np.zeros((0, 0), bool)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Policy:
     """Decides case after case, and learns from what follows.
 
-    Each round the goals name prices, the model says what every candidate is worth at these prices, hard limits switch
-    off candidates, the choice picks among the rest, and outcomes move goals and model.
+    Each round the goals name prices, the model says what every candidate is worth at these prices, hard limits mask
+    candidates, the choice picks among the rest, and outcomes move goals and model.
 
     Args:
         problem: what is decided; gives names, ranges, shares and the horizon.
@@ -111,8 +41,9 @@ class Policy:
         name: for tables and plots.
 
     Raises:
-        InvalidInput: the model predicts another number of outcomes than the problem has, no goal prices outcomes, or a
-            goal plans while the choice plays several candidates.
+        InvalidInput: the model predicts another number of outcomes than the problem has; the choice plays another
+            number of candidates, or reads no bonus where the model explores by drawing one; no goal prices outcomes;
+            or a goal plans while several candidates are played.
     """
 
     problem: Problem
@@ -124,23 +55,28 @@ class Policy:
     def __post_init__(self) -> None:
         if self.model.n_outcomes != len(self.problem.learned):
             raise InvalidInput("model", f"one of {self.problem.learned}", f"one of {self.model.n_outcomes} outcomes")
+        if self.choice.n_plays != self.problem.n_plays:
+            expected = f"one that plays {self.problem.n_plays} candidates, as problem.n_plays says"
+            raise InvalidInput("choice", expected, f"{type(self.choice).__name__}, which plays {self.choice.n_plays}")
         if self._planning and self.choice.n_plays > 1:
             name = type(self.goals[self._planning[0][0]]).__name__
             raise InvalidInput("choice", f"one that plays one candidate, as {name} plans for one", self.choice)
         if not self._priced:
             raise InvalidInput("goals", "at least one that prices outcomes", self.goals)
+        if self.model.draws(1) and not self.choice.reads_bonus:
+            expected = f"one that reads bonuses, as {type(self.model).__name__} explores by drawing them"
+            raise InvalidInput("choice", expected, type(self.choice).__name__)
 
     def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
         """The state before the first round, for replicas 0 to R - 1 or for the ones that are named."""
         ids = np.arange(replicas) if isinstance(replicas, int | np.integer) else np.array(replicas)
         if ids.ndim != 1 or len(ids) < 1 or ids.dtype.kind not in "iu" or (ids < 0).any():
             raise InvalidInput("replicas", "at least one, numbered from 0", replicas)
-        ids = ids.astype(np.int64)
-        Luck(seed=seed, replicas=ids)
+        check_seed(seed)
         count = len(ids)
         return PolicyState(
             seed=seed,
-            replicas=ids,
+            replicas=ids.astype(np.int64),
             t=np.zeros(count),
             seen=np.zeros((count, len(self.problem.columns))),
             model=self.model.start(count, self.problem.low, self.problem.high),
@@ -156,74 +92,70 @@ class Policy:
         Raises:
             InvalidInput: a context of the wrong shape, with features that are not finite, or with unknown groups; or a
                 model whose predictions have the wrong shape, are not finite or far outside of what was declared.
+            ConcurrentUse: another thread is using the state.
         """
-        checks.context(context, len(state.t), self.model.n_features, self.problem)
-        shares = self._believed(state, context.groups)
-        playable = _start(context.offered, state.t, float(self.problem.horizon), len(state.t))
-        for i, limits in self._limits:
-            limits.limit(state.goals[i], context, shares, self.choice.n_plays, playable)
-        row_prices = [goal.price(state.goals[i]) for i, goal in self._priced]
-        w, offset = self._readings(context, shares, row_prices)
-        mean, bonus = self._ask(state, context.features, w)
-        mean = mean + offset
-        pick = self.choice.pick(state.choice, mean, bonus, playable, state.t, self._draw(state))
-        features, known, rounds = _take(context.features, context.known, pick.plays)
-        return Decision(
-            plays=pick.plays,
-            probabilities=pick.probabilities,
-            rounds=rounds,
-            steered=pick.steered,
-            features=features,
-            known=known,
-            groups=context.groups,
-            shares=shares,
-            prices=w,
-            row_prices=tuple([q for q, _ in row_prices]),
-            mean=mean,
-            bonus=bonus,
-            playable=playable,
-        )
+        with state.guard:
+            return self._decide(state, context)
 
     def commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
-        """A decision is carried out: hold back its worst case and count its round where `rounds` is 1."""
-        checks.decision(decision, len(state.t), self.choice.n_plays)
-        for i, goal in self._ahead:
-            goal.on_decision(state.goals[i], decision, partial(self._estimate, state, decision, goal.rows))
-        state.t += decision.rounds
-        _count(decision.groups, decision.rounds, state.seen)
-        if self._follows is not None:
-            self._follows.on_decision(state.choice, decision)
-        for i, planner in self._planning:
-            planner.on_context(state.goals[i], context, decision, state.t, partial(self._ask, state))
+        """Carry out a decision: number it, hold back its worst case and count its round where `counted` is 1.
+
+        Raises:
+            StaleDecision: others were committed since, and its plays no longer fit the horizon or a hard limit.
+            InvalidInput: a decision of another state, or one that was committed before.
+            ConcurrentUse: another thread is using the state.
+        """
+        with state.guard:
+            self._commit(state, context, decision)
 
     def act(self, state: PolicyState, context: Context) -> Decision:
         """Decide and commit."""
-        decision = self.decide(state, context)
-        self.commit(state, context, decision)
+        with state.guard:
+            decision = self._decide(state, context)
+            self._commit(state, context, decision)
         return decision
 
-    def learn(self, state: PolicyState, decision: Decision, y: Floats, observed: Bools | None = None) -> None:
-        """Take in the outcomes of a decision, now or later, once, `(P,M)`; `observed` says which were seen at all.
+    def learn(
+        self,
+        state: PolicyState,
+        decision: Decision,
+        y: Floats,
+        observed: Bools | None = None,
+        exposed: Bools | None = None,
+    ) -> None:
+        """Take in the outcomes of a committed decision, now or later, once.
 
-        What was not observed teaches nothing: rows that read it move no price, and it stays held back from limits.
+        Args:
+            state, decision: as they were committed; replicas in which it does not count are ignored.
+            y: learned outcomes of the plays, `(P,M)`.
+            observed: which of them were seen at all, `(P,M)`. What was not observed teaches nothing: rows that read it
+                move no price, and it stays held back from limits.
+            exposed: which plays came to anything, `(P)`; all by default. A play that was not exposed has outcome 0 in
+                all books, also of known outcomes that are not `sure`, and teaches the model nothing.
 
         Raises:
-            InvalidInput: outcomes of the wrong shape, not finite where observed, or outside their declared range.
+            InvalidInput: outcomes of the wrong shape, not finite where observed, or outside their declared range; or a
+                decision that does not wait for its outcome in this state.
+            ConcurrentUse: another thread is using the state.
         """
-        checks.decision(decision, len(state.t), self.choice.n_plays)
-        checks.outcomes(y, observed, decision, self.problem)
-        if observed is not None:
-            y = np.where(observed, y, np.nan)
-        if y.shape[1] > 1:  # where fewer plays fitted, there is no outcome to learn from
-            y = np.where(decision.plays[:, :, None] >= 0, y, np.nan)
-        total, declared = _totals(decision.plays, decision.rounds, decision.known, y)
-        for i, goal in self._learning:
-            v = goal.rows.post(decision, decision.shares, total, declared)
-            if observed is not None:
-                missing = np.isnan(y) & (decision.plays >= 0)[:, :, None]  # (R, P, M)
-                v = np.where((missing[:, :, None] & (goal.rows.learned != 0.0)).any((1, 3)), np.nan, v)
-            goal.on_outcome(state.goals[i], decision, decision.rounds, v)
-        self.model.update(state.model, decision.features, y, decision.rounds, decision.prices)
+        with state.guard:
+            self._learn(state, decision, y, observed, exposed)
+
+    def cancel(self, state: PolicyState, decision: Decision) -> None:
+        """Take back a committed decision that was not carried out: limits get back what it holds.
+
+        Books give back what they knew of it. Its round stays counted, and prices stay where they moved. Nothing can be
+        learned from it afterwards.
+
+        Raises:
+            InvalidInput: a decision that does not wait for its outcome in this state.
+            ConcurrentUse: another thread is using the state.
+        """
+        with state.guard:
+            checks.decision(decision, len(state.t), self.choice.n_plays)
+            state.receipts.settle(int(decision.id[0]))
+            for i, goal in self._cancelling:
+                goal.on_cancel(state.goals[i], decision)
 
     def over(self, state: PolicyState) -> Bools:
         """Replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
@@ -232,81 +164,195 @@ class Policy:
             over |= limits.over(state.goals[i])
         return over
 
-    def explain(self, decision: Decision, replica: int = 0) -> str:
-        """Say in numbers why a decision was made: prices, values, and what was masked."""
-        return explain(self.problem, [g.rows for _, g in self._priced], decision, replica)
+    def explain(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> str:
+        """Say in numbers why a decision was made: prices, values, and what was masked.
+
+        Prices are those of the decision; values and limits are what the model and the budgets say at present.
+        """
+        with state.guard:
+            q = decision.row_prices[:, None]
+            prices, offset = self._rows.pull(context, decision.shares, q)
+            worth = self._ask(state, context.features, prices)
+            value = (worth.mean + worth.bonus + offset).sum(1)
+            playable = self._offer(state, context).playable
+        return explain(self.problem, self._rows, context, decision, value, playable, replica)
 
     def fingerprint(self) -> str:
         """A hash of the whole configuration, its name included: policies that share one act alike."""
         return saving.fingerprint(self)
 
     def save(self, state: PolicyState, path: str | Path) -> None:
-        """Write a state as `.npz`, with the fingerprint of the configuration."""
-        saving.save(state, self.fingerprint(), Path(path))
+        """Write a state as `.npz`, with the shape and the settings that it belongs to."""
+        with state.guard:
+            saving.save(state, self._mark, Path(path))
 
-    def load(self, path: str | Path) -> PolicyState:
+    def load(self, path: str | Path, *, allow: tuple[str, ...] = ()) -> PolicyState:
         """Read a state back; the policy then goes on with the same actions.
 
+        Args:
+            path: of the file.
+            allow: names of settings that may differ from those under which it was saved, such as ("horizon", "name").
+
         Raises:
-            StateMismatch: the state was saved by a policy that is configured differently.
+            StateMismatch: the state has another shape, or was saved under other settings, which are named.
         """
-        return saving.load(self.start, self.fingerprint(), Path(path))
+        return saving.load(self.start, self._mark, Path(path), allow)
 
     def save_decision(self, decision: Decision, path: str | Path) -> None:
         """Write a decision that waits for its outcome; save it beside the state, which holds back what it may cost."""
-        saving.save_decision(decision, self.fingerprint(), Path(path))
+        saving.save_decision(decision, self._mark, Path(path))
 
-    def load_decision(self, path: str | Path) -> Decision:
+    def load_decision(self, path: str | Path, *, allow: tuple[str, ...] = ()) -> Decision:
         """Read a waiting decision back, to learn its outcome when that comes.
 
         Raises:
-            StateMismatch: the file is no decision, or one of a policy that is configured differently.
+            StateMismatch: the file is no decision, or one of a policy of another shape or under other settings.
         """
-        return saving.load_decision(self.fingerprint(), Path(path))
+        return saving.load_decision(self._mark, Path(path), allow)
 
-    def _readings(
-        self, context: Context, shares: Floats, row_prices: list[tuple[Floats, Floats]]
-    ) -> tuple[Floats, Floats]:
-        """What all goals' prices say of learned outcomes and of candidates, one reading below the other."""
-        q = np.zeros((len(row_prices[0][0]), sum([q.shape[1] for q, _ in row_prices]), len(self._quoted)))
+    @cached_property
+    def _mark(self) -> saving.Mark:
+        return saving.mark(self, self.start(), (self.problem.actions, self.problem.names, self.problem.columns))
+    def _decide(self, state: PolicyState, context: Context) -> Decision:
+        checks.context(context, len(state.t), self.model.n_features, self.problem)
+        shares = self._believed(state, context)
+        offer = self._offer(state, context)
+        w, offset, row_prices = self._readings(state, context, shares)
+        candidates = context.features.shape[1]
+        worth = self._ask(state, context.features, w, self._draw(state, Stream.MODEL, self.model.draws(candidates)))
+        worth = Worth(worth.mean + offset, worth.bonus, worth.random)
+        luck = self._draw(state, Stream.CHOICE, self.choice.draws(candidates))
+        pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
+        features, known, counted = entries.take(context.features, context.known, pick.plays)
+        unknown = worth.random & (pick.forced[:, None] == 0.0)
+        return Decision(
+            id=np.full(1, -1),
+            plays=pick.plays,
+            propensities=np.where(unknown, np.nan, pick.propensities) if worth.random else pick.propensities,
+            counted=counted,
+            forced=pick.forced,
+            restricted=entries.masked(context.offered, offer.playable, state.t, float(self.problem.horizon)),
+            features=features,
+            known=known,
+            groups=context.groups.copy() if context.groups.shape[1] == 1 else entries.take_groups(context.groups, pick.plays),
+            shares=shares,
+            prices=w if w.shape[2] == 1 else entries.take_prices(w, pick.plays),
+            row_prices=row_prices,
+            lottery=pick.lottery if self._follows is not None else np.zeros((len(counted), 0)),
+        )
+
+    def _commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
+        checks.decision(decision, len(state.t), self.choice.n_plays)
+        if decision.counted.any():
+            if decision.id[0] >= 0:
+                raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
+            self._refuse_stale(state, decision)
+            decision.id[0] = state.receipts.enter()
+        for i, goal in self._ahead:
+            goal.on_decision(state.goals[i], decision, partial(self._estimate, state, decision, goal.rows))
+        state.t += decision.counted
+        entries.believe(context.groups, context.offered, decision.counted, state.seen)
+        if self._follows is not None:
+            self._follows.on_decision(state.choice, decision)
+        for i, planner in self._planning:
+            planner.on_context(state.goals[i], context, decision, state.t, partial(self._ask, state))
+
+    def _refuse_stale(self, state: PolicyState, decision: Decision) -> None:
+        counted = decision.counted > 0.0
+        if (counted & (state.t >= self.problem.horizon)).any():
+            raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
+        for i, limits in self._limits:
+            fits = limits.fits(state.goals[i], decision)
+            if (counted & ~fits).any():
+                r = int(np.argmax(counted & ~fits))
+                raise StaleDecision(
+                    f"plays {decision.plays[r].tolist()} of replica {r} no longer fit {', '.join(limits.rows.names)}, "
+                    "as other decisions were committed since: decide again"
+                )
+
+    def _learn(
+        self, state: PolicyState, decision: Decision, y: Floats, observed: Bools | None, exposed: Bools | None
+    ) -> None:
+        checks.decision(decision, len(state.t), self.choice.n_plays)
+        checks.outcomes(y, observed, exposed, decision, self.problem)
+        if not decision.counted.any():
+            return
+        state.receipts.settle(int(decision.id[0]))
+        entry = entries.at_arrival(
+            decision.plays,
+            decision.counted,
+            decision.known,
+            self.problem.sure,
+            y,
+            _EVERYWHERE if observed is None else observed,
+            _EVERY_PLAY if exposed is None else exposed,
+        )
+        for i, goal in self._learning:
+            v = goal.rows.post(decision, decision.shares, entry.learned, entry.known)
+            if observed is not None:
+                v = np.where((entry.missing[:, None] & (goal.rows.learned != 0.0)).any(2), np.nan, v)
+            goal.on_outcome(state.goals[i], decision, decision.counted, v)
+        if self._hears is not None:
+            self._hears.on_outcome(state.choice, decision, exposed)
+        self.model.update(state.model, decision.features, entry.learned, entry.seen, decision.prices)
+
+    def _offer(self, state: PolicyState, context: Context) -> Offer:
+        rooms = [limits.room(state.goals[i], context) for i, limits in self._limits]
+        if len(rooms) == 1:
+            worst, left = rooms[0]
+        elif rooms:
+            count = max(len(worst) for worst, _ in rooms)
+            wide = [np.broadcast_to(w, (count, *w.shape[1:])) for w, _ in rooms]
+            worst, left = np.concatenate(wide, 2), np.concatenate([room for _, room in rooms], 1)
+        else:
+            worst, left = np.zeros((1, context.features.shape[1], 0)), np.zeros((len(state.t), 0))
+        playable = entries.fitting(context.offered, worst, left, state.t, float(self.problem.horizon))
+        return Offer(playable, worst, left)
+
+    def _readings(self, state: PolicyState, context: Context, shares: Floats) -> tuple[Floats, Floats, Floats]:
+        """Prices of learned outcomes, offsets of candidates and prices of rows, `->(K,1|A,M),(K,A),(D)`.
+
+        The readings of one goal come below those of the goal before.
+        """
+        prices = [goal.price(state.goals[i]) for i, goal in self._priced]
+        q = np.zeros((len(state.t), sum([part.shape[1] for part, _ in prices]), len(self._rows)))
         o = np.zeros(q.shape[:2])
         k = d = 0
-        for part, constant in row_prices:
-            _enter(q, o, k, d, part, constant)
+        for part, constant in prices:
+            entries.enter(q, o, k, d, part, constant)
             k, d = k + part.shape[1], d + part.shape[2]
-        return self._quoted.read(context, shares, q, o)
+        w, offset = self._rows.read(context, shares, q, o)
+        return w, offset, q.sum(1) if len(q[0]) > 1 else q[:, 0]
 
-    def _believed(self, state: PolicyState, groups: Ints) -> Floats:
+    def _believed(self, state: PolicyState, context: Context) -> Floats:
+        """Shares of the groups: declared, or as they came so far, the case at hand included, `->(C)`."""
         if self._known_shares is not None:
             return self._known_shares
         seen = state.seen.copy()
-        _count(groups, np.ones(len(seen)), seen)
+        entries.believe(context.groups, context.offered, np.ones(len(seen)), seen)
         return np.asarray(np.where(np.isnan(self.problem.shares), seen / (state.t + 1.0)[:, None], self.problem.shares))
 
-    def _ask(self, state: PolicyState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """What the model says, if it can be meant."""
-        mean, bonus = self.model.value(state.model, x, w)
-        checks.worth(type(self.model).__name__, mean, bonus, w, self._reach, x.shape[1], state.t)
-        return mean, bonus
+    def _ask(self, state: PolicyState, x: Floats, w: Floats, u: Floats | None = None) -> Worth:
+        """Ask the model, and refuse predictions that cannot be right; without luck it answers without a draw."""
+        worth = self.model.value(state.model, x, w, np.zeros((len(x), 0)) if u is None else u)
+        checks.worth(type(self.model).__name__, worth, w, self._reach, x.shape[1], state.t)
+        return worth
 
-    def _draw(self, state: PolicyState) -> Floats:
-        if self.choice.draws == 0:
+    def _draw(self, state: PolicyState, stream: Stream, size: int) -> Floats:
+        if size == 0:
             return np.zeros((len(state.t), 0))
-        return uniform(state.seed, Stream.CHOICE, state.replicas, state.t, self.choice.draws)
+        return uniform(state.seed, stream, state.replicas, state.t, size)
 
     def _estimate(self, state: PolicyState, decision: Decision, rows: Rows, sign: Floats) -> Floats:
-        """Every row of the plays, at the end of its interval that a price of this sign likes."""
-        count, d = sign.shape
+        """Every row of the plays, read at the end of its interval that a price of this sign likes, `(d)->(d)`."""
         if not rows.reads_learned:
-            unseen = np.zeros((count, self.choice.n_plays, len(self.problem.learned)))
-            total, declared = _totals(decision.plays, decision.rounds, decision.known, unseen)
-            return rows.post(decision, decision.shares, total, declared)
-        q = sign[:, :, None] * np.eye(d)
-        w, offset = rows.pull(decision, decision.shares, q)
-        mean, bonus = self._ask(state, decision.features, w)
-        value = offset + mean + bonus
-        played = (decision.plays >= 0)[:, None, :] * decision.rounds[:, None, None]
-        return np.asarray(sign * (value * played).sum(2)).reshape(count, d)
+            none = np.zeros((*decision.plays.shape, len(self.problem.learned)))
+            z = decision.known * ((decision.plays >= 0) & (decision.counted > 0.0)[:, None])[:, :, None]
+            return rows.post(decision, decision.shares, none, z)
+        w, offset = rows.pull(decision, decision.shares, sign[:, :, None] * np.eye(sign.shape[1]))
+        worth = self._ask(state, decision.features, w)
+        played = (decision.plays >= 0)[:, None, :] * decision.counted[:, None, None]
+        return np.asarray(sign * ((worth.mean + worth.bonus + offset) * played).sum(2)).reshape(sign.shape)
 
     @cached_property
     def _known_shares(self) -> Floats | None:
@@ -314,22 +360,20 @@ class Policy:
         return None if np.isnan(shares).any() else shares
 
     @cached_property
-    def _priced(self) -> list[tuple[int, Priced]]:
-        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Priced)]
-
-    @cached_property
     def _reach(self) -> Floats:
         """The largest size of every learned outcome, by its declared range."""
         return np.maximum(np.abs(self.problem.low), np.abs(self.problem.high))
 
     @cached_property
-    def _quoted(self) -> Rows:
+    def _rows(self) -> Rows:
         """The rows of all priced goals."""
         return stack([goal.rows for _, goal in self._priced])
 
+    # Abilities are looked up once: to ask an object what it can do takes longer than most choices.
+
     @cached_property
-    def _follows(self) -> Follows | None:
-        return self.choice if isinstance(self.choice, Follows) else None
+    def _priced(self) -> list[tuple[int, Priced]]:
+        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Priced)]
 
     @cached_property
     def _limits(self) -> list[tuple[int, Limits]]:
@@ -346,3 +390,15 @@ class Policy:
     @cached_property
     def _learning(self) -> list[tuple[int, Learns]]:
         return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Learns)]
+
+    @cached_property
+    def _cancelling(self) -> list[tuple[int, Cancels]]:
+        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Cancels)]
+
+    @cached_property
+    def _follows(self) -> Follows | None:
+        return self.choice if isinstance(self.choice, Follows) else None
+
+    @cached_property
+    def _hears(self) -> Hears | None:
+        return self.choice if isinstance(self.choice, Hears) else None

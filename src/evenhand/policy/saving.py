@@ -8,7 +8,7 @@ import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,19 +20,52 @@ S = TypeVar("S")
 _META = "meta"
 
 
+class Mark(NamedTuple):
+    """What a saved state belongs to."""
+
+    shape: str  # names, parts and sizes of arrays, which must be the same
+    settings: Mapping[str, str]  # every other setting by its path, such as "goals.1.step.size"
+
+
+def mark(config: object, state: object, names: object) -> Mark:
+    """The mark of a configuration: its shape is that of a fresh state of one replica, and the names of its arrays."""
+    arrays = [(path, z.shape[1:] if len(z.shape) > 1 else ()) for path, z in flatten(state)]
+    return Mark(_digest(_tokens((arrays, names))), dict(_settings(config)))
+
+
 def fingerprint(config: object) -> str:
     """A hash of nested configuration: dataclasses, arrays, numbers, names.
 
-    >>> from evenhand.problem.constraints import Budget
+    >>> from evenhand.problem import Budget
     >>> fingerprint(Budget("ride", total=5)) == fingerprint(Budget("ride", total=5.0))
     True
     >>> fingerprint(Budget("ride", total=5)) == fingerprint(Budget("ride", total=6))
     False
     """
+    return _digest(_tokens(config))
+
+
+def _digest(tokens: Iterator[str]) -> str:
     digest = hashlib.sha256()
-    for token in _tokens(config):
+    for token in tokens:
         digest.update(token.encode() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def _settings(z: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every setting by its path; arrays, mappings and long sequences by a hash."""
+    if dataclasses.is_dataclass(z) and not isinstance(z, type):
+        yield path or "policy", type(z).__qualname__
+        for f in dataclasses.fields(z):
+            yield from _settings(getattr(z, f.name), f"{path}.{f.name}".lstrip("."))
+    elif isinstance(z, list | tuple) and len(z) <= 20:
+        yield path, f"{len(z)} entries"
+        for i, value in enumerate(z):
+            yield from _settings(value, f"{path}.{i}")
+    elif isinstance(z, bool | str | int | float | np.number) or z is None:
+        yield path, next(_tokens(z))
+    else:
+        yield path, _digest(_tokens(z))
 
 
 def _tokens(z: object) -> Iterator[str]:
@@ -109,70 +142,73 @@ def _fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "")
             setattr(z, f.name, type(old)(arrays[here]) if isinstance(old, int) else arrays[here])
 
 
-def save(state: object, mark: str, path: Path) -> None:
-    """Write a state with the fingerprint of its configuration, replacing the file only once it is whole.
+def save(state: object, belongs: Mark, path: Path) -> None:
+    """Write a state with the mark of its configuration, replacing the file only once it is whole.
 
     Raises:
         CannotSave: a part of the state says that it cannot be written as arrays.
     """
     for reason in _refusals(state):
         raise CannotSave(reason)
-    meta = json.dumps({"fingerprint": mark, "version": __version__})
     part = path.with_name(path.name + ".part")
     with part.open("wb") as file:
-        np.savez(file, allow_pickle=False, **{_META: np.array(meta)}, **dict(flatten(state)))
+        np.savez(file, allow_pickle=False, **{_META: _meta(belongs)}, **dict(flatten(state)))
     part.replace(path)
 
 
-def _read(mark: str, path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """All arrays of a file that belongs to this configuration."""
+def _meta(belongs: Mark) -> np.ndarray[Any, Any]:
+    return np.array(json.dumps({"version": __version__, **belongs._asdict()}))
+
+
+def _read(belongs: Mark, path: Path, allow: tuple[str, ...]) -> dict[str, np.ndarray[Any, Any]]:
+    """All arrays of a file that belongs to this configuration, but for the settings that may differ."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-        saved = json.loads(str(arrays.pop(_META)))["fingerprint"]
+        meta = json.loads(str(arrays.pop(_META)))
+        saved = Mark(meta["shape"], dict(meta["settings"]))
     except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise StateMismatch(f"{path}: not a saved state of evenhand") from error
-    if saved != mark:
-        raise StateMismatch(f"{path}: saved by a policy configured differently (fingerprint {saved}, here {mark})")
+    names = [n for n in {**saved.settings, **belongs.settings} if saved.settings.get(n) != belongs.settings.get(n)]
+    others = [n for n in names if n not in allow and n.rpartition(".")[2] not in allow]
+    if saved.shape != belongs.shape:
+        raise StateMismatch(f"{path}: saved by a policy of another shape{_differing(saved, belongs, names)}")
+    if others:
+        raise StateMismatch(f"{path}: saved by a policy configured differently{_differing(saved, belongs, others)}")
     return arrays
 
 
-def save_decision(d: Decision, mark: str, path: Path) -> None:
+def _differing(saved: Mark, here: Mark, names: list[str]) -> str:
+    """The settings that differ, by name."""
+    told = [f"{n} was {saved.settings.get(n, 'not there')}, is {here.settings.get(n, 'not there')}" for n in names[:8]]
+    return (": " if told else "") + "; ".join(told) + ("; ..." if len(names) > 8 else "")
+
+
+def save_decision(d: Decision, belongs: Mark, path: Path) -> None:
     """Write a decision whose outcome has not come yet."""
-    fields = d._asdict()
-    row_prices = {f"row_prices {i}": q for i, q in enumerate(fields.pop("row_prices"))}
     with path.open("wb") as file:
-        np.savez(
-            file, allow_pickle=False, **{_META: np.array(json.dumps({"fingerprint": mark}))}, **fields, **row_prices
-        )
+        np.savez(file, allow_pickle=False, **{_META: _meta(belongs)}, **d._asdict())
 
 
-def load_decision(mark: str, path: Path) -> Decision:
+def load_decision(belongs: Mark, path: Path, allow: tuple[str, ...]) -> Decision:
     """Read a decision back.
 
     Raises:
         StateMismatch: the file is no decision, or one of another configuration.
     """
-    arrays = _read(mark, path)
-    row_prices = tuple(
-        arrays.pop(name) for name in sorted((n for n in arrays if n.startswith("row_prices ")), key=_number)
-    )
-    if set(arrays) != set(Decision._fields) - {"row_prices"}:
+    arrays = _read(belongs, path, allow)
+    if set(arrays) != set(Decision._fields):
         raise StateMismatch(f"{path}: not a saved decision of evenhand")
-    return Decision(row_prices=row_prices, **arrays)
+    return Decision(**arrays)
 
 
-def _number(name: str) -> int:
-    return int(name.split()[1])
-
-
-def load(start: Callable[..., S], mark: str, path: Path) -> S:
+def load(start: Callable[..., S], belongs: Mark, path: Path, allow: tuple[str, ...]) -> S:
     """Read a state into the shape that `start(seed=, replicas=)` gives.
 
     Raises:
         StateMismatch: the file is no saved state, or one of another configuration.
     """
-    arrays = _read(mark, path)
+    arrays = _read(belongs, path, allow)
     if ".seed" not in arrays or ".replicas" not in arrays:
         raise StateMismatch(f"{path}: not a saved state of evenhand")
     state = start(seed=int(arrays[".seed"]), replicas=arrays[".replicas"].tolist())

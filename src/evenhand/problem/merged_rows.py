@@ -89,8 +89,15 @@ def _mark(problem: Problem, rows: Rows, j: int) -> tuple[object, Floats]:
     if rows.grouping[j] < 0:
         return "everybody", coefficients * rows.always[j]
     grouping = problem.groups[rows.grouping[j]]
-    if not grouping.known:  # shares move: only rows of the same group can be multiples
+    if rows.by_share[j] and not grouping.known:  # shares move: only rows of the same group can be multiples
         return (grouping.name, int(rows.column[j])), np.outer([rows.always[j], rows.inside[j]], coefficients).ravel()
     columns = [i for i, (name, _) in enumerate(problem.columns) if name == grouping.name]
-    inside = np.array([rows.inside[j] / problem.shares[c] * (c == rows.column[j]) for c in columns])
+    inside = np.array([_inside(problem, rows, j, c) for c in columns])
     return grouping.name, np.outer(rows.always[j] + inside, coefficients).ravel()
+
+
+def _inside(problem: Problem, rows: Rows, j: int, column: int) -> float:
+    """What row j adds to its factor for a play in the group of a column."""
+    if column != rows.column[j]:
+        return 0.0
+    return float(rows.inside[j] / problem.shares[column] if rows.by_share[j] else rows.inside[j])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import number, whole
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.constraints import Budget, Constraint, Parity
 
@@ -22,12 +24,15 @@ class Outcome:
     Args:
         name: how constraints and the objective refer to it.
         low, high: its range, in its own units; a learned outcome outside it is an error.
-        known: its value under each action, 0 where an action is not named; then nothing is learned.
+        known: its value under each action, 0 where an action is not named, or one value for all actions; then nothing
+            is learned.
+        sure: False for a known outcome that counts only where a play is exposed: its worst case is held back when a
+            decision is committed, and settled when `learn` says which plays were exposed.
         free: actions under which a learned outcome is always 0, such as doing nothing: no budget on it ever masks them.
 
     Raises:
-        InvalidInput: an empty range, values that are not finite, or free actions where 0 is outside of the range or
-            values are known anyway.
+        InvalidInput: an empty range, values that are not finite, free actions where 0 is outside of the range or
+            values are known anyway, or a learned outcome that is not `sure`: it counts only where a play is exposed.
 
     >>> Outcome("voucher", known={"voucher": 1}).is_known
     True
@@ -36,8 +41,9 @@ class Outcome:
     name: str
     low: float = 0.0
     high: float = 1.0
-    known: Mapping[str, float] | None = None
+    known: Mapping[str, float] | float | None = None
     free: tuple[str, ...] = ()
+    sure: bool = True
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
@@ -45,7 +51,13 @@ class Outcome:
         if isinstance(self.free, str) or (self.free and (self.is_known or not self.low <= 0 <= self.high)):
             expected = "names of actions, of a learned outcome whose range has 0"
             raise InvalidInput(f"Outcome({self.name!r}).free", expected, repr(self.free))
-        for action, value in (self.known or {}).items():
+        if not (self.sure or self.is_known):
+            expected = "True, as a learned outcome always waits for the exposure of its play"
+            raise InvalidInput(f"Outcome({self.name!r}).sure", expected, self.sure)
+        if not isinstance(self.known, Mapping):
+            number(f"Outcome({self.name!r}).known", 0.0 if self.known is None else self.known, "a finite number")
+            return
+        for action, value in self.known.items():
             if not math.isfinite(value):
                 raise InvalidInput(f"Outcome({self.name!r}).known[{action!r}]", "a finite number", value)
 
@@ -54,26 +66,40 @@ class Outcome:
         """Whether its values are declared rather than learned."""
         return self.known is not None
 
+    def declared(self, actions: tuple[str, ...]) -> list[float]:
+        """The known value of each action; 0 where it is learned."""
+        if isinstance(self.known, Mapping):
+            return [float(self.known.get(a, 0.0)) for a in actions]
+        return [float(self.known or 0.0)] * len(actions)
+
 
 @dataclass(frozen=True)
 class Groups:
-    """A way to divide cases into groups, with each group's share of the cases if that is known.
+    """A way to divide cases, or candidates, into groups, with each group's share if that is known.
+
+    A group belongs to a candidate. Where all candidates of a case are in the same group, it is the group of the case.
 
     Args:
         name: how `Parity(by=...)` refers to it.
-        shares: a mapping from group to share (summing to 1), or just the names when shares are to be estimated.
+        shares: a mapping from group to share (summing to 1), or just the names: then shares are estimated as cases
+            come, or, with `of`, they are the groups' shares of the actions.
+        of: the group of every action, for groups that divide the actions rather than the cases.
 
     Raises:
-        InvalidInput: fewer than two groups, a share outside (0, 1), or shares that do not sum to 1.
+        InvalidInput: fewer than two groups, a share outside (0, 1), shares that do not sum to 1, or an action in a
+            group that there is not.
 
     >>> Groups("district", {"north": 0.4, "south": 0.6}).names
     ('north', 'south')
     >>> Groups("district", ["north", "south"]).known
     False
+    >>> Groups("label", ["major", "indie"], of={"a": "major", "b": "major", "c": "major", "d": "indie"}).share("indie")
+    0.25
     """
 
     name: str
     shares: Mapping[str, float] | Sequence[str]
+    of: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.shares, str):
@@ -88,6 +114,10 @@ class Groups:
                 raise InvalidInput(
                     f"Groups({self.name!r}).shares", "shares that sum to 1", f"a sum of {sum(self.shares.values())}"
                 )
+        known = set(self.names)
+        for action, group in (self.of or {}).items():
+            if group not in known:
+                raise InvalidInput(f"Groups({self.name!r}).of[{action!r}]", f"one of {_some(self.names)}", group)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,7 +127,21 @@ class Groups:
     @property
     def known(self) -> bool:
         """Whether the shares are given rather than estimated as cases come."""
-        return isinstance(self.shares, Mapping)
+        return isinstance(self.shares, Mapping) or self.of is not None
+
+    @cached_property
+    def _sizes(self) -> Counter[str]:
+        return Counter((self.of or {}).values())
+
+    def size(self, group: str) -> float:
+        """How many actions are in a group; infinite where groups divide cases."""
+        return math.inf if self.of is None else self._sizes[group]
+
+    def share(self, group: str) -> float:
+        """The share of a group, NaN where it is to be estimated."""
+        if isinstance(self.shares, Mapping):
+            return self.shares[group]
+        return math.nan if self.of is None else self._sizes[group] / len(self.of)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +157,10 @@ class Problem:
         subject_to: budgets and parities.
         groups: the groupings that parities refer to.
         horizon: the number of rounds to be decided.
+        n_plays: P, how many candidates are played each round, as far as that many fit; averages are per round.
 
     Raises:
-        InvalidInput: a name that is unknown or used twice, or a horizon below 1.
+        InvalidInput: a name that is unknown or used twice, or a horizon or number of plays below 1.
         InfeasibleProblem: no mixture of actions keeps to all constraints even if learned outcomes are at their best.
 
     >>> problem = Problem(
@@ -135,6 +180,7 @@ class Problem:
     subject_to: tuple[Constraint, ...] = ()
     groups: tuple[Groups, ...] = ()
     horizon: int
+    n_plays: int = 1
 
     def __post_init__(self) -> None:
         for field in ("actions", "outcomes", "subject_to", "groups"):
@@ -144,6 +190,7 @@ class Problem:
             object.__setattr__(self, field, tuple(value))
         if not (isinstance(self.horizon, int | np.integer) and self.horizon >= 1):
             raise InvalidInput("horizon", "a whole number of at least 1", self.horizon)
+        whole("n_plays", self.n_plays, 1)
         if not self.actions or not self.outcomes:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
         self._check_kinds()
@@ -175,13 +222,17 @@ class Problem:
             if len(set(used)) < len(used):
                 raise InvalidInput(field, "names that differ from each other", list(used))
         for o in self.outcomes:
-            for field, mentioned in (("known", tuple(o.known or {})), ("free", o.free)):
+            named = tuple(o.known) if isinstance(o.known, Mapping) else ()
+            for field, mentioned in (("known", named), ("free", o.free)):
                 for action in mentioned:
                     if action not in self.actions:
                         raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {self.actions}", action)
+        for g in self.groups:
+            if g.of is not None and set(g.of) != set(self.actions):
+                missing = sorted(set(self.actions) ^ set(g.of))
+                raise InvalidInput(f"Groups({g.name!r}).of", "a group for every action, and no other", _some(missing))
         for name in self.objective.outcomes:
-            if name not in names:
-                raise InvalidInput("maximize", f"one of the outcomes {names}", name)
+            self.row(name, "maximize")
         for c in self.subject_to:
             if c.outcome not in names:
                 raise InvalidInput(type(c).__name__, f"one of the outcomes {names}", c.outcome)
@@ -221,19 +272,110 @@ class Problem:
     @cached_property
     def declared(self) -> Floats:
         """Known outcomes of every action, `()->(A, L)`."""
-        values = [[(o.known or {}).get(a, 0.0) for o in self.outcomes if o.is_known] for a in self.actions]
-        return np.array(values, float).reshape(len(self.actions), len(self.known))
+        values = [o.declared(self.actions) for o in self.outcomes if o.is_known]
+        return np.array(values, float).reshape(len(self.known), len(self.actions)).T.copy()
+
+    @cached_property
+    def sure(self) -> Bools:
+        """Which known outcomes count whether or not a play is exposed, `()->(L)`."""
+        return np.array([o.sure for o in self.outcomes if o.is_known], bool)
+
+    def each(self, outcome: str, by: str) -> tuple[str, ...]:
+        """The names of the sums of an outcome over the plays of each group, which an objective may read.
+
+        >>> labels = Groups("label", ["major", "indie"], of={"a": "major", "b": "indie"})
+        >>> shown = Outcome("shown", known=1.0, sure=False)
+        >>> Problem(actions=("a", "b"), outcomes=(Outcome("click"), shown), maximize="click", groups=(labels,),
+        ...         horizon=9).each("shown", by="label")
+        ('shown label=major', 'shown label=indie')
+        """
+        if by not in self._groupings:
+            raise InvalidInput("each: by", f"one of {tuple(self._groupings)}", by)
+        names = tuple(f"{outcome} {by}={group}" for group in self.groups[self._groupings[by]].names)
+        self.row(names[0], "each: outcome")
+        return names
+
+    def row(self, name: str, field: str = "name") -> tuple[int, int, int]:
+        """The outcome, grouping and column that a name stands for; -1 and -1 where it is an outcome by itself.
+
+        Raises:
+            InvalidInput: no outcome, and no sum of one over a group, has this name.
+        """
+        if name in self._places:
+            return self._places[name], -1, -1
+        for prefix, (outcome, grouping) in self._prefixes.items():
+            if name.startswith(prefix) and name[len(prefix) :] in self._within[grouping]:
+                return outcome, grouping, self._within[grouping][name[len(prefix) :]]
+        raise InvalidInput(field, f"one of the outcomes {list(self.names)}", name)
+
+    @cached_property
+    def _groupings(self) -> dict[str, int]:
+        return {g.name: i for i, g in enumerate(self.groups)}
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def _prefixes(self) -> dict[str, tuple[int, int]]:
+        return {f"{name} {g}=": (i, j) for name, i in self._places.items() for g, j in self._groupings.items()}
+
+    @cached_property
+    def _within(self) -> list[dict[str, int]]:
+        """The column of every group, by grouping."""
+        return [{n: int(self.ends[i]) + k for k, n in enumerate(g.names)} for i, g in enumerate(self.groups)]
+
+    def groups_of(self, cases: Ints) -> Ints:
+        """Groups of every candidate that is an action, from those of the cases, `(G')->(1,G)` or `(G')->(A,G)`.
+
+        Args:
+            cases: columns of the groupings that divide cases, in their order, `(G')`.
+        """
+        if not self.by_action.any():
+            return cases[:, None, :]
+        groups = np.empty((len(cases), len(self.actions), len(self.groups)), np.int64)
+        groups[:, :, ~self.by_action] = cases[:, None, :]
+        groups[:, :, self.by_action] = self.action_groups
+        return groups
+
+    @cached_property
+    def by_action(self) -> Bools:
+        """Which groupings divide actions, `()->(G)`."""
+        return np.array([g.of is not None for g in self.groups], bool)
+
+    @cached_property
+    def action_groups(self) -> Ints:
+        """Columns of the groupings that divide actions, `()->(A,G'')`."""
+        divided = [(i, g.of) for i, g in enumerate(self.groups) if g.of is not None]
+        columns = [[self._within[i][of[a]] for i, of in divided] for a in self.actions]
+        return np.array(columns, np.int64).reshape(len(self.actions), len(divided))
 
     def ranges(self, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
         """The least and the most that one play can bring of each outcome, by what is declared, `->(m),(m)`."""
-        chosen = [self.names.index(name) for name in outcomes]
-        low = np.concatenate([self.low, self.declared.min(0)])
-        high = np.concatenate([self.high, self.declared.max(0)])
-        return low[chosen], high[chosen]
+        return self._ranges(outcomes, 1)
+
+    def round_ranges(self, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
+        """The least and the most that a round of P plays can bring of each outcome, `->(m),(m)`."""
+        return self._ranges(outcomes, self.n_plays)
+
+    def _ranges(self, names: tuple[str, ...], n_plays: int) -> tuple[Floats, Floats]:
+        found = [self.row(name) for name in names]
+        chosen = [outcome for outcome, _, _ in found]
+        waits = np.concatenate([np.zeros(len(self.learned), bool), ~self.sure])[chosen]
+        inside = np.array([c >= 0 for _, _, c in found], bool)
+        most = np.full(len(names), float(n_plays))
+        for i, (_, grouping, column) in enumerate(found):
+            if column >= 0:
+                most[i] = min(n_plays, self.groups[grouping].size(self.columns[column][1]))
+        low = np.concatenate([self.low, self.declared.min(0)])[chosen]
+        high = np.concatenate([self.high, self.declared.max(0)])[chosen]
+        optional = waits | inside | (n_plays > 1)  # a play outside of the group, unexposed or not made brings 0
+        low, high = np.where(optional, np.minimum(low, 0.0), low), np.where(optional, np.maximum(high, 0.0), high)
+        return np.where(low == 0.0, 0.0, low * most), np.where(high == 0.0, 0.0, high * most)
 
     def middle(self, outcomes: tuple[str, ...]) -> tuple[float, ...]:
-        """The middle of the range of each outcome; 0 where that is not finite."""
-        low, high = self.ranges(outcomes)
+        """The middle of what a round can bring of each outcome; 0 where that is not finite."""
+        low, high = self.round_ranges(outcomes)
         finite = np.isfinite(low) & np.isfinite(high)
         return tuple(np.where(finite, (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)) / 2.0, 0.0).tolist())
 
@@ -261,8 +403,12 @@ class Problem:
     @cached_property
     def shares(self) -> Floats:
         """Shares of all groups, NaN where they are to be estimated, `()->(C)`."""
-        pairs = [(g.shares, n) for g in self.groups for n in g.names]
-        return np.array([s[n] if isinstance(s, Mapping) else np.nan for s, n in pairs], float)
+        return np.array([g.share(n) for g in self.groups for n in g.names], float)
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few names, for a message."""
+    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
 
 
 def feasible(problem: Problem) -> bool:

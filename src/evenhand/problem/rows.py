@@ -1,25 +1,30 @@
 """Rows: what a goal sees of the outcomes, as a linear map with its adjoint.
 
-Row j reads  v_j = factor_j * (learned_j . y + known_j . z)  of learned outcomes y and known outcomes z, where
+Row j sums over the plays p
 
-    factor_j = always_j + inside_j / share_g * 1{the case is in group g of row j}.
+    v_j = sum_p factor_jp * (learned_j . y_p + known_j . z_p)
 
-A plain row has always = 1, inside = 0; a parity row has always = -1, inside = 1 (or both with the other sign).
-`post` maps outcomes to rows; `pull` maps prices of rows back to prices of learned outcomes and offsets of candidates:
+of learned outcomes y and known outcomes z, where
 
-    q . post(y, z) = pull(q).prices . y + pull(q).offset(z).
+    factor_jp = always_j + inside_j 1{play p is in group g of row j} / (share_g if by_share_j else 1).
+
+A plain row has always = 1, inside = 0; a parity row has always = -1, inside = 1 by share (or both with the other sign);
+the row of a single group has always = 0, inside = 1.
+`post` maps outcomes to rows. `pull` maps prices of rows back to prices of learned outcomes and offsets of candidates:
+for a single play a, q . post(y, z_a) = pull(q).prices_a . y + pull(q).offset_a.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.constraints import Budget, Constraint, Parity
 from evenhand.problem.problem import Problem
@@ -34,114 +39,92 @@ class Frame(Protocol):
 
     @property
     def groups(self) -> Ints:
-        """Columns of the groups of the case at hand, (R, G)."""
+        """Columns of the groups of the case, (R, 1, G), or of each candidate, (R, A, G)."""
 
 
 class Cases(NamedTuple):
     """Just what rows read, of any number of cases."""
 
     known: Floats  # (R or 1, A, L)
-    groups: Ints  # (R, G)
+    groups: Ints  # (R, 1 or A, G)
+
+
+# Columns of the packed array; the weights of the outcomes start at _FIRST.
+_ALWAYS, _INSIDE, _BY_SHARE, _COLUMN, _FIRST = 0, 1, 2, 3, 4
 
 
 @kernel
-def _factor(always: float, inside: float, grouping: int, column: int, groups: Ints, shares: Floats) -> float:
-    if grouping < 0 or groups[grouping] != column:
-        return always
-    return always + inside / float(shares[column])
+def _inside(packed: Floats, j: int, column: int, share: Floats) -> float:
+    """What row j adds to its factor inside its group."""
+    return packed[j, _INSIDE] / share[column] if packed[j, _BY_SHARE] != 0.0 else packed[j, _INSIDE]
 
 
 @kernel
-def _post_plain(learned: Floats, known: Floats, y: Floats, z: Floats) -> Floats:
-    v = np.zeros((len(y), len(learned)))
+def _post(packed: Floats, groups: Ints, shares: Floats, y: Floats, z: Floats) -> Floats:
+    m, width = y.shape[2], y.shape[2] + z.shape[2]
+    v = np.zeros((len(y), len(packed)))
+    total, inside = np.empty(width), np.empty((shares.shape[1], width))
     for r in range(len(y)):
-        for j in range(len(learned)):
-            for m in range(y.shape[1]):
-                v[r, j] += learned[j, m] * y[r, m]
-            for m in range(z.shape[1]):
-                v[r, j] += known[j, m] * z[r, m]
-    return v
-
-
-@kernel
-def _pull_plain(learned: Floats, known: Floats, z: Floats, q: Floats, o: Floats) -> tuple[Floats, Floats]:
-    prices = np.zeros((len(q), q.shape[1], learned.shape[1]))
-    offset = np.zeros((len(q), q.shape[1], z.shape[1]))
-    for r in range(len(q)):
-        candidates = z[r if len(z) > 1 else 0]
-        for k in range(q.shape[1]):
-            offset[r, k] = o[r, k]
-            for j in range(len(learned)):
-                if q[r, k, j] != 0.0:
-                    for m in range(learned.shape[1]):
-                        prices[r, k, m] += q[r, k, j] * learned[j, m]
-                    for m in range(known.shape[1]):
-                        if known[j, m] != 0.0:
-                            for a in range(len(candidates)):
-                                offset[r, k, a] += q[r, k, j] * known[j, m] * candidates[a, m]
-    return prices, offset
-
-
-@kernel
-def _post(
-    learned: Floats,
-    known: Floats,
-    always: Floats,
-    inside: Floats,
-    grouping: Ints,
-    column: Ints,
-    groups: Ints,
-    shares: Floats,
-    y: Floats,
-    z: Floats,
-) -> Floats:
-    v = np.zeros((len(y), len(always)))
-    for r in range(len(y)):
+        total[:] = 0.0
+        inside[:] = 0.0
+        for p in range(y.shape[1]):
+            for i in range(width):
+                x = y[r, p, i] if i < m else z[r, p, i - m]
+                if x != 0.0:
+                    total[i] += x
+                    for g in range(groups.shape[2]):
+                        inside[groups[r, p if groups.shape[1] > 1 else 0, g], i] += x
         share = shares[r if len(shares) > 1 else 0]
-        for j in range(len(always)):
-            total = 0.0
-            for m in range(y.shape[1]):
-                total += learned[j, m] * y[r, m]
-            for m in range(z.shape[1]):
-                total += known[j, m] * z[r, m]
-            if total != 0.0:
-                v[r, j] = _factor(always[j], inside[j], grouping[j], column[j], groups[r], share) * total
+        for j in range(len(packed)):
+            c = int(packed[j, _COLUMN])
+            for i in range(width):
+                w = packed[j, _FIRST + i]
+                if w != 0.0:
+                    v[r, j] += packed[j, _ALWAYS] * w * total[i]
+                    if c >= 0 and inside[c, i] != 0.0:
+                        v[r, j] += _inside(packed, j, c, share) * w * inside[c, i]
     return v
 
 
 @kernel
 def _pull(
-    learned: Floats,
-    known: Floats,
-    always: Floats,
-    inside: Floats,
-    grouping: Ints,
-    column: Ints,
-    groups: Ints,
-    shares: Floats,
-    z: Floats,
-    q: Floats,
-    o: Floats,
+    packed: Floats, learned_by_group: bool, groups: Ints, shares: Floats, known: Floats, q: Floats, o: Floats
 ) -> tuple[Floats, Floats]:
-    prices = np.zeros((len(q), q.shape[1], learned.shape[1]))
-    offset = np.zeros((len(q), q.shape[1], z.shape[1]))
-    price = np.empty(z.shape[2])
+    width = packed.shape[1] - _FIRST
+    m = width - known.shape[2]
+    candidates, each = known.shape[1], groups.shape[1] > 1
+    prices = np.empty((len(q), q.shape[1], candidates if learned_by_group and each else 1, m))
+    offset = np.empty((len(q), q.shape[1], candidates))
+    everybody, members = np.empty(width), np.empty((shares.shape[1], width))
+    price = np.empty(width)
     for r in range(len(q)):
-        candidates = z[r if len(z) > 1 else 0]
+        z = known[r if len(known) > 1 else 0]
         share = shares[r if len(shares) > 1 else 0]
         for k in range(q.shape[1]):
-            price[:] = 0.0
-            for j in range(len(always)):
-                if q[r, k, j] != 0.0:
-                    f = q[r, k, j] * _factor(always[j], inside[j], grouping[j], column[j], groups[r], share)
-                    for m in range(learned.shape[1]):
-                        prices[r, k, m] += f * learned[j, m]
-                    for m in range(len(price)):
-                        price[m] += f * known[j, m]
-            for a in range(len(candidates)):
+            everybody[:] = 0.0
+            members[:] = 0.0
+            for j in range(len(packed)):
+                if q[r, k, j] == 0.0:
+                    continue
+                c = int(packed[j, _COLUMN])
+                for i in range(width):
+                    w = packed[j, _FIRST + i]
+                    if w != 0.0:
+                        everybody[i] += q[r, k, j] * packed[j, _ALWAYS] * w
+                        if c >= 0 and share[c] > 0.0:  # nobody was ever in a group of share 0
+                            members[c, i] += q[r, k, j] * _inside(packed, j, c, share) * w
+            for a in range(candidates):
+                if each or a == 0:
+                    for i in range(width):
+                        price[i] = everybody[i]
+                        for g in range(groups.shape[2]):
+                            price[i] += members[groups[r, a, g], i]
+                    if a < prices.shape[2]:
+                        for i in range(m):
+                            prices[r, k, a, i] = price[i]
                 offset[r, k, a] = o[r, k]
-                for m in range(len(price)):
-                    offset[r, k, a] += price[m] * candidates[a, m]
+                for i in range(m, width):
+                    offset[r, k, a] += price[i] * z[a, i - m]
     return prices, offset
 
 
@@ -160,21 +143,26 @@ class Rows:
     always: Floats  # (d,)
     inside: Floats  # (d,)
     grouping: Ints  # (d,) index of the grouping, -1 where the row concerns everybody
-    column: Ints  # (d,) the group's column
+    column: Ints  # (d,) the group's column, -1 where the row concerns everybody
+    by_share: Bools  # (d,) whether `inside` is divided by the group's share
+    sure: Bools  # (L,) which known outcomes count whether or not a play is exposed
 
     @staticmethod
-    def plain(names: list[str], learned: Floats, known: Floats) -> Rows:
-        """Rows that concern everybody."""
+    def plain(names: Iterable[str], learned: Floats, known: Floats) -> Rows:
+        """Rows that concern everybody, of known outcomes that are sure."""
+        names = tuple(names)
         d = len(names)
         nobody = np.full(d, -1)
         return Rows(
-            names=tuple(names),
+            names=names,
             learned=learned,
             known=known,
             always=np.ones(d),
             inside=np.zeros(d),
             grouping=nobody,
             column=nobody,
+            by_share=np.zeros(d, bool),
+            sure=np.ones(known.shape[1], bool),
         )
 
     def __len__(self) -> int:
@@ -182,8 +170,13 @@ class Rows:
 
     @cached_property
     def is_known(self) -> Bools:
-        """Which rows read known outcomes only, and need not wait for any, `->(d)`."""
-        return np.asarray((self.learned == 0.0).all(1))
+        """Which rows a decision settles by itself: they read known outcomes that are sure, and no others, `->(d)`."""
+        return np.asarray((self.learned == 0.0).all(1) & (self.known[:, ~self.sure] == 0.0).all(1))
+
+    @cached_property
+    def is_unsure(self) -> Bools:
+        """Which rows read known outcomes that count only where a play is exposed, `->(d)`."""
+        return np.asarray((self.known[:, ~self.sure] != 0.0).any(1))
 
     @cached_property
     def reads_learned(self) -> bool:
@@ -195,21 +188,28 @@ class Rows:
         """Whether all rows concern everybody, as they are."""
         return bool((self.grouping < 0).all() and (self.always == 1.0).all())
 
+    def readings(self, *, by_row: bool) -> Ints:
+        """The reading that each row belongs to, `->(d)`: one for all, or one for each row of a learned outcome.
+
+        Optimism is per reading. Rows of known outcomes have none, so that they need no reading of their own.
+        """
+        reads = self.learned.any(1)
+        return np.where(reads, np.cumsum(reads) - 1, 0) if by_row else np.zeros(len(self), np.int64)
+
     def post(self, frame: Frame, shares: Floats, y: Floats, z: Floats) -> Floats:
-        """Rows of the outcomes, summed over plays, `(M),(L)->(d)`."""
-        if self.plain_only:
-            return _post_plain(self.learned, self.known, y, z)
-        return _post(*self._parts, frame.groups, shares, y, z)
+        """Rows of the outcomes, summed over plays, `(P,M),(P,L)->(d)`; outcomes that do not count are 0."""
+        return _post(self._packed, frame.groups, shares, y, z)
 
     def pull(self, frame: Frame, shares: Floats, q: Floats) -> tuple[Floats, Floats]:
-        """Prices of learned outcomes and offsets of candidates at prices q of the rows, `(k,d)->(k,M),(k,A)`."""
+        """Prices of learned outcomes and offsets of candidates at prices q of the rows, `(k,d)->(k,1,M),(k,A)`.
+
+        Prices are per candidate, `(k,A,M)`, where a row by group of candidates reads a learned outcome.
+        """
         return self.read(frame, shares, q, np.zeros(q.shape[:2]))
 
     def read(self, frame: Frame, shares: Floats, q: Floats, o: Floats) -> tuple[Floats, Floats]:
-        """The same with a constant added to the offsets of each reading, `(k,d),(k)->(k,M),(k,A)`."""
-        if self.plain_only:  # half the arguments, half the cost of a call
-            return _pull_plain(self.learned, self.known, frame.known, q, o)
-        return _pull(*self._parts, frame.groups, shares, frame.known, q, o)
+        """The same with a constant added to the offsets of each reading, `(k,d),(k)->(k,1,M),(k,A)`."""
+        return _pull(self._packed, self._learned_by_group, frame.groups, shares, frame.known, q, o)
 
     def take(self, which: Ints) -> Rows:
         """Some of the rows, in the given order."""
@@ -221,11 +221,19 @@ class Rows:
             inside=self.inside[which],
             grouping=self.grouping[which],
             column=self.column[which],
+            by_share=self.by_share[which],
+            sure=self.sure,
         )
 
-    @property
-    def _parts(self) -> tuple[Floats, Floats, Floats, Floats, Ints, Ints]:
-        return self.learned, self.known, self.always, self.inside, self.grouping, self.column
+    @cached_property
+    def _packed(self) -> Floats:
+        """All coefficients in one array, as every array that a kernel takes costs a tenth of a microsecond."""
+        return np.column_stack([self.always, self.inside, self.by_share, self.column, self.learned, self.known])
+
+    @cached_property
+    def _learned_by_group(self) -> bool:
+        grouped = self.grouping[self.learned.any(1) & (self.inside != 0.0)]
+        return bool((grouped >= 0).any())
 
 
 def stack(parts: list[Rows]) -> Rows:
@@ -238,14 +246,29 @@ def stack(parts: list[Rows]) -> Rows:
         inside=np.concatenate([p.inside for p in parts]),
         grouping=np.concatenate([p.grouping for p in parts]),
         column=np.concatenate([p.column for p in parts]),
+        by_share=np.concatenate([p.by_share for p in parts]),
+        sure=np.logical_and.reduce([p.sure for p in parts]),
     )
 
 
-def select(problem: Problem, names: tuple[str, ...]) -> Rows:
-    """One plain row per named outcome."""
-    pick = np.array([[float(n == o) for o in problem.names] for n in names]).reshape(len(names), len(problem.names))
-    m = len(problem.learned)
-    return Rows.plain(list(names), pick[:, :m].copy(), pick[:, m:].copy())
+def select(problem: Problem, names: Iterable[str]) -> Rows:
+    """One row per name: the sum of an outcome over plays, or its sum over the plays of one group (`Problem.each`)."""
+    names = tuple(names)
+    found = [problem.row(name) for name in names]
+    pick = np.zeros((len(names), len(problem.names)))
+    pick[np.arange(len(names)), [outcome for outcome, _, _ in found]] = 1.0
+    m, column = len(problem.learned), np.array([c for _, _, c in found], np.int64)
+    return Rows(
+        names=names,
+        learned=pick[:, :m].copy(),
+        known=pick[:, m:].copy(),
+        always=(column < 0).astype(float),
+        inside=(column >= 0).astype(float),
+        grouping=np.array([g for _, g, _ in found], np.int64),
+        column=column,
+        by_share=np.zeros(len(names), bool),
+        sure=problem.sure,
+    )
 
 
 def constraint_rows(problem: Problem, constraints: tuple[Constraint, ...], margin: float = 0.0) -> tuple[Rows, Floats]:
@@ -266,7 +289,7 @@ def constraint_rows(problem: Problem, constraints: tuple[Constraint, ...], margi
             parts.append(_parity_rows(problem, c))
             bounds += [c.tolerance] * len(parts[-1])
     if not parts:
-        return select(problem, problem.names[:0]), np.zeros(0)
+        return select(problem, ()), np.zeros(0)
     return stack(parts), np.array(bounds)
 
 
@@ -288,4 +311,6 @@ def _parity_rows(problem: Problem, c: Parity) -> Rows:
         inside=signs,
         grouping=np.full(d, grouping),
         column=np.repeat(columns, 2),
+        by_share=np.ones(d, bool),
+        sure=problem.sure,
     )

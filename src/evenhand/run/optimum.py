@@ -16,6 +16,7 @@ from evenhand.environments.base import Environment
 from evenhand.objectives import Linear
 from evenhand.planning.concave_program import Truth, maximize
 from evenhand.planning.program import Sample, solve
+from evenhand.policy.entries import believe
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Rows, constraint_rows, select
 from evenhand.run.parallel import bar_disabled
@@ -126,7 +127,7 @@ def best(problem: Problem, truth: Truth, bound: Floats) -> tuple[float, Floats]:
     objective = problem.objective
     if isinstance(objective, Linear):
         reward = truth.outcomes @ np.array(list(objective.weights.values()))
-        value, prices, _ = solve(Sample(reward, truth.rows, truth.offered), bound)
+        value, prices, _ = solve(Sample(reward, truth.rows, truth.offered, truth.n_plays), bound)
         return value, prices
     found = maximize(objective, truth, bound, np.array(problem.middle(tuple(objective.outcomes))))
     return found.value, found.prices
@@ -146,7 +147,7 @@ def _read(problem: Problem, sample: _Sample) -> Truth:
     constrained, _ = constraint_rows(problem, problem.subject_to)
     wanted = select(problem, tuple(problem.objective.outcomes))
     outcomes, rows = (_expected(r, sample.cases, sample.shares, sample.truth) for r in (wanted, constrained))
-    return Truth(outcomes, rows, sample.offered)
+    return Truth(outcomes, rows, sample.offered, problem.n_plays)
 
 
 class _Sample(NamedTuple):
@@ -163,17 +164,19 @@ def _sampled(environment: Environment, contexts: int, seed: int, first: int, rep
     problem = environment.problem
     world = environment.start(seed, np.array([replica]))
     known, groups, offered, truths = [], [], [], []
+    came = np.zeros((1, len(problem.columns)))
     for step in range(first, first + contexts):
         context = world.context(step)
         truth = world.expected(context, np.arange(context.features.shape[1])[None])
         if truth is None:
             raise InvalidInput("environment", "one with a known truth", type(environment).__name__)
+        believe(context.groups, context.offered, np.ones(1), came)
         known.append(context.known)
         groups.append(context.groups)
         offered.append(context.offered)
         truths.append(truth)
     cases = Cases(np.concatenate(known), np.concatenate(groups))
-    came = np.bincount(cases.groups.ravel(), minlength=len(problem.columns)) / contexts
+    came = came[0] / contexts
     shares = np.where(np.isnan(problem.shares), came, problem.shares)[None]
     return _Sample(cases, np.concatenate(offered).astype(float), np.concatenate(truths), shares, came)
 
@@ -194,13 +197,15 @@ def _pooled(environment: Environment, contexts: int, seed: int, first: int) -> T
     weight = np.ones((contexts, len(constrained)))
     for j, grouping in enumerate(constrained.grouping):
         if grouping >= 0:
-            column = sample.cases.groups[:, grouping]
+            if sample.cases.groups.shape[1] > 1:
+                raise InvalidInput("environment", "one whose groups divide cases", "groups of candidates")
+            column = sample.cases.groups[:, 0, grouping]
             weight[:, j] = sample.shares[0, column] / sample.frequencies[column]
     rows = np.einsum("sad,sd->ad", truth.rows, weight) / contexts
-    return Truth(truth.outcomes.mean(0)[None], rows[None], truth.offered[:1])
+    return Truth(truth.outcomes.mean(0)[None], rows[None], truth.offered[:1], truth.n_plays)
 
 
 def _expected(rows: Rows, frame: Cases, shares: Floats, truth: Floats) -> Floats:
     """Expected rows of every candidate, `(A,M)->(A,d)`."""
     prices, offset = rows.pull(frame, shares, np.tile(np.eye(len(rows)), (len(truth), 1, 1)))
-    return np.swapaxes(prices @ np.swapaxes(truth, 1, 2) + offset, 1, 2)
+    return np.swapaxes((prices * truth[:, None]).sum(3) + offset, 1, 2)

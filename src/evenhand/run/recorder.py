@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,63 +11,67 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.environments.base import Arrival, World
+from evenhand.policy.entries import believe
 from evenhand.policy.policy import Policy
 from evenhand.run.trace import Plays, Trace
 
 _POINTS = 100
 
 
+_EVERY_PLAY = np.zeros((0, 0), bool)  # in the place of a mask that is true everywhere
+
+
+class _Made(NamedTuple):
+    """The part of a decision that sums are taken over."""
+
+    plays: Ints
+    counted: Floats
+    groups: Ints
+
+
 @kernel
 def _count(
     plays: Ints,
-    rounds: Floats,
-    groups: Ints,
-    playable: Bools,
-    offered: Bools,
+    counted: Floats,
+    restricted: Floats,
     t: Floats,
     horizon: float,
     counts_idle_steps: bool,
     elapsed: Floats,
     offered_steps: Floats,
-    in_group: Floats,
     last: Floats,
     stuck: Bools,
     whole: Floats,
     masked: Bools,
 ) -> None:
     """A round elapses when it is decided, or, if that counts, when nothing could be played; remember since when."""
-    for r in range(len(rounds)):
+    for r in range(len(counted)):
         offered_steps[r] += 1.0 if plays[r, 0] >= 0 else 0.0
         if plays[r, 0] < 0 and t[r] < horizon:
             elapsed[r] += 1.0 if counts_idle_steps else 0.0
             stuck[r] = True
-        elif rounds[r] > 0.0:
-            elapsed[r] += rounds[r]
+        elif counted[r] > 0.0:
+            elapsed[r] += counted[r]
             last[r] = elapsed[r]
             stuck[r] = False
-            masked[r] = False
-            for a in range(playable.shape[1]):
-                if offered[r if len(offered) > 1 else 0, a] and not playable[r, a]:
-                    masked[r] = True
+            masked[r] = restricted[r] > 0.0
             if not masked[r]:
                 whole[r] = elapsed[r]
-            for g in range(groups.shape[1]):
-                in_group[r, groups[r, g]] += rounds[r]
 
 
 @kernel
-def _sum(plays: Ints, rounds: Floats, groups: Ints, z: Floats, first: int, totals: Floats, by_group: Floats) -> None:
-    """Add the outcomes z of the plays that count to the columns from `first` on."""
-    for r in range(len(plays)):
-        if rounds[r] == 0.0:
+def _sum(d: _Made, z: Floats, which: Ints, exposed: Bools, totals: Floats, by_group: Floats) -> None:
+    """Add outcomes z of the plays that count and were exposed to the columns `which`; an empty mask is true."""
+    for r in range(len(d.plays)):
+        if d.counted[r] == 0.0:
             continue
-        for p in range(plays.shape[1]):
-            if plays[r, p] >= 0:
+        for p in range(d.plays.shape[1]):
+            if d.plays[r, p] >= 0 and (len(exposed) == 0 or exposed[r, p]):
                 for m in range(z.shape[2]):
-                    if not np.isnan(z[r, p, m]):
-                        totals[r, first + m] += z[r, p, m]
-                        for g in range(groups.shape[1]):
-                            by_group[r, groups[r, g], first + m] += z[r, p, m]
+                    if which[m] >= 0 and not np.isnan(z[r, p, m]):
+                        totals[r, which[m]] += z[r, p, m]
+                        for g in range(d.groups.shape[2]):
+                            by_group[r, d.groups[r, p if d.groups.shape[1] > 1 else 0, g], which[m]] += z[r, p, m]
 
 
 class Recorder:
@@ -89,6 +94,9 @@ class Recorder:
         self._expected, self._expected_at = np.zeros((count, k)), np.zeros((points, count, k))
         self._by_group_expected = np.zeros((count, c, k))
         self._offered_steps = np.zeros(count)
+        places = np.arange(k, m)
+        self._learned = np.arange(k)
+        self._sure, self._unsure = np.where(problem.sure, places, -1), np.where(problem.sure, -1, places)
         self._truth = True
         self._last, self._stuck = np.zeros(count), np.zeros(count, bool)
         self._whole, self._masked = np.zeros(count), np.zeros(count, bool)
@@ -107,35 +115,38 @@ class Recorder:
     ) -> None:
         """Enter one step; t counts the rounds decided by the end of it."""
         k = len(self._problem.learned)
-        rounds, horizon = taken.rounds, float(self._problem.horizon)
+        horizon = float(self._problem.horizon)
+        made = _Made(taken.plays, taken.counted, taken.groups)
+        believe(context.groups, context.offered, taken.counted, self._in_group)
         _count(
             decision.plays,
-            rounds,
-            taken.groups,
-            decision.playable,
-            context.offered,
+            taken.counted,
+            decision.restricted,
             t,
             horizon,
             self._idle_counts,
             self._elapsed,
             self._offered_steps,
-            self._in_group,
             self._last,
             self._stuck,
             self._whole,
             self._masked,
         )
-        if self._problem.known:
-            _sum(taken.plays, rounds, taken.groups, taken.known, k, self._totals, self._by_group)
+        if self._problem.sure.any():
+            _sum(made, taken.known, self._sure, _EVERY_PLAY, self._totals, self._by_group)
         for a in arrivals:
-            d = a.decision
-            _sum(d.plays, d.rounds, d.groups, a.y, 0, self._totals, self._by_group)
+            d, exposed = a.decision, _EVERY_PLAY if a.exposed is None else a.exposed
+            late = _Made(d.plays, d.counted, d.groups)
+            _sum(late, a.y, self._learned, exposed, self._totals, self._by_group)
+            if not self._problem.sure.all():
+                _sum(late, d.known, self._unsure, exposed, self._totals, self._by_group)
             if self._plays is not None:
-                self._plays.outcomes[a.step, ..., :k] = np.where((d.rounds > 0)[:, None, None], a.y, np.nan)
+                counts = (d.counted > 0)[:, None] & (True if a.exposed is None else a.exposed)
+                self._plays.outcomes[a.step, ..., :k] = np.where(counts[:, :, None], a.y, np.nan)
         if expected is None:
             self._truth = False
         else:
-            _sum(taken.plays, rounds, taken.groups, expected, 0, self._expected, self._by_group_expected)
+            _sum(made, expected, self._learned, _EVERY_PLAY, self._expected, self._by_group_expected)
         if self._plays is not None:
             self._plays.enter(step, taken, k)
         self._steps = step + 1

@@ -49,7 +49,7 @@ def play(policy: Policy, state: PolicyState, world: World, steps: range) -> Iter
         taken, arrivals = world.respond(step, context, decision)
         policy.commit(state, context, taken)
         for arrival in arrivals:
-            policy.learn(state, arrival.decision, arrival.y)
+            policy.learn(state, arrival.decision, arrival.y, exposed=arrival.exposed)
         yield Round(step, context, decision, taken, arrivals)
 
 
@@ -114,7 +114,7 @@ def _run(
     for r in play(policy, state, world, range(world.steps)):
         expected = world.expected(r.context, r.taken.plays)
         recorder.add(r.step, r.context, r.decision, r.taken, r.arrivals, expected, state.t)
-        if r.taken.rounds.any():
+        if r.taken.counted.any():
             under_way.add(r.step)
         under_way.difference_update([arrival.step for arrival in r.arrivals])
         if r.step % _EVERY == _EVERY - 1:

@@ -26,9 +26,9 @@ class Plays(NamedTuple):
     """Every play of every replica, by step."""
 
     actions: Ints  # (S, R, P), -1 where nothing was played
-    probabilities: Floats  # (S, R, P)
-    rounds: Floats  # (S, R) 1 where the round counted
-    groups: Ints  # (S, R, G)
+    propensities: Floats  # (S, R, P), NaN where nobody knows them
+    counted: Floats  # (S, R) 1 where the round counted
+    groups: Ints  # (S, R, P, G)
     outcomes: Floats  # (S, R, P, M + L), NaN where not (yet) observed
 
     @staticmethod
@@ -38,26 +38,26 @@ class Plays(NamedTuple):
             np.full((steps, replicas, plays), -1),
             np.zeros((steps, replicas, plays)),
             np.zeros((steps, replicas)),
-            np.zeros((steps, replicas, groups), np.int64),
+            np.zeros((steps, replicas, plays, groups), np.int64),
             np.full((steps, replicas, plays, outcomes), np.nan),
         )
 
     def enter(self, step: int, d: Decision, learned: int) -> None:
         """Write down one decision."""
         self.actions[step] = d.plays
-        self.probabilities[step] = np.take_along_axis(d.probabilities, np.maximum(d.plays, 0), 1)
-        self.rounds[step] = d.rounds
+        self.propensities[step] = d.propensities
+        self.counted[step] = d.counted
         self.groups[step] = d.groups
         self.outcomes[step, ..., learned:] = d.known
 
     def until(self, step: int) -> Plays:
         """The first steps only; where there are fewer, nothing was played in the others."""
         s, r, p = self.actions.shape
-        rest = Plays.empty(max(step - s, 0), r, p, self.outcomes.shape[3], self.groups.shape[2])
+        rest = Plays.empty(max(step - s, 0), r, p, self.outcomes.shape[3], self.groups.shape[3])
         return Plays(
             np.concatenate([self.actions[:step], rest.actions]),
-            np.concatenate([self.probabilities[:step], rest.probabilities]),
-            np.concatenate([self.rounds[:step], rest.rounds]),
+            np.concatenate([self.propensities[:step], rest.propensities]),
+            np.concatenate([self.counted[:step], rest.counted]),
             np.concatenate([self.groups[:step], rest.groups]),
             np.concatenate([self.outcomes[:step], rest.outcomes]),
         )
@@ -101,9 +101,12 @@ class Trace:
         objective = self.problem.objective
         sums = []
         for name in objective.outcomes:
-            i = self._index(name)
+            i, _, column = self.problem.row(name)
             truth = self.expected is not None and i < len(self.problem.learned)
-            sums.append((self.expected if truth and self.expected is not None else self.totals)[:, :, i])
+            if column >= 0:
+                sums.append(self.group_totals[:, :, column, i])
+            else:
+                sums.append((self.expected if truth and self.expected is not None else self.totals)[:, :, i])
         return objective.value(np.stack(sums, -1) / np.maximum(self.elapsed, 1.0)[:, :, None])
 
     def disparity(self, parity: Parity) -> Floats:
@@ -223,7 +226,7 @@ def join(traces: list[Trace]) -> Trace:
     times = times[(times >= begun) & (times <= (times[-1] if reached is None else reached))]
     at = [np.searchsorted(t.times, times, side="right") - 1 for t in traces]
     whole = all(t.plays is not None for t in traces)
-    lengths = [len(t.plays.rounds) for t in traces if t.plays is not None]
+    lengths = [len(t.plays.counted) for t in traces if t.plays is not None]
     stopped = [n for n, t in zip(lengths, traces, strict=False) if not t.finished]
     steps = min(stopped) if stopped else max(lengths, default=0)
     cut = [t.plays.until(steps) for t in traces if t.plays is not None]
@@ -257,12 +260,12 @@ def _plays_columns(trace: Trace, plays: Plays) -> dict[str, Any]:
         "replica": replica,
         "step": step,
         "play": place,
-        "counted": np.repeat(plays.rounds.ravel(), p) > 0,
+        "counted": np.repeat(plays.counted.ravel(), p) > 0,
         "action": actions[plays.actions.ravel()],
-        "probability": plays.probabilities.ravel(),
+        "probability": plays.propensities.ravel(),
     }
     names = np.array([name for _, name in trace.problem.columns], object)
     for i, g in enumerate(trace.problem.groups):
-        columns[g.name] = np.repeat(names[plays.groups[..., i].ravel()], p)
+        columns[g.name] = names[plays.groups[..., i].ravel()]
     columns |= {name: plays.outcomes[..., i].ravel() for i, name in enumerate(trace.problem.names)}
     return columns

@@ -25,11 +25,11 @@ class Draw(NamedTuple):
         return numbers.reshape(len(self.ids), *shape)
 
 
-def context_of(problem: Problem, draw: Draw, candidates: int) -> Context:
-    """A context of a problem, with some candidates of its actions."""
+def context_of(problem: Problem, draw: Draw, candidates: int, *, each: bool = False) -> Context:
+    """A context of a problem, with some candidates of its actions; `each` has groups of its own, or all have the same."""
     which = (draw(11, candidates) * len(problem.actions)).astype(np.int64)
     sizes = np.array([len(g.names) for g in problem.groups], np.int64)
-    groups = np.cumsum(sizes) - sizes + (draw(12, len(sizes)) * sizes).astype(np.int64)
+    groups = np.cumsum(sizes) - sizes + (draw(12, candidates if each else 1, len(sizes)) * sizes).astype(np.int64)
     features = np.zeros((len(which), candidates, 1))
     return Context(features, problem.declared[which], groups, np.ones((1, candidates), bool))
 
@@ -40,22 +40,21 @@ def shares_of(problem: Problem, draw: Draw) -> Floats:
     return np.asarray(np.where(np.isnan(problem.shares), believed, problem.shares))
 
 
-def decision_of(context: Context, shares: Floats, plays: int, rounds: Floats) -> Decision:
+def decision_of(context: Context, shares: Floats, n_plays: int, counted: Floats) -> Decision:
     """A decision in which each replica plays the first candidates."""
-    count, candidates = context.known.shape[:2]
-    none = np.zeros((count, 0, 0))
+    count = len(context.known)
     return Decision(
-        plays=np.tile(np.arange(plays), (count, 1)),
-        probabilities=np.tile((np.arange(candidates) < plays).astype(float), (count, 1)),
-        rounds=rounds,
-        steered=np.ones(count),
-        features=context.features[:, :plays],
-        known=np.ascontiguousarray(context.known[:, :plays]),
-        groups=context.groups,
+        id=np.full(1, -1),
+        plays=np.tile(np.arange(n_plays), (count, 1)),
+        propensities=np.ones((count, n_plays)),
+        counted=counted,
+        forced=np.zeros(count),
+        restricted=np.zeros(count),
+        features=context.features[:, :n_plays],
+        known=np.ascontiguousarray(context.known[:, :n_plays]),
+        groups=np.ascontiguousarray(context.groups[:, :n_plays]) if context.groups.shape[1] > 1 else context.groups,
         shares=shares,
-        prices=none,
-        row_prices=(none,),
-        mean=np.zeros((count, 1, candidates)),
-        bonus=np.zeros((count, 1, candidates)),
-        playable=np.ones((count, candidates), bool),
+        prices=np.zeros((count, 0, 1, 0)),
+        row_prices=np.zeros((count, 0)),
+        lottery=np.zeros((count, 0)),
     )

@@ -15,6 +15,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals.base import Goal, Learns, Limits, Priced, StepsAhead
 from evenhand.models.base import Model
 from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Cases
 from evenhand.testing.frames import Draw, context_of, decision_of, shares_of
 from evenhand.testing.promises import IDS, require, same, snapshot, sound_pick, unchanged
 
@@ -92,23 +93,27 @@ def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30
     >>> check_goal(hard_budget(Court().problem), Court().problem)
     """
     require(isinstance(goal, Priced | Limits), "a goal prices outcomes (`Priced`) or forbids candidates (`Limits`)")
-    together = _goal_run(goal, problem, IDS, plays, rounds)
-    for i, replica in enumerate(IDS):
-        alone = _goal_run(goal, problem, np.array([replica]), plays, rounds)
-        same(together[:, i], alone[:, 0], f"replica {replica} in a batch has the readings that it has alone")
-    ghosts = _goal_run(goal, problem, IDS, plays, rounds, ghosts=True)
-    same(together, ghosts, "entries with rounds = 0 leave no trace in a goal")
+    for each in (False, True):
+        together = _goal_run(goal, problem, IDS, plays, rounds, each)
+        for i, replica in enumerate(IDS):
+            alone = _goal_run(goal, problem, np.array([replica]), plays, rounds, each)
+            same(together[:, i], alone[:, 0], f"replica {replica} in a batch has the readings that it has alone")
+        ghosts = _goal_run(goal, problem, IDS, plays, rounds, each, ghosts=True)
+        same(together, ghosts, "entries with counted = 0 leave no trace in a goal")
 
 
-def _goal_run(goal: Goal, problem: Problem, ids: Ints, plays: int, rounds: int, ghosts: bool = False) -> Floats:
+def _goal_run(
+    goal: Goal, problem: Problem, ids: Ints, plays: int, rounds: int, each: bool, ghosts: bool = False
+) -> Floats:
     state, d, count = goal.start(len(ids)), len(goal.rows), len(ids)
     low, high = np.maximum(problem.low, -1.0), np.minimum(problem.high, 1.0)
     readings = []
     for t in range(rounds):
         draw = Draw(ids, t)
-        context, shares = context_of(problem, draw, plays + 2), shares_of(problem, draw)
+        context, shares = context_of(problem, draw, plays + 2, each=each), shares_of(problem, draw)
         _check_adjoint(goal, context, shares, draw, low, high)
         before = snapshot(state)
+        decision = decision_of(context, shares, plays, (draw(2, 1)[:, 0] < 0.8).astype(float))
         reading = [np.zeros((count, 0))]
         if isinstance(goal, Priced):
             q, o = goal.price(state)
@@ -117,29 +122,38 @@ def _goal_run(goal: Goal, problem: Problem, ids: Ints, plays: int, rounds: int, 
             require(bool(np.isfinite(q).all() and np.isfinite(o).all()), "prices are finite")
             reading += [q.reshape(count, -1), o[:, None]]
         if isinstance(goal, Limits):
-            offered = draw(1, plays + 2) < 0.8
-            playable = offered.copy()
-            goal.limit(state, context, shares, plays, playable)
-            require(not (playable & ~offered).any(), "a limit only ever switches candidates off")
-            require(not playable[goal.over(state)].any(), "where a limit is over, nothing is playable")
-            reading.append(playable.astype(float))
-        unchanged(before, state, "`price` and `limit` leave the state as it is")
+            reading.append(_check_room(goal, state, context, decision))
+        unchanged(before, state, "`price`, `room` and `fits` leave the state as it is")
         readings.append(np.concatenate(reading, 1))
-        decision = decision_of(context, shares, plays, (draw(2, 1)[:, 0] < 0.8).astype(float))
-        y = low + (high - low) * draw(3, len(low))
-        declared = (decision.known * decision.rounds[:, None, None]).sum(1)
-        v = goal.rows.post(decision, shares, y * decision.rounds[:, None], declared)
+        y = low + (high - low) * draw(3, plays, len(low))
+        counted = decision.counted[:, None, None]
+        v = goal.rows.post(decision, shares, y * counted, decision.known * counted)
         _enter(goal, state, decision, v)
         if ghosts:
-            _enter(goal, state, decision._replace(rounds=np.zeros(count)), np.zeros_like(v))
+            _enter(goal, state, decision._replace(counted=np.zeros(count)), np.zeros_like(v))
     return np.array(readings)
+
+
+def _check_room(limits: Limits, state: Any, context: Context, decision: Decision) -> Floats:
+    count, candidates = context.known.shape[0], context.known.shape[1]
+    worst, left = limits.room(state, context)
+    shaped = worst.shape[1:] == (candidates, left.shape[1]) and len(worst) in (1, count) and len(left) == count
+    require(shaped, f"room has shapes (R or 1, A, d) and (R, d), not {worst.shape} and {left.shape}")
+    alone = (worst <= left[:, None]).all(2)
+    require(not alone[limits.over(state)].any(), "where a limit is over, nothing fits")
+    fits = limits.fits(state, decision)
+    together = np.broadcast_to(worst, (count, *worst.shape[1:]))[:, : decision.plays.shape[1]].sum(1)
+    clear = (np.abs(together - left) > 1e-9 * (1.0 + np.abs(left))).all(1) & (decision.counted > 0)
+    agree = fits == (together <= left).all(1)
+    require(bool(agree[clear].all()), "plays fit together where the sum of their worst cases is left")
+    return np.concatenate([alone.astype(float), fits[:, None]], 1)
 
 
 def _enter(goal: Goal, state: Any, decision: Decision, v: Floats) -> None:
     if isinstance(goal, StepsAhead):
-        goal.on_decision(state, decision, lambda sign: 0.5 * sign * decision.rounds[:, None])
+        goal.on_decision(state, decision, lambda sign: 0.5 * sign * decision.counted[:, None])
     if isinstance(goal, Learns):
-        goal.on_outcome(state, decision, decision.rounds, v)
+        goal.on_outcome(state, decision, decision.counted, v)
 
 
 def _check_adjoint(goal: Goal, context: Context, shares: Floats, draw: Draw, low: Floats, high: Floats) -> None:
@@ -147,9 +161,10 @@ def _check_adjoint(goal: Goal, context: Context, shares: Floats, draw: Draw, low
     q, y = 2.0 * draw(4, 1, d) - 1.0, low + (high - low) * draw(5, candidates, len(low))
     prices, offset = goal.rows.pull(context, shares, q)
     for a in range(candidates):
-        direct = q[:, 0] * goal.rows.post(context, shares, y[:, a], context.known[:, a])
-        gap = np.abs(direct.sum(1) - (prices[:, 0] * y[:, a]).sum(1) - offset[:, 0, a])
-        require(bool((gap <= 1e-9 * (1.0 + np.abs(direct).sum(1))).all()), "`pull` is the adjoint of `post`")
+        one = Cases(context.known[:, a : a + 1], context.groups[:, a : a + 1] if len(context.groups[0]) > 1 else context.groups)
+        direct = q[:, 0] * goal.rows.post(one, shares, y[:, a : a + 1], one.known)
+        gap = direct.sum(1) - (prices[:, 0, a if prices.shape[2] > 1 else 0] * y[:, a]).sum(1) - offset[:, 0, a]
+        require(bool((np.abs(gap) <= 1e-9 * (1.0 + np.abs(direct).sum(1))).all()), "`pull` is the adjoint of `post`")
 
 
 def check_choice(choice: Choice, *, candidates: int = 4) -> None:

@@ -66,3 +66,16 @@ def sound_pick(plays: Ints, probabilities: Floats, playable: Bools, count: int) 
         real = chosen[chosen >= 0]
         require(bool((chance[real] > 0.0).all()), "what is played is playable, and of positive probability")
         require(len(set(real.tolist())) == len(real), "no candidate is played twice in a round")
+
+
+def sound_plays(plays: Ints, propensities: Floats, count: int) -> None:
+    """Each candidate is played once at most, places are filled in order, and propensities are chances, `(count),(count)`."""
+    require(plays.shape == (len(plays), count), f"plays have shape (R, {count}), not {plays.shape}")
+    require(propensities.shape == plays.shape, f"propensities have shape (R, {count}), not {propensities.shape}")
+    made = plays >= 0
+    require(bool((made[:, 1:] <= made[:, :-1]).all()), "places are filled in order")
+    known = propensities[made & ~np.isnan(propensities)]
+    require(bool(((known > 0.0) & (known <= 1.0 + 1e-9)).all()), "the propensity of a play is in (0, 1], or NaN")
+    for chosen in plays:
+        real = chosen[chosen >= 0]
+        require(len(set(real.tolist())) == len(real), "no candidate is played twice in a round")

@@ -17,7 +17,7 @@ from evenhand.goals.linear import indifferent
 from evenhand.models.null_model import NullModel
 from evenhand.policy import checks
 from evenhand.policy.policy import Policy
-from evenhand.testing.promises import IDS, alone, require, same, same_records, snapshot, sound_pick, unchanged
+from evenhand.testing.promises import IDS, alone, require, same, same_records, snapshot, sound_plays, unchanged
 
 
 def check_environment(environment: Environment, *, policy: Policy | None = None, rounds: int = 20) -> None:
@@ -37,7 +37,8 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
     """
     problem = environment.problem
     model = NullModel(environment.n_features, len(problem.learned))
-    policy = policy or Policy(problem=problem, model=model, goals=(indifferent(problem),), choice=Random())
+    choice = Random(n_plays=problem.n_plays)
+    policy = policy or Policy(problem=problem, model=model, goals=(indifferent(problem),), choice=choice)
     ahead, back = environment.start(5, IDS), environment.start(5, IDS)
     steps = min(rounds, ahead.steps)
     contexts = [ahead.context(step) for step in range(steps)]
@@ -54,12 +55,12 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
                 same(a.y[i : i + 1], b.y, "outcomes do not depend on the batch")
     for r in together:
         checks.context(r.context, len(IDS), environment.n_features, problem)
-        require(bool((r.taken.rounds <= r.decision.rounds).all()), "a world takes a decision or leaves it")
+        require(bool((r.taken.counted <= r.decision.counted).all()), "a world takes a decision or leaves it")
         same(r.taken.plays, r.decision.plays, "a world takes the plays of a decision as they are")
         for a in r.arrivals:
-            checks.outcomes(a.y, None, a.decision, problem)
+            checks.outcomes(a.y, None, a.exposed, a.decision, problem)
         if r.expected is not None:
-            checks.outcomes(r.expected, None, r.taken, problem)
+            checks.outcomes(r.expected, None, None, r.taken, problem)
 
 
 def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) -> None:
@@ -74,14 +75,14 @@ def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) 
     """
     together = list(_run(policy, environment, IDS, rounds))
     for d in (r.decision for r in together):
-        sound_pick(d.plays, d.probabilities, d.playable, policy.choice.n_plays)
-        same(d.rounds, (d.plays[:, 0] >= 0).astype(float), "a round counts where something is played")
+        sound_plays(d.plays, d.propensities, policy.choice.n_plays)
+        same(d.counted, (d.plays[:, 0] >= 0).astype(float), "a round counts where something is played")
     for i, replica in enumerate(IDS):
         for step, solo in enumerate(_run(policy, environment, np.array([replica]), rounds)):
             same_records(alone(together[step].decision, i), solo.decision, f"replica {replica} acts as it does alone")
     restless = list(_run(policy, environment, IDS, rounds, disturb=True))
     for a, b in zip(together, restless, strict=True):
-        same_records(a.decision, b.decision, "a policy goes on alike after rounds of 0 and being saved and loaded")
+        same_records(a.decision, b.decision, "a policy goes on alike after decisions that do not count and being saved and loaded")
 
 
 class _Round(NamedTuple):
@@ -100,7 +101,7 @@ def _run(policy: Policy, environment: Environment, ids: Ints, rounds: int, distu
         decision = policy.decide(state, context)
         unchanged(before, state, "`decide` leaves the state as it is")
         if disturb and step % 7 == 3:
-            policy.commit(state, context, decision._replace(rounds=np.zeros(len(ids))))
+            policy.commit(state, context, decision._replace(counted=np.zeros(len(ids))))
         if disturb and step == rounds // 2:
             with TemporaryDirectory() as folder:
                 policy.save(state, Path(folder) / "state.npz")
@@ -108,7 +109,7 @@ def _run(policy: Policy, environment: Environment, ids: Ints, rounds: int, distu
         taken, arrivals = world.respond(step, context, decision)
         policy.commit(state, context, taken)
         for a in arrivals:
-            policy.learn(state, a.decision, a.y)
+            policy.learn(state, a.decision, a.y, exposed=a.exposed)
             if disturb:
-                policy.learn(state, a.decision._replace(rounds=np.zeros(len(ids))), a.y)
+                policy.learn(state, a.decision._replace(counted=np.zeros(len(ids))), a.y)
         yield _Round(context, decision, taken, tuple(arrivals), world.expected(context, taken.plays))

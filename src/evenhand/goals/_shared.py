@@ -1,0 +1,43 @@
+"""What several goals need: prices of rows as readings, and the entry of what a decision settles by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Floats, Ints
+from evenhand.problem.rows import Rows
+
+
+@kernel
+def row_prices(price: Floats, scale: float, bound: Floats, reading: Ints) -> tuple[Floats, Floats]:
+    """-lam with row j in its reading, and lam.bound, lam being scale times the first d prices, `->(k,d),()`."""
+    d, k = len(bound), 1
+    for j in range(d):
+        k = max(k, reading[j] + 1)
+    q, o = np.zeros((len(price), k, d)), np.zeros(len(price))
+    for r in range(len(price)):
+        for j in range(d):
+            q[r, reading[j], j] = -scale * price[r, j]
+            o[r] += scale * price[r, j] * bound[j]
+    return q, o
+
+
+def known_entry(rows: Rows, decision: Decision) -> tuple[Floats, Floats]:
+    """The entry (counted, v) of the rows that a decision settles by itself, (0, 0) of the others, `->(d),(d)`.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.problem.rows import select
+    >>> from evenhand.recipes import uniform
+    >>> policy, world = uniform(Court().problem, n_features=5), Court().start(0, np.arange(1))
+    >>> decision = policy.decide(policy.start(), world.context(0))
+    >>> decision.plays  # a voucher
+    array([[1]])
+    >>> known_entry(select(Court().problem, ("appears", "ride", "voucher")), decision)
+    (array([[0., 1., 1.]]), array([[0., 0., 1.]]))
+    """
+    none = np.zeros((*decision.plays.shape, rows.learned.shape[1]))
+    made = (decision.plays >= 0) & (decision.counted > 0.0)[:, None]
+    v = rows.post(decision, decision.shares, none, decision.known * made[:, :, None])
+    return decision.counted[:, None] * rows.is_known, np.where(rows.is_known, v, 0.0)

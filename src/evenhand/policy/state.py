@@ -1,0 +1,48 @@
+"""What a policy remembers, and the guard that keeps a second thread out of it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.core.errors import ConcurrentUse
+from evenhand.core.types import Floats, Ints
+from evenhand.policy.receipts import Receipts
+
+
+class Guard:
+    """A lock that refuses instead of waiting, as a state has one writer; a copied state gets a guard of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise ConcurrentUse("another thread is using this state: a state has one writer at a time")
+
+    def __exit__(self, *failure: object) -> None:
+        self._lock.release()
+
+    def __deepcopy__(self, memo: object) -> Guard:
+        return Guard()
+
+    def __reduce__(self) -> tuple[type[Guard], tuple[()]]:
+        return Guard, ()
+
+
+@dataclass
+class PolicyState:
+    """Everything a policy has to remember, for R replicas."""
+
+    seed: int
+    replicas: Ints  # (R,) which replicas these are: their luck depends on it, not on their place in the batch
+    t: Floats  # (R,) decided rounds
+    seen: Floats  # (R, C) decided rounds per group, in equal parts of the candidates that were offered
+    model: Any
+    goals: list[Any]
+    choice: Any
+    receipts: Receipts = field(default_factory=Receipts)
+
+    def __post_init__(self) -> None:
+        self.guard = Guard()  # not a field, so that it is never saved
