@@ -33,6 +33,7 @@ class Stream(IntEnum):
     SAMPLE = 6
     SMOOTHING = 7
     TRUTH = 8
+    MODEL = 9
 
 
 @kernel

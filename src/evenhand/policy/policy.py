@@ -164,7 +164,9 @@ class Policy:
             limits.limit(state.goals[i], context, shares, self.choice.n_plays, playable)
         row_prices = [goal.price(state.goals[i]) for i, goal in self._priced]
         w, offset = self._readings(context, shares, row_prices)
-        mean, bonus = self._ask(state, context.features, w)
+        draws = self.model.draws(context.features.shape[1])
+        luck = uniform(state.seed, Stream.MODEL, state.replicas, state.t, draws) if draws else None
+        mean, bonus = self._ask(state, context.features, w, luck)
         mean = mean + offset
         pick = self.choice.pick(state.choice, mean, bonus, playable, state.t, self._draw(state))
         features, known, rounds = _take(context.features, context.known, pick.plays)
@@ -223,7 +225,9 @@ class Policy:
                 missing = np.isnan(y) & (decision.plays >= 0)[:, :, None]  # (R, P, M)
                 v = np.where((missing[:, :, None] & (goal.rows.learned != 0.0)).any((1, 3)), np.nan, v)
             goal.on_outcome(state.goals[i], decision, decision.rounds, v)
-        self.model.update(state.model, decision.features, y, decision.rounds, decision.prices)
+        seen = ~np.isnan(y) & (decision.rounds != 0.0)[:, None, None] & (decision.plays >= 0)[:, :, None]
+        y = np.where(seen, y, 0.0)
+        self.model.update(state.model, decision.features, y, seen, decision.prices[:, :, None, :])
 
     def over(self, state: PolicyState) -> Bools:
         """Replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
@@ -283,9 +287,10 @@ class Policy:
         _count(groups, np.ones(len(seen)), seen)
         return np.asarray(np.where(np.isnan(self.problem.shares), seen / (state.t + 1.0)[:, None], self.problem.shares))
 
-    def _ask(self, state: PolicyState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """What the model says, if it can be meant."""
-        mean, bonus = self.model.value(state.model, x, w)
+    def _ask(self, state: PolicyState, x: Floats, w: Floats, u: Floats | None = None) -> tuple[Floats, Floats]:
+        """Ask the model, and reject predictions that cannot be right."""
+        u = np.zeros((len(x), 0)) if u is None else u
+        mean, bonus, _ = self.model.value(state.model, x, w[:, :, None, :], u)
         checks.worth(type(self.model).__name__, mean, bonus, w, self._reach, x.shape[1], state.t)
         return mean, bonus
 
