@@ -192,7 +192,7 @@ MODELS = [
     Glmtron(n_features=2, n_outcomes=3, link="logistic", ridge=0.1, step=2.0, radius=1.0),
     Glmtron(n_features=4, n_outcomes=2, ridge=2.25, step=3.0, radius=1.0, projection="whole", start_at=0.5),
     Gradient(n_features=3),
-    Gradient(n_features=2, n_outcomes=3, link="probit", step=0.5, power=0.0, first=1.5, radius=1.0, start_at=0.1),
+    Gradient(n_features=2, n_outcomes=3, link="probit", step=0.5, power=0.0, first_step=1.5, radius=1.0, start_at=0.1),
     Gradient(n_features=4, n_outcomes=2, link="exponential", step=0.2, radius=1.0, projection="whole"),
     Aggregation(experts=EXPERTS[0]),
     Aggregation(experts=EXPERTS[1], n_outcomes=3),
@@ -201,11 +201,11 @@ MODELS = [
     OnlineToBatch(inner=Gradient(n_features=2, link="logistic"), snapshots=4),
     OnlineToBatch(inner=Logistic(n_features=3, width=Fixed(0.3)), snapshots=2),
     OnlineToBatch(inner=Stacked((Aggregation(experts=EXPERTS[0]), Ridge(n_features=2)))),
-    OnlineToBatch(inner=Sklearn(estimator=LinearRegression(), n_features=3, first=2, buffer=9), snapshots=4),
-    Sklearn(estimator=LinearRegression(), n_features=3, n_outcomes=2, first=3),
+    OnlineToBatch(inner=Sklearn(estimator=LinearRegression(), n_features=3, min_observations=2, buffer=9), snapshots=4),
+    Sklearn(estimator=LinearRegression(), n_features=3, n_outcomes=2, min_observations=3),
     Sklearn(estimator=SGDRegressor(eta0=0.01), n_features=2, mode="partial_fit"),
-    Tabular(arms=3, n_outcomes=2, gamma=0.5),
-    Tabular(arms=1, gamma=0.0),
+    Tabular(arms=3, n_outcomes=2, confidence=0.5),
+    Tabular(arms=1, confidence=0.0),
     NullModel(n_features=2),
     NullModel(n_features=1, n_outcomes=3),
     Stacked((Logistic(n_features=3), Ridge(n_features=3, n_outcomes=2, width=Fixed(0.1)))),
@@ -398,7 +398,7 @@ _SHARED_MARKET = Market(problem=_SHARED, offered=0.8)
 _SPENT = replace(_SHARED, subject_to=_SHARED.budgets)
 _BLIND_MARKET = WithoutContexts(Market(problem=_SPENT, offered=0.8))
 _BLIND_LESSONS = WithoutContexts(Lessons(horizon=150, parity=False))
-_MEANS = Tabular(arms=4, n_outcomes=2, gamma=0.5)
+_MEANS = Tabular(arms=4, n_outcomes=2, confidence=0.5)
 
 # By recipe: policies, each with an environment in which it can act.
 RECIPES = {
@@ -424,7 +424,7 @@ RECIPES = {
         (fw_dual(_SHARED, _PAIR, hard=False, smoothing=Randomized(0.1)), Delayed(_SHARED_MARKET, delay=4)),
     ],
     "bwcr": [
-        (bwcr(_BLIND_LESSONS.problem, Tabular(arms=5, n_outcomes=4, gamma=0.5)), _BLIND_LESSONS),
+        (bwcr(_BLIND_LESSONS.problem, Tabular(arms=5, n_outcomes=4, confidence=0.5)), _BLIND_LESSONS),
         (bwcr(_SPENT, _MEANS, margin=0.01, smoothing=Randomized(0.1)), Delayed(_BLIND_MARKET, delay=4)),
         (bwcr(_SPENT, _PAIR, hard=False), Market(problem=_SPENT)),
         (bwcr(LITTLE, Ridge(n_features=3)), Market(problem=LITTLE)),

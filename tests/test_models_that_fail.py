@@ -8,7 +8,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.environments import FixedContexts, MixedArms, MixedContexts
-from evenhand.models import Fixed, Glmtron, Gradient, NullModel, Ridge
+from evenhand.models import Fixed, Glmtron, Gradient, NullModel, Ridge, Worth
 from evenhand.problem.problem import Outcome, Problem
 from evenhand.recipes import lin_cbwk, optimistic, primal_lp, resolving, square_cbwk, two_stage_square_cbwk
 from evenhand.run.simulation import simulate
@@ -25,7 +25,10 @@ class Oracle:
     def start(self, replicas, low, high):
         return NullModel(n_features=9, n_outcomes=3).start(replicas, low, high)
 
-    def value(self, state, x, w):
+    def draws(self, candidates):
+        return 0
+
+    def value(self, state, x, w, u):
         shape = (len(x), w.shape[1], x.shape[1])
         mean, bonus = np.zeros(shape), np.zeros(shape)
         if x[0, 1, 1] > 0.9:
@@ -38,10 +41,10 @@ class Oracle:
             if self.fault == "far":
                 mean[0, 0, 2] = 1.1e5
             if self.fault == "shape":
-                return mean[:, :, :2], bonus[:, :, :2]
-        return mean, bonus
+                return Worth(mean[:, :, :2], bonus[:, :, :2])
+        return Worth(mean, bonus)
 
-    def update(self, state, x, y, rounds, w):
+    def update(self, state, x, y, seen, w):
         pass
 
 
@@ -58,13 +61,16 @@ def test_an_oracle_that_fails_is_named_with_the_round(fault):
 class Planned(Oracle):
     """Right for one context, wrong for many: only who plans asks about so many candidates."""
 
-    def value(self, state, x, w):
+    def draws(self, candidates):
+        return 0
+
+    def value(self, state, x, w, u):
         mean, bonus = np.zeros((len(x), w.shape[1], x.shape[1])), np.zeros((len(x), w.shape[1], x.shape[1]))
         if x.shape[1] > 80:
             mean[0, 0, 2] = np.nan if self.fault == "nan" else 1e9
             if self.fault == "shape":
-                return mean[:, :, :2], None
-        return mean, bonus
+                return Worth(mean[:, :, :2], None)
+        return Worth(mean, bonus)
 
 
 @pytest.mark.parametrize("fault", ["nan", "far", "shape"])

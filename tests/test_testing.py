@@ -12,7 +12,7 @@ from evenhand.environments import Arrival, Court
 from evenhand.goals import DualGradient, Steady
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
-from evenhand.models import NullModel, Ridge
+from evenhand.models import NullModel, Ridge, Worth
 from evenhand.policy.policy import Policy
 from evenhand.problem.rows import Rows, constraint_rows
 from evenhand.testing import check_choice, check_environment, check_goal, check_model, check_policy
@@ -32,8 +32,11 @@ class Model:
     def start(self, replicas, low, high):
         return INNER.start(replicas, low, high)
 
-    def value(self, state, x, w):
-        mean, bonus = INNER.value(state, x, w)
+    def draws(self, candidates):
+        return 0
+
+    def value(self, state, x, w, u):
+        mean, bonus, random = INNER.value(state, x, w, u)
         if self.fault == "value moves the state":
             state.count += 1
         if self.fault == "mixes replicas":
@@ -44,14 +47,12 @@ class Model:
             mean[0] = np.nan
         if self.fault == "wrong shape":
             mean = mean[:, 0]
-        return mean, bonus
+        return Worth(mean, bonus, random)
 
-    def update(self, state, x, y, rounds, w):
-        if self.fault == "learns from rounds of 0":
-            rounds = np.ones_like(rounds)
-        if self.fault == "learns from nan":
-            y = np.nan_to_num(y)
-        INNER.update(state, x, y, rounds, w)
+    def update(self, state, x, y, seen, w):
+        if self.fault == "learns what was not seen":
+            seen = np.ones_like(seen)
+        INNER.update(state, x, y, seen, w)
 
 
 MODEL_FAULTS = {
@@ -60,8 +61,7 @@ MODEL_FAULTS = {
     "depends on the place in the batch": "in a batch has the values that it has alone",
     "nan": "the mean is finite",
     "wrong shape": "the mean has shape",
-    "learns from rounds of 0": "rounds = 0 and outcomes of NaN leave no trace in a model",
-    "learns from nan": "rounds = 0 and outcomes of NaN leave no trace in a model",
+    "learns what was not seen": "what was not seen leaves no trace in a model",
 }
 
 
@@ -365,12 +365,15 @@ class Forgetful:
     def start(self, replicas, low, high):
         return Diary({"total": np.zeros(replicas)})
 
-    def value(self, state, x, w):
-        mean = w[:, :, :1] * (state.notes["total"][:, None, None] + x.sum(2)[:, None, :])
-        return mean, 0.0 * mean
+    def draws(self, candidates):
+        return 0
 
-    def update(self, state, x, y, rounds, w):
-        state.notes["total"] = state.notes["total"] + np.nan_to_num(y[:, 0, 0]) * rounds
+    def value(self, state, x, w, u):
+        mean = w[:, :, 0, :1] * (state.notes["total"][:, None, None] + x.sum(2)[:, None, :])
+        return Worth(mean, 0.0 * mean)
+
+    def update(self, state, x, y, seen, w):
+        state.notes["total"] = state.notes["total"] + y[:, 0, 0]
 
 
 @dataclass(frozen=True)

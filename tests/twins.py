@@ -134,7 +134,7 @@ def newton_oracle(model, x, y):
 def gradient_oracle(model, x, y):
     theta = np.full((model.n_outcomes, model.n_features), model.start_at)
     for t, (xs, ys) in enumerate(zip(x, y, strict=True), 1):
-        size = model.first if t == 1 and model.first > 0 else model.step / t**model.power
+        size = model.first_step if t == 1 and model.first_step > 0 else model.step / t**model.power
         theta = theta - size * np.outer(LINKS[model.link](theta @ xs) - ys, xs)
         theta = projected(theta, model.radius, model.projection)
     return theta

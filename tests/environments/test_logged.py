@@ -13,7 +13,7 @@ from evenhand.core.records import Context
 from evenhand.environments import Arrival, Logged
 from evenhand.environments.logged import blocks, order
 from evenhand.goals.linear import reward
-from evenhand.models import Fixed, NullModel, Ridge
+from evenhand.models import Fixed, NullModel, Ridge, Worth
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget
 from evenhand.problem.problem import Groups, Outcome, Problem
@@ -72,11 +72,14 @@ class Knows:
     def start(self, replicas, low, high):
         return None
 
-    def value(self, state, x, w):
-        mean = w[:, :, :1] * (x @ np.array(self.theta))[:, None, :]
-        return mean, np.zeros_like(mean)
+    def draws(self, candidates):
+        return 0
 
-    def update(self, state, x, y, rounds, w):
+    def value(self, state, x, w, u):
+        mean = w[:, :, 0, :1] * (x @ np.array(self.theta))[:, None, :]
+        return Worth(mean, np.zeros_like(mean))
+
+    def update(self, state, x, y, seen, w):
         pass
 
 

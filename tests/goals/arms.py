@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.core.records import Context
-from evenhand.models import Ridge
+from evenhand.models import Ridge, Worth
 from evenhand.problem.problem import Outcome, Problem
 
 ARMS = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.4, 0.3, 0.1]])
@@ -22,11 +22,14 @@ class Truth:
     def start(self, replicas, low, high):
         return Ridge(n_features=4, n_outcomes=3).start(replicas, low, high)
 
-    def value(self, state, x, w):
-        mean = self.unit * w @ np.swapaxes(x @ ARMS, 1, 2)
-        return mean, np.zeros_like(mean)
+    def draws(self, candidates):
+        return 0
 
-    def update(self, state, x, y, rounds, w):
+    def value(self, state, x, w, u):
+        mean = self.unit * w[:, :, 0] @ np.swapaxes(x @ ARMS, 1, 2)
+        return Worth(mean, np.zeros_like(mean))
+
+    def update(self, state, x, y, seen, w):
         pass
 
 

@@ -12,6 +12,7 @@ from evenhand.problem.constraints import Budget, Parity
 from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.problem.rows import Rows, constraint_rows
 from tests import twins
+from tests.calls import tell
 from tests.parts import COURT, EVERYTHING
 from tests.worlds import Market
 
@@ -203,7 +204,7 @@ def test_an_optimistic_step_on_learned_costs_is_the_lower_end_of_the_interval():
     rng = np.random.default_rng(1)
     for _ in range(30):
         x = rng.random((2, 1, 3))
-        policy.model.update(state.model, x, np.tile([0.5, 0.6], (2, 1, 1)), np.ones(2), np.zeros((2, 1, 2)))
+        tell(policy.model, state.model, x, np.tile([0.5, 0.6], (2, 1, 1)), np.ones(2), np.zeros((2, 1, 2)))
     decision = policy.act(state, context)
     played = decision.features[:, 0]
     center = np.einsum("rn,rn->r", played, state.model.theta[:, 1])
@@ -243,7 +244,7 @@ def test_rows_read_one_by_one_are_more_optimistic_where_costs_are_learned():
     for _ in range(40):
         x, y = rng.random((3, 1, 3)), np.full((3, 1, 2), 0.5)
         for p, s in zip(policies, states, strict=True):
-            p.model.update(s.model, x, y, np.ones(3), np.zeros((3, 1, 2)))
+            tell(p.model, s.model, x, y, np.ones(3), np.zeros((3, 1, 2)))
     by_row, net = (p.decide(s, context) for p, s in zip(policies, states, strict=True))
     assert by_row.prices.shape == (3, 1 + 5, 2)
     assert net.prices.shape == (3, 1 + 1, 2)

@@ -22,6 +22,7 @@ from evenhand.problem.constraints import Budget
 from evenhand.problem.problem import Outcome
 from evenhand.problem.rows import select
 from evenhand.recipes import fw_dual, fw_linucb, resolving
+from tests.calls import tell
 from tests.goals.arms import Truth, averages, problem
 
 
@@ -52,7 +53,7 @@ def test_optimistic_averages_take_the_end_of_each_interval_that_the_slope_likes(
     policy.act(state, context)
     np.testing.assert_allclose(goal.average(state.goals[0]), [[0.25, 0.0]])  # 0 + 0.25, and 0 - 0.25 clipped to 0
     decision = policy.decide(state, context)
-    policy.model.update(state.model, decision.features, np.array([[[0.8, 0.6, 0.0]]]), np.ones(1), decision.prices)
+    tell(policy.model, state.model, decision.features, np.array([[[0.8, 0.6, 0.0]]]), np.ones(1), decision.prices)
     policy.commit(state, context, decision)
     half = 0.25 / np.sqrt(2)  # one observation of weight 1 and a ridge of 1
     np.testing.assert_allclose(goal.average(state.goals[0]), [[(0.25 + 0.4 + half) / 2, (0.3 - half) / 2]])

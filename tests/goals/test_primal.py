@@ -18,6 +18,7 @@ from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.problem.rows import constraint_rows
 from evenhand.recipes import primal_lp
 from evenhand.recipes.primal import Slack, general, soft, with_null_action
+from tests.calls import ask
 from tests.parts import COURT
 
 ACTIONS, SETS, T = 3, 3, 400
@@ -147,7 +148,7 @@ def test_the_plan_reads_rows_as_decisions_do():
         policy.learn(state, policy.act(state, c), np.array([[[0.5, 0.2 * i]]]))
     look = forecast(
         state.goals[1].history,
-        lambda x, w: model.value(state.model, x, w),
+        lambda x, w: ask(model, state.model, x, w),
         problem.shares[None],
         (policy.goals[0].rows, np.ones((1, 1))),
         goal.rows,
@@ -155,7 +156,7 @@ def test_the_plan_reads_rows_as_decisions_do():
     )
     for j in range(len(goal.rows)):
         w, offset = goal.rows.pull(c, problem.shares[None], -np.eye(len(goal.rows))[None, j : j + 1])
-        mean, bonus = model.value(state.model, x, w)
+        mean, bonus = ask(model, state.model, x, w)
         np.testing.assert_allclose(look.use[0, 0, j], -(mean + bonus + offset)[0, 0], atol=1e-12)
 
 

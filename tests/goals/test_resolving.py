@@ -10,7 +10,7 @@ from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedArms, MixedContexts
 from evenhand.environments.lessons import SLOPES, SUBJECTS
 from evenhand.experiments.court import fairness
-from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
+from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, Worth
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.planning.concave_program import maximize
 from evenhand.problem.constraints import Budget
@@ -92,11 +92,14 @@ class Knowing:
     def start(self, replicas, low, high):
         return Ridge(n_features=12, n_outcomes=4).start(replicas, low, high)
 
-    def value(self, state, x, w):
-        mean = self.times * w @ np.swapaxes(x @ np.swapaxes(SLOPES, 0, 1).reshape(4, -1).T, 1, 2)
-        return mean, np.zeros_like(mean)
+    def draws(self, candidates):
+        return 0
 
-    def update(self, state, x, y, rounds, w):
+    def value(self, state, x, w, u):
+        mean = self.times * w[:, :, 0] @ np.swapaxes(x @ np.swapaxes(SLOPES, 0, 1).reshape(4, -1).T, 1, 2)
+        return Worth(mean, np.zeros_like(mean))
+
+    def update(self, state, x, y, seen, w):
         pass
 
 

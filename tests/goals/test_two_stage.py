@@ -10,6 +10,7 @@ from evenhand.problem.problem import Outcome, Problem
 from evenhand.recipes import two_stage_square_cbwk
 from evenhand.recipes.two_stage import linear_exploration, linear_radius, smooth_exploration
 from evenhand.run.simulation import play, simulate
+from tests.calls import ask
 
 EXPLORE, RADIUS = 30, 0.02
 
@@ -34,7 +35,7 @@ def test_the_scale_is_that_of_its_definition(replicas):
         if r.step >= first:
             contexts.append(r.context.features.copy())
         if r.step == last - 2:  # what the model knows when the last decision is made
-            model = np.concatenate([policy.model.value(state.model, np.eye(9)[None].repeat(replicas, 0), w)[0]
+            model = np.concatenate([ask(policy.model, state.model, np.eye(9)[None].repeat(replicas, 0), w)[0]
                                     for w in np.tile(np.eye(3)[:, None, None], (1, replicas, 1, 1))], 1)  # fmt: skip
     for r in range(replicas):
         y = np.array([x[r] @ model[r].T for x in contexts])  # (S, A, M)

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from evenhand.core.errors import InvalidInput
 from evenhand.models import Aggregation, Cover, Experts
 from evenhand.models.aggregation import cell_of
+from tests.calls import ask, tell
 
 
 def by_hand(losses, opinions, low, high):
@@ -33,8 +34,8 @@ def watch(model, x, y, rounds, low, high):
     state = model.start(2, low, high)
     prices = np.tile(np.eye(model.n_outcomes), (2, 1, 1))
     for t in range(len(x)):
-        yield model.value(state, x[t], prices)[0][:, :, 0]
-        model.update(state, x[t], y[t], rounds[t], prices)
+        yield ask(model, state, x[t], prices)[0][:, :, 0]
+        tell(model, state, x[t], y[t], rounds[t], prices)
 
 
 @given(n=st.integers(1, 4), m=st.integers(1, 3), count=st.integers(1, 6), seed=st.integers(0, 10_000))
@@ -83,7 +84,7 @@ def test_the_loss_is_that_of_the_best_expert_plus_a_constant_for_every_sequence(
     ours, theirs = 0.0, np.zeros(count)
     for t in range(1500):
         x = rng.normal(size=3)
-        guess = model.value(state, x[None, None], one)[0].item()
+        guess = ask(model, state, x[None, None], one)[0].item()
         y = {
             "random": rng.uniform(low, high),
             "drifting": 0.5 + 1.5 * math.sin(t / 100),
@@ -91,7 +92,7 @@ def test_the_loss_is_that_of_the_best_expert_plus_a_constant_for_every_sequence(
         }[sequence]
         ours += (guess - y) ** 2
         theirs += (np.clip(experts @ x, low, high) - y) ** 2
-        model.update(state, x[None, None], np.full((1, 1, 1), y), np.ones(1), one)
+        tell(model, state, x[None, None], np.full((1, 1, 1), y), np.ones(1), one)
         assert ours <= theirs.min() + 9.0 * math.log(count) / 2 + 1e-9 * (t + 1)
 
 
@@ -102,11 +103,11 @@ def test_the_same_bound_holds_for_a_cover_with_the_number_of_its_functions():
     ours, theirs = 0.0, np.zeros((4, 5))
     for _ in range(1500):
         x = rng.random()
-        guess = model.value(state, np.full((1, 1, 1), x), one)[0].item()
+        guess = ask(model, state, np.full((1, 1, 1), x), one)[0].item()
         y = 1.0 if guess < 0.5 else 0.0
         ours += (guess - y) ** 2
         theirs[int(4 * x)] += (np.arange(0.1, 1.0, 0.2) - y) ** 2
-        model.update(state, np.full((1, 1, 1), x), np.full((1, 1, 1), y), np.ones(1), one)
+        tell(model, state, np.full((1, 1, 1), x), np.full((1, 1, 1), y), np.ones(1), one)
     assert ours <= theirs.min(1).sum() + 4 * math.log(5) / 2 + 1e-6
 
 
@@ -126,8 +127,8 @@ def test_the_regret_on_a_smooth_function_grows_like_the_rate_of_its_class(smooth
         state, one, total = model.start(80, np.zeros(1), np.ones(1)), np.ones((80, 1, 1)), np.zeros(80)
         for _ in range(horizon):
             x = rng.random((80, 1, 1))
-            total += (model.value(state, x, one)[0] - x**smoothness)[:, 0, 0] ** 2
-            model.update(state, x, (rng.random(x.shape) < x**smoothness).astype(float), np.ones(80), one)
+            total += (ask(model, state, x, one)[0] - x**smoothness)[:, 0, 0] ** 2
+            tell(model, state, x, (rng.random(x.shape) < x**smoothness).astype(float), np.ones(80), one)
         within = (0.5 / cells) ** smoothness + 0.5 / cover.levels
         assert total.mean() <= cells * math.log(cover.levels) / 2 + horizon * within**2
         totals.append(total.reshape(8, 10).mean(1))
@@ -143,8 +144,8 @@ def test_outcomes_have_weights_of_their_own():
     model = Aggregation(experts=Experts(np.array([[0.0], [1.0]])), n_outcomes=2)
     state, one = model.start(1, np.zeros(2), np.ones(2)), np.ones((1, 1, 1))
     for _ in range(20):
-        model.update(state, one, np.array([[[0.0, 1.0]]]), np.ones(1), np.ones((1, 1, 2)))
-    np.testing.assert_allclose(model.value(state, one, np.eye(2)[None])[0][0, :, 0], [0.0, 1.0], atol=1e-9)
+        tell(model, state, one, np.array([[[0.0, 1.0]]]), np.ones(1), np.ones((1, 1, 2)))
+    np.testing.assert_allclose(ask(model, state, one, np.eye(2)[None])[0][0, :, 0], [0.0, 1.0], atol=1e-9)
 
 
 def test_every_arm_of_a_cover_has_a_function_of_its_own():
@@ -154,8 +155,8 @@ def test_every_arm_of_a_cover_has_a_function_of_its_own():
     state, one = model.start(1, np.zeros(1), np.ones(1)), np.ones((1, 1, 1))
     x = np.array([[[(a + 0.5) / 4, 0.3] for a in range(4)]])
     for _ in range(200):
-        model.update(state, x[:, [2]], one, np.ones(1), one)
-    mean = model.value(state, x, one)[0][0, 0]
+        tell(model, state, x[:, [2]], one, np.ones(1), one)
+    mean = ask(model, state, x, one)[0][0, 0]
     np.testing.assert_allclose(mean[[0, 1, 3]], 0.5)
     assert mean[2] == pytest.approx(1 - 0.5 / experts.levels, abs=0.01)  # the uppermost level
 

@@ -29,7 +29,7 @@ def test_predictions_and_prices_are_products_with_the_link_between(link):
     out = np.empty(2)
     predict(code(link), theta[1], x[1, 2], out)
     np.testing.assert_allclose(out, means[1, 2], rtol=1e-12)
-    mean, bonus = priced(code(link), theta, x, w)
+    mean, bonus = priced(code(link), theta, x, w[:, :, None])
     np.testing.assert_allclose(mean, np.einsum("rkm,ram->rka", w, means), rtol=1e-10, atol=1e-13)
     np.testing.assert_array_equal(bonus, 0.0)
 

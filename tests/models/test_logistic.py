@@ -6,6 +6,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.models import Fixed, Logarithmic, Logistic, SelfNormalised
 from evenhand.numerics.newton import fit_logistic
 from tests import twins
+from tests.calls import ask, tell
 from tests.numerics.test_newton import derivatives, reference
 
 
@@ -15,7 +16,7 @@ def start(model, replicas=1):
 
 def feed(model, state, x, y, rounds=None):
     rounds = np.ones(len(x)) if rounds is None else rounds
-    model.update(state, x, y, rounds, np.ones((len(x), 1, 1)))
+    tell(model, state, x, y, rounds, np.ones((len(x), 1, 1)))
 
 
 def exact(x, y, ridge):
@@ -100,7 +101,7 @@ def test_value_is_its_twin_and_plays_not_observed_do_not_count(replicas, plays, 
     for t in range(12):
         feed(model, state, x[t], y[t], rounds[t])
     query, w = rng.normal(size=(replicas, candidates, 3)), rng.normal(size=(replicas, k, 1)).round(1)
-    mean, bonus = model.value(state, query, w)
+    mean, bonus = ask(model, state, query, w)
     for r in range(replicas):
         seen = (rounds[:, r, None] > 0) & ~np.isnan(y[:, r, :, 0])
         theta = exact(x[:, r][seen], y[:, r, :, 0][seen], 1.0)
@@ -122,7 +123,7 @@ def test_tuned_widths_are_reported_not_promised():
     for t in range(20):
         feed(model, state, x[t], np.ones((1, 1, 1)) * (t % 3 == 0))
     query = np.array([[[0.5, 0.25]]])
-    mean, bonus = model.value(state, query, np.ones((1, 1, 1)))
+    mean, bonus = ask(model, state, query, np.ones((1, 1, 1)))
     v = 1e-6 * np.eye(2) + np.einsum("ti,tj->ij", x[:, 0, 0], x[:, 0, 0])
     half = 0.025 * (1 + np.log(20)) * np.sqrt(query[0, 0] @ np.linalg.solve(v, query[0, 0]))
     assert bonus[0, 0, 0] == pytest.approx(half)
@@ -141,7 +142,7 @@ def test_features_of_any_scale_keep_the_state_finite_and_the_predictions_right(s
     for t in range(400):
         feed(model, state, x[t], y[t])
         assert all(np.isfinite(a).all() for a in (state.theta, state.inverse, state.log_det))
-    mean, _ = model.value(state, np.array([[[1.0, 1.0, -1.0]]]) * scale, np.ones((1, 1, 1)))
+    mean, _ = ask(model, state, np.array([[[1.0, 1.0, -1.0]]]) * scale, np.ones((1, 1, 1)))
     assert mean[0, 0, 0] == pytest.approx(1 / (1 + np.exp(-2)), abs=0.1)
 
 

@@ -21,6 +21,7 @@ from evenhand.models import (
 )
 from evenhand.policy.policy import Policy
 from evenhand.testing import check_policy
+from tests.calls import ask, tell
 from tests.models.test_ridge import history
 from tests.parts import EVERYTHING
 from tests.worlds import Market
@@ -32,7 +33,9 @@ INNER = {
     "logistic link": Gradient(n_features=3, n_outcomes=2, link="logistic"),
     "cells": Aggregation(experts=Cover(cuts=(2, 2, 2), levels=4), n_outcomes=2),
     "beside": Stacked((Glmtron(n_features=3, link="probit"), Ridge(n_features=3))),
-    "trees or so": Sklearn(estimator=LinearRegression(), n_features=3, n_outcomes=2, first=2, buffer=7, growth=1.0),
+    "trees or so": Sklearn(
+        estimator=LinearRegression(), n_features=3, n_outcomes=2, min_observations=2, buffer=7, growth=1.0
+    ),
 }
 
 
@@ -41,10 +44,10 @@ def iterates(inner, x, y, rounds, query, w):
     state, means, bonuses = inner.start(1, np.full(2, -5.0), np.full(2, 5.0)), [], []
     for t in range(len(x)):
         if rounds[t, 0] and (~np.isnan(y[t, 0]).any(1)).any():
-            mean, bonus = inner.value(state, query, w)
+            mean, bonus = ask(inner, state, query, w)
             means.append(mean[0])
             bonuses.append(bonus[0])
-        inner.update(state, x[t], y[t], rounds[t], w)
+        tell(inner, state, x[t], y[t], rounds[t], w)
     return np.array(means), np.array(bonuses)
 
 
@@ -68,14 +71,14 @@ def test_predictions_are_the_average_of_those_of_the_iterates(name, snapshots, r
     model = OnlineToBatch(inner=inner, snapshots=snapshots)
     state = model.start(2, np.full(2, -5.0), np.full(2, 5.0))
     for t in range(rounds):
-        model.update(state, x[t], y[t], counted[t], w)
-    mean, bonus = model.value(state, query, w)
+        tell(model, state, x[t], y[t], counted[t], w)
+    mean, bonus = ask(model, state, query, w)
     for r in (0, 1):
         one = slice(r, r + 1)
         before, wide = iterates(inner, x[:, one], y[:, one], counted[:, one], query[one], w[one])
         assert state.count[r] == len(before)
         if not rounds:
-            before, wide = (z for z in inner.value(inner.start(2, np.full(2, -5.0), np.full(2, 5.0)), query, w))
+            before, wide = (z for z in ask(inner, inner.start(2, np.full(2, -5.0), np.full(2, 5.0)), query, w))
             before, wide = before[one], wide[one]
         kept = range(len(before)) if name in ("newton", "gradient") else sampled(len(before), snapshots)
         np.testing.assert_allclose(mean[r], before[list(kept)].mean(0), rtol=1e-9, atol=1e-12)
@@ -87,7 +90,7 @@ def test_the_sample_is_evenly_spaced_and_at_least_half_full(count, half):
     model = OnlineToBatch(inner=Ridge(n_features=1), snapshots=2 * half)
     state, one = model.start(1, np.zeros(1), np.ones(1)), np.ones((1, 1, 1))
     for _ in range(count):
-        model.update(state, one, one, np.ones(1), one)
+        tell(model, state, one, one, np.ones(1), one)
     kept = int(state.kept[0])
     told = [int(s.count[0]) for s in state.past[:kept]]  # how much each of them had seen
     assert told == sampled(count, 2 * half)
@@ -101,7 +104,7 @@ def test_a_history_that_grows_is_kept_as_well():
     state, one = model.start(2, np.zeros(1), np.ones(1)), np.ones((2, 1, 1))
     for t in range(700):
         x, y = rng.normal(size=(2, 1, 2)), (rng.random((2, 1, 1)) < 0.5).astype(float)
-        model.update(state, x, y, np.array([1.0, float(t > 400)]), one)
+        tell(model, state, x, y, np.array([1.0, float(t > 400)]), one)
     assert state.count.tolist() == [700, 299]
     for r, count in enumerate([700, 299]):
         seen = [int(s.count[r]) for s in state.past[: int(state.kept[r])]]
@@ -120,11 +123,10 @@ def test_the_average_is_better_than_the_last_iterate_of_a_restless_oracle():
     truth = np.array([0.5, -0.5])
     for _ in range(400):
         x = rng.uniform(-1, 1, (200, 1, 2))
-        model.update(state, x, (x @ truth + rng.normal(0, 0.5, (200, 1)))[:, :, None], np.ones(200), one)
+        tell(model, state, x, (x @ truth + rng.normal(0, 0.5, (200, 1)))[:, :, None], np.ones(200), one)
     x = rng.uniform(-1, 1, (200, 50, 2))
     errors = [
-        ((z[:, 0] - x @ truth) ** 2).mean(1)
-        for z in (model.value(state, x, one)[0], inner.value(state.inner, x, one)[0])
+        ((z[:, 0] - x @ truth) ** 2).mean(1) for z in (ask(model, state, x, one)[0], ask(inner, state.inner, x, one)[0])
     ]
     gain = errors[1] - errors[0]
     assert gain.mean() >= 5 * gain.std() / np.sqrt(200)

@@ -11,6 +11,7 @@ from evenhand.models import Glmtron, Gradient, Ridge
 from evenhand.models.links import LINKS
 from evenhand.models.oracles import project
 from tests import twins
+from tests.calls import ask, tell
 from tests.models.test_ridge import history
 
 CASES = {
@@ -29,7 +30,7 @@ TWINS = {Glmtron: twins.newton_oracle, Gradient: twins.gradient_oracle}
 def learn(model, x, y, rounds, replicas):
     state = model.start(replicas, np.full(model.n_outcomes, -10.0), np.full(model.n_outcomes, 10.0))
     for t in range(len(x)):
-        model.update(state, x[t], y[t], rounds[t], np.zeros((replicas, 1, model.n_outcomes)))
+        tell(model, state, x[t], y[t], rounds[t], np.zeros((replicas, 1, model.n_outcomes)))
     return state
 
 
@@ -51,9 +52,9 @@ def test_newton_steps_are_their_twin(step, ridge, link, radius, projection, star
     np.testing.assert_allclose(theta, expected, rtol=1e-8, atol=1e-10)
 
 
-@given(power=st.sampled_from([0.0, 0.5, 1.0]), first=st.sampled_from([0.0, 1.5]), **CASES)
-def test_gradient_steps_are_their_twin(power, first, link, radius, projection, start_at, plays, n, m, seed):
-    steps = {"power": power, "first": first, "radius": radius, "projection": projection, "start_at": start_at}
+@given(power=st.sampled_from([0.0, 0.5, 1.0]), first_step=st.sampled_from([0.0, 1.5]), **CASES)
+def test_gradient_steps_are_their_twin(power, first_step, link, radius, projection, start_at, plays, n, m, seed):
+    steps = {"power": power, "first_step": first_step, "radius": radius, "projection": projection, "start_at": start_at}
     model = Gradient(n_features=n, n_outcomes=m, link="probit" if link == "exponential" else link, step=0.2, **steps)
     theta, expected = follow(model, plays, seed)
     np.testing.assert_allclose(theta, expected, rtol=1e-8, atol=1e-10)
@@ -105,9 +106,9 @@ def regret(model, truth, x, y):
     state = model.start(RUNS, np.full(1, -9.0), np.full(1, 9.0))
     one, total = np.ones((RUNS, 1, 1)), []
     for t in range(len(x)):
-        mean = model.value(state, x[t], one)[0][:, 0, 0]
+        mean = ask(model, state, x[t], one)[0][:, 0, 0]
         total.append((mean - truth[t]) ** 2)
-        model.update(state, x[t], y[t], np.ones(RUNS), one)
+        tell(model, state, x[t], y[t], np.ones(RUNS), one)
     return np.cumsum(total, 0)
 
 
@@ -176,10 +177,10 @@ def test_a_misspecified_model_stays_finite_and_raises_nothing(model, link):
         warnings.simplefilter("error")
         for _ in range(300):
             x = 20.0 * rng.normal(size=(2, 1, 4))
-            mean, bonus = oracle.value(state, x, np.ones((2, 1, 2)))
+            mean, bonus = ask(oracle, state, x, np.ones((2, 1, 2)))
             assert np.isfinite(mean).all()
             assert (bonus == 0.0).all()
-            oracle.update(state, x, rng.choice([-5.0, 5.0], size=(2, 1, 2)), np.ones(2), np.ones((2, 1, 2)))
+            tell(oracle, state, x, rng.choice([-5.0, 5.0], size=(2, 1, 2)), np.ones(2), np.ones((2, 1, 2)))
     assert np.isfinite(state.theta).all()
     assert (np.linalg.norm(state.theta, axis=2) <= 1 + 1e-12).all()
 
@@ -205,9 +206,11 @@ def test_what_cannot_be_used_is_refused(model, change):
         model(**change)
 
 
-@pytest.mark.parametrize("change", [{"power": 1.5}, {"power": -1.0}, {"first": -1.0}, {"first": math.inf}], ids=str)
+@pytest.mark.parametrize(
+    "change", [{"power": 1.5}, {"power": -1.0}, {"first_step": -1.0}, {"first_step": math.inf}], ids=str
+)
 def test_step_sizes_of_the_gradient_are_checked(change):
-    with pytest.raises(InvalidInput, match=r"^Gradient\.power, first"):
+    with pytest.raises(InvalidInput, match=rf"^Gradient\.{next(iter(change))}"):
         Gradient(n_features=1, **change)
 
 

@@ -4,6 +4,7 @@ from hypothesis import given, strategies as st
 
 from evenhand.models import Fixed, Logarithmic, Ridge, SelfNormalised
 from tests import twins
+from tests.calls import ask, tell
 
 
 def closed_form(x, y, ridge):
@@ -35,7 +36,7 @@ def test_the_state_is_the_closed_form_of_all_plays_that_were_observed(replicas, 
     model = Ridge(n_features=n, n_outcomes=m, ridge=ridge)
     state = model.start(replicas, np.full(m, -10.0), np.full(m, 10.0))
     for t in range(25):
-        model.update(state, x[t], y[t], rounds[t], np.zeros((replicas, 1, m)))
+        tell(model, state, x[t], y[t], rounds[t], np.zeros((replicas, 1, m)))
     for r in range(replicas):
         seen = (rounds[:, r, None] > 0) & ~np.isnan(y[:, r]).any(2)
         inverse, theta, log_det = closed_form(x[:, r][seen], y[:, r][seen], ridge)
@@ -53,7 +54,7 @@ def test_two_thousand_rounds_stay_the_closed_form(ridge):
     model = Ridge(n_features=5, n_outcomes=3, ridge=ridge)
     state = model.start(1, np.full(3, -50.0), np.full(3, 50.0))
     for t in range(2000):
-        model.update(state, x[t], y[t], np.ones(1), np.zeros((1, 1, 3)))
+        tell(model, state, x[t], y[t], np.ones(1), np.zeros((1, 1, 3)))
     _, theta, _ = closed_form(x[:, 0, 0], y[:, 0, 0], ridge)
     np.testing.assert_allclose(state.theta[0], theta, rtol=1e-7, atol=1e-8)
 
@@ -74,9 +75,9 @@ def test_value_is_its_twin(replicas, candidates, n, m, k, width, seed):
     state = model.start(replicas, low, low + rng.uniform(0.1, 2, m))
     x, y, rounds = history(rng, replicas, 10, 2, n, m)
     for t in range(10):
-        model.update(state, x[t], y[t], rounds[t], np.zeros((replicas, k, m)))
+        tell(model, state, x[t], y[t], rounds[t], np.zeros((replicas, k, m)))
     query, w = rng.normal(size=(replicas, candidates, n)), rng.normal(size=(replicas, k, m)).round(1)
-    mean, bonus = model.value(state, query, w)
+    mean, bonus = ask(model, state, query, w)
     half = width.radius(state.count, state.log_det, 1.0)[:, None] * twins.norms(query, state.inverse)
     center = np.einsum("ran,rmn->rma", query, state.theta)
     expected = twins.values(center, half, state.low, state.high, w)
@@ -88,7 +89,7 @@ def test_a_price_of_zero_asks_for_no_optimism():
     model = Ridge(n_features=1, n_outcomes=2, width=Fixed(1.0))
     state = model.start(1, np.zeros(2), np.ones(2))
     one = np.ones((1, 1, 1))
-    _, bonus = model.value(state, one, np.array([[[0.0, 0.0], [1.0, 0.0], [0.0, -1.0]]]))
+    _, bonus = ask(model, state, one, np.array([[[0.0, 0.0], [1.0, 0.0], [0.0, -1.0]]]))
     np.testing.assert_array_equal(bonus[0, :, 0], [0.0, 1.0, 0.0])  # nothing can be below the range
 
 
@@ -99,7 +100,7 @@ def test_features_of_any_scale_keep_the_state_finite():
     for _ in range(2000):
         z = rng.normal(size=(1, 1, 1)) * 1e6
         x = np.concatenate([z, z, np.ones((1, 1, 1))], 2)
-        model.update(state, x, rng.random((1, 1, 1)), np.ones(1), np.ones((1, 1, 1)))
-        mean, bonus = model.value(state, x, np.ones((1, 1, 1)))
+        tell(model, state, x, rng.random((1, 1, 1)), np.ones(1), np.ones((1, 1, 1)))
+        mean, bonus = ask(model, state, x, np.ones((1, 1, 1)))
         assert np.isfinite(mean).all()
         assert np.isfinite(bonus).all()

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.models import Fixed, Ridge, Scalarised, SelfNormalised
+from tests.calls import ask, tell
 
 
 @given(
@@ -28,7 +29,7 @@ def test_it_is_a_ridge_on_the_kronecker_product_of_prices_and_features(replicas,
         y[rng.random((replicas, 2)) < 0.2, 0] = np.nan
         w[rng.random(w.shape) < 0.3] = 0.0
         rounds = (rng.random(replicas) < 0.8).astype(float)
-        model.update(state, x, y, rounds, w)
+        tell(model, state, x, y, rounds, w)
         for r in np.flatnonzero(rounds):
             g = w[r].sum(0)
             for p in range(2):
@@ -38,7 +39,7 @@ def test_it_is_a_ridge_on_the_kronecker_product_of_prices_and_features(replicas,
                     b[r] += (g @ y[r, p]) * z
                     seen[r] += 1
     query, w = rng.normal(size=(replicas, 3, n)), rng.normal(size=(replicas, k, m))
-    mean, bonus = model.value(state, query, w)
+    mean, bonus = ask(model, state, query, w)
     for r in range(replicas):
         theta, inverse = np.linalg.solve(v[r], b[r]), np.linalg.inv(v[r])
         log_det = np.linalg.slogdet(v[r] / ridge)[1]
@@ -58,8 +59,8 @@ def test_with_one_outcome_at_price_one_it_is_ridge():
     w = np.ones((2, 1, 1))
     for _ in range(20):
         x, y = rng.normal(size=(2, 1, 3)), rng.normal(size=(2, 1, 1))
-        one.update(s, x, y, np.ones(2), w)
-        ridge.update(t, x, y, np.ones(2), w)
+        tell(one, s, x, y, np.ones(2), w)
+        tell(ridge, t, x, y, np.ones(2), w)
     x = rng.normal(size=(2, 4, 3))
-    for a, b in zip(one.value(s, x, w), ridge.value(t, x, w), strict=True):
+    for a, b in zip(ask(one, s, x, w), ask(ridge, t, x, w), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-10)

@@ -19,6 +19,7 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.saving import fingerprint
 from evenhand.run.simulation import play
 from evenhand.testing import check_model, check_policy
+from tests.calls import ask, tell
 from tests.parts import COURT, EVERYTHING
 from tests.worlds import Market
 
@@ -42,15 +43,13 @@ def learn(model, x, y, low=-10.0, high=10.0):
     """One replica, one play per round."""
     state = model.start(1, np.full(model.n_outcomes, low), np.full(model.n_outcomes, high))
     for xs, ys in zip(x, y, strict=True):
-        model.update(
-            state, xs[None, None], np.atleast_1d(ys)[None, None], np.ones(1), np.ones((1, 1, model.n_outcomes))
-        )
+        tell(model, state, xs[None, None], np.atleast_1d(ys)[None, None], np.ones(1), np.ones((1, 1, model.n_outcomes)))
     return state
 
 
-def ask(model, state, x):
+def predict(model, state, x):
     """Predictions of every outcome, (A, M)."""
-    return model.value(state, x[None], np.eye(model.n_outcomes)[None])[0][0].T
+    return ask(model, state, x[None], np.eye(model.n_outcomes)[None])[0][0].T
 
 
 def line(count=40, n=3, m=2, seed=0):
@@ -64,7 +63,7 @@ def line(count=40, n=3, m=2, seed=0):
 def test_predictions_are_those_of_the_estimator_fitted_by_hand(estimator, per_outcome):
     x, y, query = line()
     model = Sklearn(estimator=estimator, n_features=3, n_outcomes=2, growth=1.0, per_outcome=per_outcome)
-    got = ask(model, learn(model, x, y), query)
+    got = predict(model, learn(model, x, y), query)
     targets = (y[:, 0], y[:, 1]) if per_outcome else (y,)
     np.testing.assert_allclose(got, np.column_stack([estimator.fit(x, z).predict(query) for z in targets]), rtol=1e-12)
 
@@ -74,7 +73,9 @@ def test_one_plain_linear_regression_is_newton_steps_with_next_to_no_ridge():
     x, y, query = line()
     model = Sklearn(estimator=LinearRegression(fit_intercept=False), n_features=3, n_outcomes=2, growth=1.0)
     ours = Glmtron(n_features=3, n_outcomes=2, ridge=1e-9)
-    np.testing.assert_allclose(ask(model, learn(model, x, y), query), ask(ours, learn(ours, x, y), query), atol=1e-6)
+    np.testing.assert_allclose(
+        predict(model, learn(model, x, y), query), predict(ours, learn(ours, x, y), query), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), RandomForestClassifier(5, random_state=1)], ids=repr)
@@ -82,7 +83,7 @@ def test_a_classifier_predicts_the_chance_of_1(estimator):
     x, y, query = line(m=1)
     z = (y > 0).astype(float)
     model = Sklearn(estimator=estimator, n_features=3, growth=1.0)
-    got = ask(model, learn(model, x, z, 0.0, 1.0), query)
+    got = predict(model, learn(model, x, z, 0.0, 1.0), query)
     np.testing.assert_allclose(got[:, 0], estimator.fit(x, z[:, 0]).predict_proba(query)[:, 1], rtol=1e-12)
 
 
@@ -91,7 +92,7 @@ def test_one_classifier_of_several_outcomes_predicts_their_chances_even_of_what_
     z = np.column_stack([y[:, 0] > 0, np.zeros(len(y))]).astype(float)
     forest = RandomForestClassifier(5, random_state=1)
     model = Sklearn(estimator=forest, n_features=3, n_outcomes=2, growth=1.0, per_outcome=False)
-    got = ask(model, learn(model, x, z, 0.0, 1.0), query)
+    got = predict(model, learn(model, x, z, 0.0, 1.0), query)
     np.testing.assert_allclose(got[:, 0], forest.fit(x, z).predict_proba(query)[0][:, 1])
     np.testing.assert_array_equal(got[:, 1], 0.0)
 
@@ -100,7 +101,7 @@ def test_one_classifier_of_several_outcomes_predicts_their_chances_even_of_what_
 def test_a_classifier_that_has_seen_one_value_predicts_it(value):
     x, _, query = line()
     model = Sklearn(estimator=LogisticRegression(), n_features=3)
-    np.testing.assert_array_equal(ask(model, learn(model, x, np.full(40, value), 0.0, 1.0), query), value)
+    np.testing.assert_array_equal(predict(model, learn(model, x, np.full(40, value), 0.0, 1.0), query), value)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ def test_partial_fits_are_those_made_by_hand(estimator, y):
     z = truth[:, 0] if y is None else (truth[:, 0] > y).astype(float)
     model = Sklearn(estimator=estimator, n_features=3, mode="partial_fit")
     ends = (-10.0, 10.0) if y is None else (0.0, 1.0)
-    got = ask(model, learn(model, x, z, *ends), query)[:, 0]
+    got = predict(model, learn(model, x, z, *ends), query)[:, 0]
     for xs, zs in zip(x, z, strict=True):
         estimator.partial_fit(xs[None], [zs], **({} if y is None else {"classes": [0.0, 1.0]}))
     expected = estimator.predict(query) if y is None else estimator.predict_proba(query)[:, 1]
@@ -129,36 +130,44 @@ class Counting(RegressorMixin, BaseEstimator):
         return np.tile(self.seen_, (len(x), 1))
 
 
-@pytest.mark.parametrize(("growth", "buffer", "first"), [(1.5, 8, 3), (1.0, 5, 1), (4.0, 6, 2), (2.0, 1000, 10)])
-def test_fits_follow_the_geometric_schedule_over_the_latest_observations(growth, buffer, first):
-    """By a plain list: fitted at `first`, then at growth times the last fit, or when `buffer` new ones have come."""
+@pytest.mark.parametrize(("growth", "buffer", "least"), [(1.5, 8, 3), (1.0, 5, 1), (4.0, 6, 2), (2.0, 1000, 10)])
+def test_fits_follow_the_geometric_schedule_over_the_latest_observations(growth, buffer, least):
+    """By a plain list: fitted at `min_observations`, then at growth times the last fit, or with `buffer` new ones."""
     model = Sklearn(
-        estimator=Counting(), n_features=1, n_outcomes=2, growth=growth, buffer=buffer, first=first, per_outcome=False
+        estimator=Counting(),
+        n_features=1,
+        n_outcomes=2,
+        growth=growth,
+        buffer=buffer,
+        min_observations=least,
+        per_outcome=False,
     )
     state = model.start(1, np.full(2, -1e9), np.full(2, 1e9))
     fitted, expected = 0, [0.0, 0.0]
     for t in range(1, 700):
         y = np.array([[[float(t), 0.0]]])
-        model.update(state, np.ones((1, 1, 1)), y, np.ones(1), np.ones((1, 1, 2)))
-        if t >= first and (t >= growth * fitted or t - fitted >= buffer):
+        tell(model, state, np.ones((1, 1, 1)), y, np.ones(1), np.ones((1, 1, 2)))
+        if t >= least and (t >= growth * fitted or t - fitted >= buffer):
             fitted, latest = t, range(max(1, t - buffer + 1), t + 1)
             expected = [len(latest), sum(latest)]
         if t % 7 in (0, 3):  # asked now and then: a fit that nobody asks for is not made
-            np.testing.assert_array_equal(ask(model, state, np.ones((1, 1)))[0], expected)
+            np.testing.assert_array_equal(predict(model, state, np.ones((1, 1)))[0], expected)
     assert state.x.shape[1] <= max(2 * buffer, 256)
 
 
 def test_before_any_fit_the_prediction_is_0_or_the_nearest_end_of_the_range():
     model = Sklearn(estimator=LinearRegression(), n_features=1, n_outcomes=3)
     state = model.start(1, np.array([-1.0, 0.2, -5.0]), np.array([1.0, 0.9, -3.0]))
-    np.testing.assert_array_equal(ask(model, state, np.ones((2, 1))), [[0.0, 0.2, -3.0]] * 2)
+    np.testing.assert_array_equal(predict(model, state, np.ones((2, 1))), [[0.0, 0.2, -3.0]] * 2)
 
 
 def test_predictions_are_clipped_to_the_declared_range():
     model = Sklearn(estimator=LinearRegression(), n_features=1)
     x = np.linspace(0, 1, 20)[:, None]
     state = learn(model, x, x[:, 0], 0.0, 1.0)
-    np.testing.assert_allclose(ask(model, state, np.array([[-3.0], [0.5], [4.0]]))[:, 0], [0.0, 0.5, 1.0], atol=1e-12)
+    np.testing.assert_allclose(
+        predict(model, state, np.array([[-3.0], [0.5], [4.0]]))[:, 0], [0.0, 0.5, 1.0], atol=1e-12
+    )
 
 
 BAD = {
@@ -175,11 +184,11 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_predictions_name_the_oracle_and_the_round(name):
     answer, message = BAD[name]
-    model = Sklearn(estimator=Bad(answer), n_features=1, first=3, growth=2.0)
+    model = Sklearn(estimator=Bad(answer), n_features=1, min_observations=3, growth=2.0)
     state = learn(model, np.ones((7, 1)), np.ones(7), 0.0, 1.0)
     before = {k: z.copy() for k, z in vars(state).items() if isinstance(z, np.ndarray)}
     with pytest.raises(InvalidInput, match=r"^Sklearn\(Bad\) after 6 observations: expected .*" + message):
-        model.value(state, np.ones((1, 2, 1)), np.ones((1, 1, 1)))
+        ask(model, state, np.ones((1, 2, 1)), np.ones((1, 1, 1)))
     for k, z in before.items():
         np.testing.assert_array_equal(getattr(state, k), z)
 
@@ -188,7 +197,7 @@ def test_an_estimator_that_diverges_is_found_out():
     model = Sklearn(estimator=SGDRegressor(eta0=1.0, learning_rate="constant"), n_features=1, mode="partial_fit")
     state = learn(model, np.full((20, 1), 3.0), np.ones(20), 0.0, 1.0)
     with pytest.raises(InvalidInput, match=r"^Sklearn\(SGDRegressor\) after 20 observations: expected finite"):
-        model.value(state, np.ones((1, 2, 1)), np.ones((1, 1, 1)))
+        ask(model, state, np.ones((1, 2, 1)), np.ones((1, 1, 1)))
 
 
 def test_a_classifier_refuses_outcomes_that_are_not_binary():
@@ -203,7 +212,7 @@ def test_the_estimator_that_was_handed_in_is_not_changed():
     forest = RandomForestRegressor(3)
     model = Sklearn(estimator=forest, n_features=3, n_outcomes=2)
     x, y, query = line()
-    a, b = (ask(model, learn(model, x, y), query) for _ in range(2))
+    a, b = (predict(model, learn(model, x, y), query) for _ in range(2))
     np.testing.assert_array_equal(a, b)  # random_state None is 0
     assert forest.random_state is None
     assert not hasattr(forest, "estimators_")
@@ -214,12 +223,16 @@ def test_the_estimator_that_was_handed_in_is_not_changed():
     [
         Sklearn(estimator=LinearRegression(), n_features=3, n_outcomes=2),
         Sklearn(
-            estimator=make_pipeline(StandardScaler(), FOREST), n_features=2, n_outcomes=2, per_outcome=False, first=2
+            estimator=make_pipeline(StandardScaler(), FOREST),
+            n_features=2,
+            n_outcomes=2,
+            per_outcome=False,
+            min_observations=2,
         ),
-        Sklearn(estimator=LogisticRegression(), n_features=3, first=2, growth=1.0, buffer=9),
+        Sklearn(estimator=LogisticRegression(), n_features=3, min_observations=2, growth=1.0, buffer=9),
         Sklearn(estimator=SGDRegressor(eta0=0.01), n_features=3, n_outcomes=2, mode="partial_fit"),
         Sklearn(estimator=SGDClassifier(loss="log_loss"), n_features=2, mode="partial_fit"),
-        Stacked((Sklearn(estimator=FOREST, n_features=3, first=1), NullModel(n_features=3))),
+        Stacked((Sklearn(estimator=FOREST, n_features=3, min_observations=1), NullModel(n_features=3))),
     ],
     ids=repr,
 )
@@ -233,7 +246,9 @@ def policy(model, problem=COURT.problem):
 
 
 def test_a_refitted_model_acts_alike_in_a_batch_alone_and_after_it_was_saved():
-    check_policy(policy(Sklearn(estimator=LogisticRegression(), n_features=5, buffer=20, first=5)), COURT, rounds=60)
+    check_policy(
+        policy(Sklearn(estimator=LogisticRegression(), n_features=5, buffer=20, min_observations=5)), COURT, rounds=60
+    )
 
 
 def test_so_does_a_forest_of_several_outcomes():
@@ -276,8 +291,8 @@ def test_the_fingerprint_reads_the_estimator():
         ({"mode": "partial_fit"}, r"Sklearn\.estimator: expected one with partial_fit and predict, got"),
         ({"mode": "online"}, r"Sklearn\.mode"),
         ({"growth": 0.9}, r"Sklearn\.growth: expected a factor of at least 1"),
-        ({"buffer": 5}, r"Sklearn\.first, buffer: expected 1 <= first <= buffer"),
-        ({"first": 0}, r"Sklearn\.first, buffer"),
+        ({"buffer": 5}, r"Sklearn\.min_observations, buffer: expected 1 <= min_observations <= buffer"),
+        ({"min_observations": 0}, r"Sklearn\.min_observations, buffer"),
         ({"n_features": 0}, r"Sklearn\.n_features, n_outcomes"),
         (
             {"estimator": SGDClassifier(loss="log_loss"), "mode": "partial_fit", "n_outcomes": 2, "per_outcome": False},
@@ -294,7 +309,7 @@ def test_what_cannot_work_fails_at_construction(change, message):
 def test_noise_raises_nothing():
     rng = np.random.default_rng(1)
     model = Sklearn(estimator=DummyClassifier(strategy="prior"), n_features=2, n_outcomes=2)
-    got = ask(
+    got = predict(
         model, learn(model, rng.normal(size=(100, 2)), rng.choice([0.0, 1.0], (100, 2)), 0.0, 1.0), np.ones((3, 2))
     )
     assert ((got > 0.3) & (got < 0.7)).all()

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from evenhand.models import Fixed, Logistic, NullModel, Ridge, Stacked
+from tests.calls import ask, tell
 
 LOW, HIGH = np.zeros(3), np.ones(3)
 
@@ -19,20 +20,20 @@ def test_the_parts_learn_and_predict_as_they_do_apart(shared):
         y, rounds = (rng.random((2, 2, 3)) < 0.5).astype(float), (rng.random(2) < 0.8).astype(float)
         y[rng.random(y.shape) < 0.1] = np.nan
         second = x if shared else x[..., 2:]
-        mean, bonus = both.value(state, x, w)
-        one = parts[0].value(apart[0], x[..., :2].copy(), w[..., :1].copy())
-        other = parts[1].value(apart[1], second.copy(), w[..., 1:].copy())
+        mean, bonus = ask(both, state, x, w)
+        one = ask(parts[0], apart[0], x[..., :2].copy(), w[..., :1].copy())
+        other = ask(parts[1], apart[1], second.copy(), w[..., 1:].copy())
         np.testing.assert_array_equal(mean, one[0] + other[0])
         np.testing.assert_array_equal(bonus, one[1] + other[1])
-        both.update(state, x, y, rounds, w)
-        parts[0].update(apart[0], x[..., :2].copy(), y[..., :1].copy(), rounds, w[..., :1].copy())
-        parts[1].update(apart[1], second.copy(), y[..., 1:].copy(), rounds, w[..., 1:].copy())
+        tell(both, state, x, y, rounds, w)
+        tell(parts[0], apart[0], x[..., :2].copy(), y[..., :1].copy(), rounds, w[..., :1].copy())
+        tell(parts[1], apart[1], second.copy(), y[..., 1:].copy(), rounds, w[..., 1:].copy())
 
 
 def test_an_outcome_that_is_not_observed_keeps_only_its_own_part_from_learning():
     both = Stacked((Ridge(n_features=1), Ridge(n_features=1)))
     state = both.start(1, LOW[:2], HIGH[:2])
-    both.update(state, np.ones((1, 1, 1)), np.array([[[1.0, np.nan]]]), np.ones(1), np.ones((1, 1, 2)))
+    tell(both, state, np.ones((1, 1, 1)), np.array([[[1.0, np.nan]]]), np.ones(1), np.ones((1, 1, 2)))
     assert [s.count[0] for s in state.parts] == [1.0, 0.0]
 
 
@@ -42,13 +43,13 @@ def test_each_part_has_the_ranges_of_its_own_outcomes():
     for m in range(3):
         w = np.zeros((1, 2, 3))
         w[0, :, m] = 1.0, -1.0
-        mean, bonus = both.value(state, np.ones((1, 1, 1)), w)
+        mean, bonus = ask(both, state, np.ones((1, 1, 1)), w)
         np.testing.assert_allclose((mean + bonus)[0, :, 0], [m + 1.0, m + 1.0])
 
 
 def test_blank_values_everything_at_nothing_and_learns_nothing():
     blank = NullModel(n_features=2, n_outcomes=2)
     state = blank.start(3, np.zeros(2), np.ones(2))
-    blank.update(state, np.ones((3, 1, 2)), np.ones((3, 1, 2)), np.ones(3), np.ones((3, 1, 2)))
-    for z in blank.value(state, np.ones((3, 5, 2)), np.ones((3, 2, 2))):
+    tell(blank, state, np.ones((3, 1, 2)), np.ones((3, 1, 2)), np.ones(3), np.ones((3, 1, 2)))
+    for z in ask(blank, state, np.ones((3, 5, 2)), np.ones((3, 2, 2))):
         np.testing.assert_array_equal(z, np.zeros((3, 2, 5)))

@@ -5,6 +5,7 @@ from hypothesis import given, strategies as st
 from evenhand.core.errors import InvalidInput
 from evenhand.models import Tabular
 from tests import twins
+from tests.calls import ask, tell
 
 
 def intervals(y, gamma, low, high):
@@ -28,16 +29,16 @@ def test_it_is_the_papers_averages_and_widths(replicas, plays, arms, m, k, gamma
     rng = np.random.default_rng(seed)
     low = rng.uniform(-1, 0.5, m)
     high = low + rng.uniform(0.1, 2, m)
-    model = Tabular(arms=arms, n_outcomes=m, gamma=gamma)
+    model = Tabular(arms=arms, n_outcomes=m, confidence=gamma)
     state = model.start(replicas, low, high)
     which = rng.integers(0, arms, (30, replicas, plays))
     y = low + (high - low) * rng.random((30, replicas, plays, m))
     y[rng.random(y.shape) < 0.1] = np.nan
     rounds = (rng.random((30, replicas)) < 0.8).astype(float)
     for t in range(30):
-        model.update(state, np.eye(arms)[which[t]], y[t], rounds[t], np.zeros((replicas, k, m)))
+        tell(model, state, np.eye(arms)[which[t]], y[t], rounds[t], np.zeros((replicas, k, m)))
     asked, w = rng.integers(0, arms, (replicas, 5)), rng.normal(size=(replicas, k, m)).round(1)
-    mean, bonus = model.value(state, np.eye(arms)[asked], w)
+    mean, bonus = ask(model, state, np.eye(arms)[asked], w)
     for r in range(replicas):
         counted = (rounds[:, r, None] > 0) & ~np.isnan(y[:, r]).any(2)
         for i, arm in enumerate(asked[r]):
@@ -50,59 +51,59 @@ def test_it_is_the_papers_averages_and_widths(replicas, plays, arms, m, k, gamma
 
 
 def test_optimism_ends_at_the_range_on_either_side():
-    model = Tabular(arms=1, gamma=1.0)
+    model = Tabular(arms=1, confidence=1.0)
     state = model.start(1, np.zeros(1), np.ones(1))
     one = np.ones((1, 1, 1))
     for y in (1.0, 0.0, 0.0):
-        model.update(state, one, np.full((1, 1, 1), y), np.ones(1), one)
-    mean, bonus = model.value(state, one, np.array([[[1.0], [-1.0], [0.0]]]))
+        tell(model, state, one, np.full((1, 1, 1), y), np.ones(1), one)
+    mean, bonus = ask(model, state, one, np.array([[[1.0], [-1.0], [0.0]]]))
     np.testing.assert_array_equal(mean[0, :, 0], [0.25, -0.25, 0.0])
     np.testing.assert_array_equal((mean + bonus)[0, :, 0], [1.0, 0.0, 0.0])
 
 
 def test_an_arm_never_played_may_be_anything_from_one_half_on():
     for gamma, best in ((0.5, 3.0), (0.25, 1.0)):
-        model = Tabular(arms=1, gamma=gamma)
+        model = Tabular(arms=1, confidence=gamma)
         one = np.ones((1, 1, 1))
-        mean, bonus = model.value(model.start(1, np.array([-1.0]), np.array([3.0])), one, one)
+        mean, bonus = ask(model, model.start(1, np.array([-1.0]), np.array([3.0])), one, one)
         assert mean.item() == -1.0
         assert (mean + bonus).item() == best
 
 
 def test_zeros_do_nothing_and_teach_nothing():
-    model = Tabular(arms=2, gamma=0.5)
+    model = Tabular(arms=2, confidence=0.5)
     state = model.start(1, np.array([0.5]), np.ones(1))
     one = np.ones((1, 1, 1))
-    model.update(state, np.zeros((1, 1, 2)), one, np.ones(1), one)
+    tell(model, state, np.zeros((1, 1, 2)), one, np.ones(1), one)
     assert not state.count.any()
-    mean, bonus = model.value(state, np.zeros((1, 3, 2)), one)
+    mean, bonus = ask(model, state, np.zeros((1, 3, 2)), one)
     assert not mean.any()
     assert not bonus.any()
 
 
 @pytest.mark.parametrize("x", [[0.5, 0.0], [1.0, 1.0], [0.0, 2.0], [1.0, -1.0], [np.nan, 1.0]])
 def test_other_features_are_refused(x):
-    model = Tabular(arms=2, gamma=0.5)
+    model = Tabular(arms=2, confidence=0.5)
     state = model.start(1, np.zeros(1), np.ones(1))
     one, x = np.ones((1, 1, 1)), np.array([[x]])
     with pytest.raises(
         InvalidInput, match=r"^features: expected one-hot, for Tabular \(WithoutContexts makes them so\)"
     ):
-        model.value(state, x, one)
+        ask(model, state, x, one)
     with pytest.raises(InvalidInput, match=r"^features: expected one-hot"):
-        model.update(state, x, one, np.ones(1), one)
-    model.update(state, x, one, np.zeros(1), one)  # nothing happened
-    model.update(state, x, np.nan * one, np.ones(1), one)
+        tell(model, state, x, one, np.ones(1), one)
+    tell(model, state, x, one, np.zeros(1), one)  # nothing happened
+    tell(model, state, x, np.nan * one, np.ones(1), one)
     assert not state.count.any()
 
 
 def test_ranges_have_to_be_finite_and_numbers_sensible():
     with pytest.raises(InvalidInput, match=r"^Tabular: expected outcomes with finite declared ranges, got low="):
-        Tabular(arms=2, gamma=0.5).start(1, np.zeros(1), np.array([np.inf]))
+        Tabular(arms=2, confidence=0.5).start(1, np.zeros(1), np.array([np.inf]))
     for gamma in (-0.1, np.nan, np.inf):
-        with pytest.raises(InvalidInput, match=r"^Tabular\.gamma: expected a finite number of at least 0"):
-            Tabular(arms=2, gamma=gamma)
+        with pytest.raises(InvalidInput, match=r"^Tabular\.confidence: expected a finite number of at least 0"):
+            Tabular(arms=2, confidence=gamma)
     with pytest.raises(InvalidInput, match=r"^Tabular\.arms"):
-        Tabular(arms=0, gamma=0.5)
+        Tabular(arms=0, confidence=0.5)
     with pytest.raises(InvalidInput, match=r"^Tabular\.n_outcomes"):
-        Tabular(arms=2, n_outcomes=0, gamma=0.5)
+        Tabular(arms=2, n_outcomes=0, confidence=0.5)

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from evenhand.models import Fixed, Logarithmic, Ridge, SelfNormalised
+from tests.calls import ask, tell
 
 RUNS, ROUNDS = 200, 300
 
@@ -39,12 +40,12 @@ def never_left(width, *, noise, n, outcomes=1, seed, optimist=True, truth_norm=1
     for _ in range(ROUNDS):
         x = rng.random((RUNS, 4, n)) / math.sqrt(n) if noise is binary else rng.normal(size=(RUNS, 4, n))
         if optimist:  # played by what was learned so far, as a policy would
-            mean, bonus = model.value(state, x, w)
+            mean, bonus = ask(model, state, x, w)
             x = x[np.arange(RUNS), (mean + bonus)[:, 0].argmax(1)]
         else:
             x = np.ones((RUNS, n))
         y = noise(rng, np.einsum("rmn,rn->rm", truth, x))
-        model.update(state, x[:, None], y[:, None], np.ones(RUNS), w)
+        tell(model, state, x[:, None], y[:, None], np.ones(RUNS), w)
         gap, precision = state.theta - truth, np.linalg.inv(state.inverse)
         distance = np.sqrt(np.einsum("rmi,rij,rmj->rm", gap, precision, gap))
         inside &= distance <= model.width.radius(state.count, state.log_det, model.ridge)[:, None]
@@ -83,9 +84,9 @@ def test_a_model_uses_its_width_around_every_prediction():
     model = Ridge(n_features=2, n_outcomes=2, width=Fixed(0.4))
     state = model.start(1, np.array([0.0, -1.0]), np.array([0.3, 1.0]))
     x = np.array([[[1.0, 0.0], [0.0, 2.0]]])
-    model.update(state, x, np.array([[[0.2, 0.5], [0.1, -0.4]]]), np.ones(1), np.ones((1, 1, 2)))
+    tell(model, state, x, np.array([[[0.2, 0.5], [0.1, -0.4]]]), np.ones(1), np.ones((1, 1, 2)))
     w = np.array([[[2.0, -3.0]]])
-    mean, bonus = model.value(state, x, w)
+    mean, bonus = ask(model, state, x, w)
     inverse = np.linalg.inv(np.eye(2) + x[0].T @ x[0])
     theta = inverse @ (x[0].T @ np.array([[0.2, 0.5], [0.1, -0.4]]))
     for a in range(2):

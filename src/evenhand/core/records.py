@@ -26,8 +26,8 @@ class Worth(NamedTuple):
     """What a model says of every candidate at the goals' prices."""
 
     mean: Floats  # (R, K, A)
-    bonus: Floats  # (R, K, A) optimism, or what a draw from the posterior adds to the mean
-    random: bool  # whether luck was used: then nobody can state the probability of a play
+    bonus: Floats  # (R, K, A) added to it to explore: optimism, or the drawn worth minus the mean
+    random: bool = False  # whether luck was used: then nobody can state the probability of a play
 
 
 class Offer(NamedTuple):

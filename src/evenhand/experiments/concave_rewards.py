@@ -13,9 +13,9 @@ from tqdm import tqdm
 from evenhand.choices import Gamma
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.environments import MultiObjective
-from evenhand.models import Fixed, Ridge, Scalarised
+from evenhand.models import Fixed, Ridge, Scalarised, Worth
 from evenhand.models.ridge import RidgeState
 from evenhand.objectives import Randomized
 from evenhand.policy.policy import Policy
@@ -63,11 +63,15 @@ class Truth:
         state.theta[:] = self.theta
         return state
 
-    def value(self, state: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """True worth, `(A,n),(K,M)->(K,A),(K,A)`."""
-        return Ridge(n_features=self.n_features, n_outcomes=self.n_outcomes).value(state, x, w)
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
 
-    def update(self, state: Any, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
+    def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
+        """True worth, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
+        return Ridge(n_features=self.n_features, n_outcomes=self.n_outcomes).value(state, x, w, u)
+
+    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Nothing to learn."""
 
 

@@ -43,7 +43,7 @@ def runs(rounds: int) -> list[Run]:
     limits = Lessons(horizon=rounds, objective=Linear(dict.fromkeys(SUBJECTS, 1.0)))
     hidden = WithoutContexts(Lessons(horizon=rounds, parity=False))
     ridge = Ridge(n_features=both.n_features, n_outcomes=len(SUBJECTS), width=Fixed(WIDTH))
-    tabular = Tabular(arms=len(both.problem.actions), n_outcomes=len(SUBJECTS), gamma=GAMMA)
+    tabular = Tabular(arms=len(both.problem.actions), n_outcomes=len(SUBJECTS), confidence=GAMMA)
     return [
         Run(resolving(both.problem, ridge), both),
         Run(fw_dual(both.problem, ridge), both),

@@ -65,7 +65,7 @@ def gradient(world: FixedContexts, projection: Projection, name: str) -> Policy:
         n_outcomes=OUTCOMES,
         step=2 / math.sqrt(world.horizon + 1),
         power=0,
-        first=3.0,
+        first_step=3.0,
         radius=1.0,
         projection=projection,
         start_at=1 / math.sqrt(world.n_features),

@@ -1,6 +1,6 @@
 """Goals: at any time an affine function of the outcomes, which moves as it learns; or a limit that holds always."""
 
-from evenhand.goals.base import Ask, Estimate, Learns, Limits, Plans, Priced, StepsAhead
+from evenhand.goals.base import Cancels, Estimate, Learns, Limits, Plans, Priced, StepsAhead
 from evenhand.goals.dual import Doubling, DualGradient, DualHedge, Steady, Step
 from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.hard_budget import HardBudget
@@ -10,7 +10,7 @@ from evenhand.goals.resolving import Resolving
 from evenhand.goals.two_stage import TwoStage
 
 __all__ = [
-    "Ask",
+    "Cancels",
     "Doubling",
     "DualGradient",
     "DualHedge",

@@ -17,6 +17,7 @@ from evenhand.problem.rows import Frame, Rows
 # Row prices whose signs say which end of its interval each row is to be read at -> optimistic rows of the plays (R, d).
 Estimate = Callable[[Floats], Floats]
 
+
 @runtime_checkable
 class Priced(Protocol):
     """Prices its rows."""

@@ -128,7 +128,14 @@ def _step(price: Floats, regime: Floats, sizes: Floats, bound: Floats, counted: 
 
 @kernel
 def _advance(
-    price: Floats, excess: Floats, regime: Floats, limits: Floats, reset: bool, bound: Floats, counted: Floats, v: Floats
+    price: Floats,
+    excess: Floats,
+    regime: Floats,
+    limits: Floats,
+    reset: bool,
+    bound: Floats,
+    counted: Floats,
+    v: Floats,
 ) -> None:
     for r in range(len(price)):
         square = 0.0

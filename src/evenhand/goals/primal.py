@@ -13,8 +13,8 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.goals._shared import row_prices
-from evenhand.goals.base import Ask
 from evenhand.goals.linear import Linear
+from evenhand.models.base import Ask
 from evenhand.planning import history
 from evenhand.planning.fluid import solve_fluid, spread
 from evenhand.planning.forecast import forecast

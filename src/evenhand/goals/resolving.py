@@ -13,7 +13,8 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.goals._shared import known_entry, row_prices
-from evenhand.goals.base import Ask, Estimate, Sloped
+from evenhand.goals.base import Estimate, Sloped
+from evenhand.models.base import Ask
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
 from evenhand.planning.fluid import solve_fluid, spread

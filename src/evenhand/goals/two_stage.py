@@ -12,9 +12,9 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats
 from evenhand.core.validate import whole
-from evenhand.goals.base import Ask
 from evenhand.goals.dual import DualHedge, HedgeState
 from evenhand.goals.linear import Linear
+from evenhand.models.base import Ask
 from evenhand.planning import history
 from evenhand.planning.forecast import forecast
 from evenhand.planning.history import HistoryState

@@ -1,7 +1,7 @@
 """Models: what outcomes are worth at given prices, and how far that may be off."""
 
 from evenhand.models.aggregation import Aggregation
-from evenhand.models.base import Model
+from evenhand.models.base import Model, Worth
 from evenhand.models.experts import Cover, Experts, ExpertSet
 from evenhand.models.logistic import Logistic
 from evenhand.models.null_model import NullModel
@@ -34,4 +34,5 @@ __all__ = [
     "Stacked",
     "Tabular",
     "Width",
+    "Worth",
 ]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.models._shared import check_sizes
+from evenhand.models.base import Worth
 from evenhand.models.experts import ExpertSet
-from evenhand.models.ridge import check_sizes
 
 
 @dataclass
@@ -56,50 +58,50 @@ def _potential(weight: Floats, opinion: Floats, rate: float, y: float) -> float:
     return top + math.log(total)
 
 
+class _Experts(NamedTuple):
+    """A set of experts for outcomes of given ranges."""
+
+    cuts: Ints  # (n,)
+    levels: Floats  # (M, J)
+    slopes: Floats  # (J, n) or (J, 0)
+    low: Floats  # (M,)
+    high: Floats  # (M,)
+
+
 @kernel
-def _value(
-    weight: Floats, cuts: Ints, levels: Floats, slopes: Floats, low: Floats, high: Floats, x: Floats, w: Floats
-) -> Floats:
+def _value(weight: Floats, experts: _Experts, x: Floats, w: Floats) -> Floats:
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     opinion = np.empty(weight.shape[3])
+    each = w.shape[2] > 1
     for r in range(len(x)):
         for a in range(x.shape[1]):
-            cell = cell_of(cuts, x[r, a])
-            for m in range(len(low)):
-                span = high[m] - low[m]
+            own = a if each else 0
+            cell = cell_of(experts.cuts, x[r, a])
+            for m in range(len(experts.low)):
+                low, high = experts.low[m], experts.high[m]
+                span = high - low
                 rate = 2.0 / (span * span)
-                _opinions(levels[m], slopes, low[m], high[m], x[r, a], opinion)
+                _opinions(experts.levels[m], experts.slopes, low, high, x[r, a], opinion)
                 here = weight[r, m, cell]
-                gap = _potential(here, opinion, rate, high[m]) - _potential(here, opinion, rate, low[m])
-                y = 0.5 * (low[m] + high[m]) + 0.25 * span * gap
+                gap = _potential(here, opinion, rate, high) - _potential(here, opinion, rate, low)
+                y = 0.5 * (low + high) + 0.25 * span * gap
                 for k in range(w.shape[1]):
-                    mean[r, k, a] += w[r, k, m] * min(max(y, low[m]), high[m])
+                    mean[r, k, a] += w[r, k, own, m] * min(max(y, low), high)
     return mean
 
 
 @kernel
-def _update(
-    weight: Floats,
-    cuts: Ints,
-    levels: Floats,
-    slopes: Floats,
-    low: Floats,
-    high: Floats,
-    x: Floats,
-    y: Floats,
-    rounds: Floats,
-) -> None:
+def _update(weight: Floats, experts: _Experts, x: Floats, y: Floats, seen: Bools) -> None:
     opinion = np.empty(weight.shape[3])
     for r in range(len(x)):
-        if rounds[r] == 0.0:
-            continue
         for p in range(x.shape[1]):
-            if np.isnan(y[r, p]).any():
+            if not seen[r, p].all():
                 continue
-            cell = cell_of(cuts, x[r, p])
-            for m in range(len(low)):
-                rate = 2.0 / (high[m] - low[m]) ** 2
-                _opinions(levels[m], slopes, low[m], high[m], x[r, p], opinion)
+            cell = cell_of(experts.cuts, x[r, p])
+            for m in range(len(experts.low)):
+                low, high = experts.low[m], experts.high[m]
+                rate = 2.0 / (high - low) ** 2
+                _opinions(experts.levels[m], experts.slopes, low, high, x[r, p], opinion)
                 for j in range(len(opinion)):
                     weight[r, m, cell, j] -= rate * (y[r, p, m] - opinion[j]) ** 2
 
@@ -121,7 +123,7 @@ class Aggregation:
 
     Args:
         experts: `Cover` or `Experts`.
-        outcomes: M, each with weights of its own over the same experts.
+        n_outcomes: M, each with weights of its own over the same experts.
 
     Raises:
         InvalidInput: no outcomes; from `start`, an outcome whose range is not finite.
@@ -129,10 +131,10 @@ class Aggregation:
     >>> from evenhand.models.experts import Experts
     >>> model = Aggregation(experts=Experts(np.array([[0.0], [1.0]])))
     >>> state = model.start(1, np.zeros(1), np.ones(1))
-    >>> one = np.ones((1, 1, 1))
-    >>> before = model.value(state, one, one)[0].item()
-    >>> model.update(state, one, one, np.ones(1), one)
-    >>> round(before, 4), round(model.value(state, one, one)[0].item(), 4)
+    >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
+    >>> before = model.value(state, one, price, luck).mean.item()
+    >>> model.update(state, one, one, one > 0, price)
+    >>> round(before, 4), round(model.value(state, one, price, luck).mean.item(), 4)
     (0.5, 0.8313)
     """
 
@@ -140,12 +142,16 @@ class Aggregation:
     n_outcomes: int = 1
 
     def __post_init__(self) -> None:
-        check_sizes("Aggregation", self.n_features, self.n_outcomes, 1.0)
+        check_sizes("Aggregation", self.n_features, self.n_outcomes)
 
     @property
     def n_features(self) -> int:
         """As many as the experts read."""
         return len(self.experts.cuts)
+
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats) -> AggregationState:
         """Equal weights, `(M),(M)->state`."""
@@ -154,16 +160,18 @@ class Aggregation:
         count = self.experts.levels_in(low, high).shape[1]
         return AggregationState(np.zeros((n_replicas, self.n_outcomes, int(self._cuts.prod()), count)), low, high)
 
-    def value(self, state: AggregationState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Mean worth, and no optimism, `(A,n),(K,M)->(K,A),(K,A)`."""
-        levels = self.experts.levels_in(state.low, state.high)
-        mean = _value(state.weight, self._cuts, levels, self.experts.slopes, state.low, state.high, x, w)
-        return mean, np.zeros(mean.shape)
+    def value(self, state: AggregationState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
+        mean = _value(state.weight, self._within(state), x, w)
+        return Worth(mean, np.zeros(mean.shape))
 
-    def update(self, state: AggregationState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
-        """Reweigh the experts by plays whose outcomes are all observed, `(P,n),(P,M),(),(K,M)`."""
+    def update(self, state: AggregationState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Reweigh the experts by plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        _update(state.weight, self._within(state), x, y, seen)
+
+    def _within(self, state: AggregationState) -> _Experts:
         levels = self.experts.levels_in(state.low, state.high)
-        _update(state.weight, self._cuts, levels, self.experts.slopes, state.low, state.high, x, y, rounds)
+        return _Experts(self._cuts, levels, self.experts.slopes, state.low, state.high)
 
     @cached_property
     def _cuts(self) -> Ints:

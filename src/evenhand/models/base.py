@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
 
-from evenhand.core.types import Floats
+from evenhand.core.records import Worth
+from evenhand.core.types import Bools, Floats
+
+__all__ = ["Ask", "Averageable", "Model", "Worth"]
+
+
+# Candidates x and prices w -> their worth, without luck, `(A,n),(K,1|A,M)->(K,A),(K,A)`.
+Ask = Callable[[Floats, Floats], Worth]
 
 
 class Model(Protocol):
     """Answers one question: what are the outcomes of these candidates worth at these prices?
 
-    A model is asked at prices because some have no width per outcome, and because optimism belongs after pricing:
-    up where a price is positive, down where it is negative. Its state is a dataclass of arrays that lead with R.
+    A model is asked at prices because some models have no width per outcome, and because optimism is applied after
+    pricing: upwards where a price is positive, downwards where it is negative. Prices are the same for all candidates,
+    `(K,1,M)`, or per candidate, `(K,A,M)`; with one candidate both say the same.
+    A model's state is a dataclass of arrays that lead with R.
     """
 
     @property
@@ -22,14 +32,32 @@ class Model(Protocol):
     def n_outcomes(self) -> int:
         """How many outcomes it predicts."""
 
+    def draws(self, candidates: int) -> int:
+        """How many uniform numbers it can use per round of so many candidates; 0 for a model without luck."""
+
     def start(self, n_replicas: int, low: Floats, high: Floats) -> Any:
         """The state before any data, for outcomes within [low, high], `(M),(M)->state`."""
 
-    def value(self, state: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Mean worth of candidates x at prices w, and the optimism to add, `(A,n),(K,M)->(K,A),(K,A)`."""
+    def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Worth of candidates x at prices w, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`; leaves the state as it is.
 
-    def update(self, state: Any, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
-        """Learn outcomes y of plays x under prices w, `(P,n),(P,M),(),(K,M)`, in place.
-
-        Replicas with rounds = 0 and plays with an outcome of NaN (not observed) leave no trace.
+        A model that is offered no luck, u of width 0, answers without any.
         """
+
+    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Learn the outcomes y of plays x under prices w where they were seen, `(P,n),(P,M),(P,M),(K,1|P,M)`, in place.
+
+        Where an outcome was not seen, y is 0 and means nothing.
+        """
+
+
+@runtime_checkable
+class Averageable(Protocol):
+    """A model that can say whether its predictions are linear in its parameters: then averages of both agree."""
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether an outcome's mean is x.theta, and there is no optimism."""
+
+    def parameters(self, state: Any) -> Floats:
+        """Theta of every outcome, `->(M,n)`."""

@@ -57,13 +57,15 @@ def predict(link: int, theta: Floats, x: Floats, out: Floats) -> None:
 
 @kernel
 def priced(link: int, theta: Floats, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-    """Mean worth at prices w, and no optimism, `(M,n),(A,n),(K,M)->(K,A),(K,A)`."""
+    """Mean worth at prices w, and no optimism, `(M,n),(A,n),(K,1|A,M)->(K,A),(K,A)`."""
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     y = np.empty(theta.shape[1])
+    each = w.shape[2] > 1
     for r in range(len(x)):
         for a in range(x.shape[1]):
+            own = a if each else 0
             predict(link, theta[r], x[r, a], y)
             for k in range(w.shape[1]):
                 for m in range(len(y)):
-                    mean[r, k, a] += w[r, k, m] * y[m]
+                    mean[r, k, a] += w[r, k, own, m] * y[m]
     return mean, np.zeros(mean.shape)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Floats
-from evenhand.models.pricing import optimism
-from evenhand.models.ridge import check_sizes
+from evenhand.core.types import Bools, Floats
+from evenhand.models._shared import check_sizes, optimism
+from evenhand.models.base import Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import fit_logistic, sigmoid
 from evenhand.numerics.precision import absorb, dot, fresh, quadratic
@@ -39,48 +41,54 @@ def _value(
 ) -> tuple[Floats, Floats]:
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
+    each = w.shape[2] > 1
     for r in range(len(x)):
         for a in range(x.shape[1]):
+            own = a if each else 0
             half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r])) if radius[r] > 0.0 else 0.0
             center = sigmoid(dot(x[r, a], theta[r]))
             for k in range(w.shape[1]):
-                mean[r, k, a] = w[r, k, 0] * center
-                bonus[r, k, a] = optimism(center, half, low[0], high[0], w[r, k, 0])
+                mean[r, k, a] = w[r, k, own, 0] * center
+                bonus[r, k, a] = optimism(center, half, low[0], high[0], w[r, k, own, 0])
     return mean, bonus
 
 
+class _Fit(NamedTuple):
+    """When and how to fit."""
+
+    ridge: float
+    growth: float
+    tolerance: float
+
+
+class _Data(NamedTuple):
+    """The arrays of a state that change."""
+
+    theta: Floats
+    inverse: Floats
+    log_det: Floats
+    known: Floats  # `count`, a name that tuples have taken
+    fitted: Floats
+    x: Floats
+    y: Floats
+
+
 @kernel
-def _update(
-    theta: Floats,
-    inverse: Floats,
-    log_det: Floats,
-    count: Floats,
-    fitted: Floats,
-    history: Floats,
-    answers: Floats,
-    x: Floats,
-    y: Floats,
-    rounds: Floats,
-    ridge: float,
-    growth: float,
-    tolerance: float,
-) -> None:
+def _update(data: _Data, x: Floats, y: Floats, seen: Bools, fit: _Fit) -> None:
     gain = np.empty(x.shape[2])
     for r in range(len(x)):
-        if rounds[r] == 0.0:
-            continue
         for p in range(x.shape[1]):
-            if np.isnan(y[r, p, 0]):
+            if not seen[r, p, 0]:
                 continue
-            log_det[r] += math.log1p(absorb(inverse[r], x[r, p], gain))
-            s = int(count[r])
-            history[r, s] = x[r, p]
-            answers[r, s] = y[r, p, 0]
-            count[r] += 1.0
-        if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
-            s = int(count[r])
-            fit_logistic(history[r, :s], answers[r, :s], theta[r], ridge, tolerance)
-            fitted[r] = count[r]
+            data.log_det[r] += math.log1p(absorb(data.inverse[r], x[r, p], gain))
+            s = int(data.known[r])
+            data.x[r, s] = x[r, p]
+            data.y[r, s] = y[r, p, 0]
+            data.known[r] += 1.0
+        if data.known[r] > data.fitted[r] and data.known[r] >= fit.growth * data.fitted[r]:
+            s = int(data.known[r])
+            fit_logistic(data.x[r, :s], data.y[r, :s], data.theta[r], fit.ridge, fit.tolerance)
+            data.fitted[r] = data.known[r]
 
 
 @named("K6", source="Li & Stoltz 2022 and Faury et al. 2020 (Logistic-UCB1), as in Chzhen et al. 2023, Appendix G.1")
@@ -94,20 +102,20 @@ class Logistic:
     ridge 0, for which the estimate need not exist: take a tiny ridge instead. It refits every round: `growth=1`.
 
     Args:
-        features: n, the number of features.
+        n_features: n.
         ridge: the penalty, above 0.
         width: the radius; `Fixed(0)` (the default) means no optimism.
         growth: refit when the history is at least this many times as long as at the last fit; 1 refits always.
         tolerance: squared Newton decrement below which a fit takes its last step.
 
     Raises:
-        InvalidInput: features below 1, a ridge or tolerance that is not positive, or a growth below 1.
+        InvalidInput: n_features below 1, a ridge or tolerance that is not positive, or a growth below 1.
 
     >>> model = Logistic(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1))
-    >>> one = np.ones((1, 1, 1))
-    >>> model.update(state, one, one, np.ones(1), one)
-    >>> round(model.value(state, one, one)[0].item(), 4)  # solves 1 - sigmoid(theta) = theta
+    >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
+    >>> model.update(state, one, one, one > 0, price)
+    >>> round(model.value(state, one, price, luck).mean.item(), 4)  # solves 1 - sigmoid(theta) = theta
     0.5989
     """
 
@@ -129,6 +137,10 @@ class Logistic:
         """One outcome; set several models side by side for more."""
         return 1
 
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
+
     def start(self, n_replicas: int, low: Floats, high: Floats) -> LogisticState:
         """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
         if low[0] < 0.0 or high[0] > 1.0:
@@ -145,28 +157,19 @@ class Logistic:
             high=high,
         )
 
-    def value(self, state: LogisticState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Mean worth and optimism, `(A,n),(K,1)->(K,A),(K,A)`."""
+    def value(self, state: LogisticState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
         radius = self.width.radius(state.count, state.log_det, self.ridge)
-        return _value(state.theta, state.inverse, radius, state.low, state.high, x, w)
+        return Worth(*_value(state.theta, state.inverse, radius, state.low, state.high, x, w))
 
-    def update(self, state: LogisticState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
-        """Append observed plays and refit where the history has grown enough, `(P,n),(P,1),(),(K,1)`."""
+    def update(self, state: LogisticState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Append plays whose outcome was seen; refit where they have grown enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
         while state.count.max() + x.shape[1] > state.y.shape[1]:
             state.x = np.concatenate([state.x, np.zeros_like(state.x)], 1)
             state.y = np.concatenate([state.y, np.zeros_like(state.y)], 1)
-        _update(
-            state.theta,
-            state.inverse,
-            state.log_det,
-            state.count,
-            state.fitted,
-            state.x,
-            state.y,
-            x,
-            y,
-            rounds,
-            self.ridge,
-            self.growth,
-            self.tolerance,
-        )
+        data = _Data(state.theta, state.inverse, state.log_det, state.count, state.fitted, state.x, state.y)
+        _update(data, x, y, seen, self._fit)
+
+    @cached_property
+    def _fit(self) -> _Fit:
+        return _Fit(float(self.ridge), float(self.growth), float(self.tolerance))

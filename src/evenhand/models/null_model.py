@@ -1,4 +1,4 @@
-"""A model that knows nothing and learns nothing, for policies that do not look."""
+"""A model that predicts nothing and learns nothing, for policies that do not look."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
+from evenhand.models.base import Worth
 
 
 @dataclass(frozen=True)
@@ -18,22 +19,26 @@ class NullState:
 class NullModel:
     """Values every candidate at 0.
 
-    >>> mean, bonus = NullModel(n_features=2).value(NullState(), np.ones((1, 3, 2)), np.ones((1, 1, 1)))
-    >>> mean.tolist()
+    >>> worth = NullModel(n_features=2).value(NullState(), np.ones((1, 3, 2)), np.ones((1, 1, 1, 1)), np.zeros((1, 0)))
+    >>> worth.mean.tolist()
     [[[0.0, 0.0, 0.0]]]
     """
 
     n_features: int
     n_outcomes: int = 1
 
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
+
     def start(self, n_replicas: int, low: Floats, high: Floats) -> NullState:
         """An empty state."""
         return NullState()
 
-    def value(self, state: NullState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Zeros, `(A,n),(K,M)->(K,A),(K,A)`."""
+    def value(self, state: NullState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Zeros, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         shape = (len(x), w.shape[1], x.shape[1])
-        return np.zeros(shape), np.zeros(shape)
+        return Worth(np.zeros(shape), np.zeros(shape))
 
-    def update(self, state: NullState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
+    def update(self, state: NullState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Learn nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.models.base import Model
+from evenhand.models._shared import refuse_luck
+from evenhand.models.base import Averageable, Model, Worth
 from evenhand.models.links import priced
-from evenhand.models.oracles import Glmtron, Gradient
 
 
 @dataclass
@@ -35,24 +36,27 @@ class OnlineToBatch:
 
     Equation: f(x) = sum over i = 1..t of f_i(x) / t, f_i the oracle that has learned from i - 1 rounds; f_1 at first.
     Its expected square error is at most the regret per round (Lemma B.1), whatever the last iterate does.
-    For `Glmtron` and `Gradient` with the identity link that is the prediction at the mean parameter, kept exactly. For
-    all others an evenly spaced sample of the iterates is kept: every `stride`-th, and when `snapshots` of them are
-    full, every other one is dropped and the stride doubles; from half of `snapshots` to all of them count. Predictions
-    are averaged per candidate, never parameters, and optimism likewise.
+    For an oracle that is linear in its parameters (`Averageable`: `Glmtron` and `Gradient` with the identity link) that
+    is the prediction at the mean parameter, which is kept exactly. For all others an evenly spaced sample of the
+    iterates is kept: every `stride`-th, and when `snapshots` of them are full, every other one is dropped and the
+    stride doubles; from half of `snapshots` to all of them count. Predictions are averaged per candidate, never
+    parameters, and optimism likewise. A round counts as an iterate where all outcomes of one of its plays were seen.
 
     Args:
         inner: an oracle whose state is arrays.
         snapshots: the most that are kept, an even number of at least 2; a prediction costs as many of the inner one's.
 
     Raises:
-        InvalidInput: an odd number of snapshots; from `start`, an inner model whose state cannot be copied.
+        InvalidInput: an odd number of snapshots, or an inner model with luck of its own, as an average of draws is no
+            draw; from `start`, an inner model whose state cannot be copied.
 
+    >>> from evenhand.models.oracles import Gradient
     >>> model = OnlineToBatch(inner=Gradient(n_features=1, step=1.0, power=0.0))
     >>> state = model.start(1, np.zeros(1), np.ones(1))
-    >>> one = np.ones((1, 1, 1))
+    >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> for _ in range(4):  # iterates 0, 1, 1, 1
-    ...     model.update(state, one, one, np.ones(1), one)
-    >>> model.value(state, one, one)[0].item()
+    ...     model.update(state, one, one, one > 0, price)
+    >>> model.value(state, one, price, luck).mean.item()
     0.75
     """
 
@@ -62,6 +66,7 @@ class OnlineToBatch:
     def __post_init__(self) -> None:
         if self.snapshots < 2 or self.snapshots % 2:
             raise InvalidInput("OnlineToBatch.snapshots", "an even number of at least 2", self.snapshots)
+        refuse_luck("OnlineToBatch", self.inner)
 
     @property
     def n_features(self) -> int:
@@ -73,38 +78,43 @@ class OnlineToBatch:
         """Those of the inner model."""
         return self.inner.n_outcomes
 
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
+
     def start(self, n_replicas: int, low: Floats, high: Floats) -> OnlineToBatchState:
         """The state before any data, `(M),(M)->state`."""
         inner = self.inner.start(n_replicas, low, high)
         if getattr(inner, "unsaveable", ""):
             raise InvalidInput("OnlineToBatch.inner", "a model whose state is arrays", inner.unsaveable)
-        past = [] if self._linear else [self.inner.start(n_replicas, low, high) for _ in range(self.snapshots)]
-        mean = np.zeros(inner.theta.shape if self._linear else (n_replicas, 0, 0))
+        linear = self._linear
+        past = [] if linear else [self.inner.start(n_replicas, low, high) for _ in range(self.snapshots)]
+        mean = np.zeros_like(linear.parameters(inner)) if linear else np.zeros((n_replicas, 0, 0))
         zero, one = np.zeros(n_replicas, np.int64), np.ones(n_replicas, np.int64)
         return OnlineToBatchState(inner, zero.copy(), mean, one, zero, past)
 
-    def value(self, state: OnlineToBatchState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Mean worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`."""
-        first = self.inner.value(state.inner, x, w)
+    def value(self, state: OnlineToBatchState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
+        first = self.inner.value(state.inner, x, w, u)
         started = (state.count > 0)[:, None, None]
         if self._linear:
             mean, bonus = priced(0, state.mean, x, w)
         else:
-            mean, bonus = np.zeros(first[0].shape), np.zeros(first[1].shape)
+            mean, bonus = np.zeros(first.mean.shape), np.zeros(first.bonus.shape)
             share = 1.0 / np.maximum(state.kept, 1)
             for s in range(int(state.kept.max())):
                 weight = np.where(s < state.kept, share, 0.0)[:, None, None]
-                here = self.inner.value(state.past[s], x, w)
-                mean += weight * here[0]
-                bonus += weight * here[1]
-        return np.where(started, mean, first[0]), np.where(started, bonus, first[1])
+                here = self.inner.value(state.past[s], x, w, u)
+                mean += weight * here.mean
+                bonus += weight * here.bonus
+        return Worth(np.where(started, mean, first.mean), np.where(started, bonus, first.bonus))
 
-    def update(self, state: OnlineToBatchState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
-        """Keep the present iterate where it is about to learn, then let it, `(P,n),(P,M),(),(K,M)`."""
-        learns = ((rounds != 0.0)[:, None] & ~np.isnan(y).any(2)).any(1)
-        if self._linear:
+    def update(self, state: OnlineToBatchState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Keep the present iterate where it is about to learn, then let it, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        learns, linear = np.asarray(seen.all(2)).any(1), self._linear
+        if linear:
             share = np.where(learns, 1.0 / (state.count + 1.0), 0.0)[:, None, None]
-            state.mean += share * (state.inner.theta - state.mean)
+            state.mean += share * (linear.parameters(state.inner) - state.mean)
         else:
             due = learns & (state.count % state.stride == 0)
             full = due & (state.kept == self.snapshots)
@@ -118,11 +128,11 @@ class OnlineToBatch:
                 _copy(state.inner, state.past[s], due & (state.kept == s))
             state.kept[due] += 1
         state.count[learns] += 1
-        self.inner.update(state.inner, x, y, rounds, w)
+        self.inner.update(state.inner, x, y, seen, w)
 
-    @property
-    def _linear(self) -> bool:
-        return isinstance(self.inner, Glmtron | Gradient) and self.inner.link == "identity"
+    @cached_property
+    def _linear(self) -> Averageable | None:
+        return self.inner if isinstance(self.inner, Averageable) and self.inner.is_linear else None
 
 
 def _copy(source: Any, target: Any, where: Bools) -> None:

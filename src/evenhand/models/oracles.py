@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
+from evenhand.models._shared import check_sizes
+from evenhand.models.base import Worth
 from evenhand.models.links import Link, code, predict, priced
-from evenhand.models.ridge import check_sizes
 from evenhand.numerics.precision import absorb, fresh, norm2
 
 Projection = Literal["row", "whole"]
@@ -44,32 +46,31 @@ class NewtonState:
     inverse: Floats  # (R, n, n)
 
 
+class _Rule(NamedTuple):
+    """How parameters move."""
+
+    link: int
+    step: float
+    power: float
+    first_step: float
+    radius: float
+    whole: bool
+
+
 @kernel
-def _newton(
-    link: int,
-    theta: Floats,
-    inverse: Floats,
-    step: float,
-    radius: float,
-    whole: bool,
-    x: Floats,
-    y: Floats,
-    rounds: Floats,
-) -> None:
+def _newton(rule: _Rule, theta: Floats, inverse: Floats, x: Floats, y: Floats, seen: Bools) -> None:
     gain, mean = np.empty(x.shape[2]), np.empty(y.shape[2])
     for r in range(len(x)):
-        if rounds[r] == 0.0:
-            continue
         for p in range(x.shape[1]):
-            if np.isnan(y[r, p]).any():
+            if not seen[r, p].all():
                 continue
-            predict(link, theta[r], x[r, p], mean)
+            predict(rule.link, theta[r], x[r, p], mean)
             square = absorb(inverse[r], x[r, p], gain)
             for m in range(len(mean)):
-                size = step * (mean[m] - y[r, p, m]) / (1.0 + square)
+                size = rule.step * (mean[m] - y[r, p, m]) / (1.0 + square)
                 for i in range(len(gain)):
                     theta[r, m, i] -= size * gain[i]
-            project(theta[r], radius, whole)
+            project(theta[r], rule.radius, rule.whole)
 
 
 @named("S3", source="Newtonised GLMtron: Foster & Rakhlin 2020, Proposition 3; in Han et al. 2022, Table 1")
@@ -82,8 +83,8 @@ class Glmtron:
     Deviation: the projection is Euclidean (a scaling) where the theorem's is in the metric of A_t.
 
     Args:
-        features: n.
-        outcomes: M, each with a parameter of its own.
+        n_features: n.
+        n_outcomes: M, each with a parameter of its own.
         link: identity, logistic, probit or exponential.
         ridge: of the metric, above 0.
         step: 1 over the least slope of the link on its domain; 1 for the identity.
@@ -96,9 +97,9 @@ class Glmtron:
 
     >>> model = Glmtron(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1))
-    >>> one = np.ones((1, 1, 1))
-    >>> model.update(state, one, one, np.ones(1), one)
-    >>> model.value(state, one, one)[0].item()
+    >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
+    >>> model.update(state, one, one, one > 0, price)
+    >>> model.value(state, one, price, luck).mean.item()
     0.5
     """
 
@@ -115,19 +116,36 @@ class Glmtron:
         check_sizes("Glmtron", self.n_features, self.n_outcomes, self.ridge)
         check_steps("Glmtron", self.step, self.radius, self.projection, self.link, self.start_at)
 
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
+
     def start(self, n_replicas: int, low: Floats, high: Floats) -> NewtonState:
         """The state before any data, `(M),(M)->state`."""
         theta = np.full((n_replicas, self.n_outcomes, self.n_features), self.start_at)
         return NewtonState(theta, fresh(n_replicas, self.n_features, self.ridge))
 
-    def value(self, state: NewtonState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Mean worth, and no optimism, `(A,n),(K,M)->(K,A),(K,A)`."""
-        return priced(code(self.link), state.theta, x, w)
+    def value(self, state: NewtonState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
+        return Worth(*priced(self._rule.link, state.theta, x, w))
 
-    def update(self, state: NewtonState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
-        """One Newton step per play whose outcomes are all observed, `(P,n),(P,M),(),(K,M)`."""
+    def update(self, state: NewtonState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """One Newton step per play whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        _newton(self._rule, state.theta, state.inverse, x, y, seen)
+
+    @property
+    def is_linear(self) -> bool:
+        """With the identity link."""
+        return self.link == "identity"
+
+    def parameters(self, state: NewtonState) -> Floats:
+        """The present iterate, `->(M,n)`."""
+        return state.theta
+
+    @cached_property
+    def _rule(self) -> _Rule:
         whole = self.projection == "whole"
-        _newton(code(self.link), state.theta, state.inverse, self.step, self.radius, whole, x, y, rounds)
+        return _Rule(code(self.link), float(self.step), 0.0, 0.0, float(self.radius), whole)
 
 
 @dataclass
@@ -139,34 +157,21 @@ class GradientState:
 
 
 @kernel
-def _gradient(
-    link: int,
-    theta: Floats,
-    count: Floats,
-    step: float,
-    power: float,
-    first: float,
-    radius: float,
-    whole: bool,
-    x: Floats,
-    y: Floats,
-    rounds: Floats,
-) -> None:
+def _gradient(rule: _Rule, theta: Floats, count: Floats, x: Floats, y: Floats, seen: Bools) -> None:
     mean = np.empty(y.shape[2])
     for r in range(len(x)):
-        if rounds[r] == 0.0:
-            continue
         for p in range(x.shape[1]):
-            if np.isnan(y[r, p]).any():
+            if not seen[r, p].all():
                 continue
-            predict(link, theta[r], x[r, p], mean)
-            size = step / (count[r] + 1.0) ** power if count[r] > 0.0 or first == 0.0 else first
+            predict(rule.link, theta[r], x[r, p], mean)
+            replaced = count[r] == 0.0 and rule.first_step != 0.0
+            size = rule.first_step if replaced else rule.step / (count[r] + 1.0) ** rule.power
             count[r] += 1.0
             for m in range(len(mean)):
                 for i in range(x.shape[2]):
                     if x[r, p, i] != 0.0:
                         theta[r, m, i] -= size * (mean[m] - y[r, p, m]) * x[r, p, i]
-            project(theta[r], radius, whole)
+            project(theta[r], rule.radius, rule.whole)
 
 
 @named("S3", source="online gradient descent (Zinkevich 2003) as an oracle: Han et al. 2022, Table 1")
@@ -178,12 +183,12 @@ class Gradient:
     `Glmtron`.
 
     Args:
-        features: n.
-        outcomes: M, each with a parameter of its own.
+        n_features: n.
+        n_outcomes: M, each with a parameter of its own.
         link: identity, logistic, probit or exponential.
         step: of the first observation.
         power: in [0, 1]; 1/2 is the anytime rate, 0 a fixed step.
-        first: another size for the first step only; 0 for none.
+        first_step: the size of the first step, if it is to differ from `step`; 0 if not.
         radius: of each parameter's ball; infinite for none.
         projection: as in `Glmtron`.
         start_at: every coordinate of the initial parameters.
@@ -193,9 +198,9 @@ class Gradient:
 
     >>> model = Gradient(n_features=1, step=0.5)
     >>> state = model.start(1, np.zeros(1), np.ones(1))
-    >>> one = np.ones((1, 1, 1))
-    >>> model.update(state, one, one, np.ones(1), one)
-    >>> model.value(state, one, one)[0].item()
+    >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
+    >>> model.update(state, one, one, one > 0, price)
+    >>> model.value(state, one, price, luck).mean.item()
     0.5
     """
 
@@ -204,18 +209,22 @@ class Gradient:
     link: Link = "identity"
     step: float = 1.0
     power: float = 0.5
-    first: float = 0.0
+    first_step: float = 0.0
     radius: float = math.inf
     projection: Projection = "row"
     start_at: float = 0.0
 
     def __post_init__(self) -> None:
-        check_sizes("Gradient", self.n_features, self.n_outcomes, 1.0)
+        check_sizes("Gradient", self.n_features, self.n_outcomes)
         check_steps("Gradient", self.step, self.radius, self.projection, self.link, self.start_at)
-        if not (0 <= self.power <= 1 and math.isfinite(self.first) and self.first >= 0):
-            raise InvalidInput(
-                "Gradient.power, first", "a power in [0, 1], a step of at least 0", (self.power, self.first)
-            )
+        if not 0 <= self.power <= 1:
+            raise InvalidInput("Gradient.power", "a power in [0, 1]", self.power)
+        if not (math.isfinite(self.first_step) and self.first_step >= 0):
+            raise InvalidInput("Gradient.first_step", "a finite number of at least 0", self.first_step)
+
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats) -> GradientState:
         """The state before any data, `(M),(M)->state`."""
@@ -223,15 +232,27 @@ class Gradient:
             np.full((n_replicas, self.n_outcomes, self.n_features), self.start_at), np.zeros(n_replicas)
         )
 
-    def value(self, state: GradientState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Mean worth, and no optimism, `(A,n),(K,M)->(K,A),(K,A)`."""
-        return priced(code(self.link), state.theta, x, w)
+    def value(self, state: GradientState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
+        return Worth(*priced(self._rule.link, state.theta, x, w))
 
-    def update(self, state: GradientState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
-        """One gradient step per play whose outcomes are all observed, `(P,n),(P,M),(),(K,M)`."""
-        whole, link = self.projection == "whole", code(self.link)
-        steps = self.step, self.power, self.first
-        _gradient(link, state.theta, state.count, *steps, self.radius, whole, x, y, rounds)
+    def update(self, state: GradientState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """One gradient step per play whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        _gradient(self._rule, state.theta, state.count, x, y, seen)
+
+    @property
+    def is_linear(self) -> bool:
+        """With the identity link."""
+        return self.link == "identity"
+
+    def parameters(self, state: GradientState) -> Floats:
+        """The present iterate, `->(M,n)`."""
+        return state.theta
+
+    @cached_property
+    def _rule(self) -> _Rule:
+        steps = float(self.step), float(self.power), float(self.first_step)
+        return _Rule(code(self.link), *steps, float(self.radius), self.projection == "whole")
 
 
 def check_steps(name: str, step: float, radius: float, projection: str, link: Link, start_at: float) -> None:

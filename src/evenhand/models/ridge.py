@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Floats
-from evenhand.models.pricing import optimism
+from evenhand.core.types import Bools, Floats
+from evenhand.models._shared import check_sizes, optimism
+from evenhand.models.base import Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.precision import absorb, dot, fresh, quadratic
 
@@ -34,27 +34,25 @@ def _value(
 ) -> tuple[Floats, Floats]:
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
+    each = w.shape[2] > 1
     for r in range(len(x)):
         for a in range(x.shape[1]):
+            own = a if each else 0
             half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r])) if radius[r] > 0.0 else 0.0
-            for m in range(w.shape[2]):
+            for m in range(w.shape[3]):
                 center = dot(x[r, a], theta[r, m])
                 for k in range(w.shape[1]):
-                    mean[r, k, a] += w[r, k, m] * center
-                    bonus[r, k, a] += optimism(center, half, low[m], high[m], w[r, k, m])
+                    mean[r, k, a] += w[r, k, own, m] * center
+                    bonus[r, k, a] += optimism(center, half, low[m], high[m], w[r, k, own, m])
     return mean, bonus
 
 
 @kernel
-def _update(
-    theta: Floats, inverse: Floats, log_det: Floats, count: Floats, x: Floats, y: Floats, rounds: Floats
-) -> None:
+def _update(theta: Floats, inverse: Floats, log_det: Floats, count: Floats, x: Floats, y: Floats, seen: Bools) -> None:
     gain = np.empty(x.shape[2])
     for r in range(len(x)):
-        if rounds[r] == 0.0:
-            continue
         for p in range(x.shape[1]):
-            if np.isnan(y[r, p]).any():
+            if not seen[r, p].all():
                 continue
             square = absorb(inverse[r], x[r, p], gain)
             log_det[r] += math.log1p(square)
@@ -74,8 +72,8 @@ class Ridge:
     the outcome's range. Predictions themselves are not clipped.
 
     Args:
-        features: n, the number of features.
-        outcomes: M, how many outcomes are predicted side by side.
+        n_features: n.
+        n_outcomes: M, predicted side by side.
         ridge: the penalty, above 0; V starts at ridge I.
         width: the radius; `Fixed(0)` (the default) means no optimism.
 
@@ -84,9 +82,9 @@ class Ridge:
 
     >>> model = Ridge(n_features=1, ridge=1.0)
     >>> state = model.start(1, np.zeros(1), np.ones(1))
-    >>> one = np.ones((1, 1, 1))
-    >>> model.update(state, one, one, np.ones(1), one)
-    >>> model.value(state, one, one)[0].item()  # (sum x y) / (ridge + sum x x)
+    >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
+    >>> model.update(state, one, one, one > 0, price)
+    >>> model.value(state, one, price, luck).mean.item()  # (sum x y) / (ridge + sum x x)
     0.5
     """
 
@@ -97,6 +95,10 @@ class Ridge:
 
     def __post_init__(self) -> None:
         check_sizes("Ridge", self.n_features, self.n_outcomes, self.ridge)
+
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats) -> RidgeState:
         """The state before any data, `(M),(M)->state`."""
@@ -109,19 +111,11 @@ class Ridge:
             high=high,
         )
 
-    def value(self, state: RidgeState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Mean worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`."""
+    def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         radius = self.width.radius(state.count, state.log_det, self.ridge)
-        return _value(state.theta, state.inverse, radius, state.low, state.high, x, w)
+        return Worth(*_value(state.theta, state.inverse, radius, state.low, state.high, x, w))
 
-    def update(self, state: RidgeState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
-        """Absorb plays whose outcomes are all observed, `(P,n),(P,M),(),(K,M)`; O(n^2 + nM) each."""
-        _update(state.theta, state.inverse, state.log_det, state.count, x, y, rounds)
-
-
-def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float) -> None:
-    """Refuse sizes below 1 and a ridge that is not positive: without one, early estimates need not exist."""
-    if n_features < 1 or n_outcomes < 1:
-        raise InvalidInput(f"{name}.n_features, n_outcomes", "at least 1 each", (n_features, n_outcomes))
-    if not (math.isfinite(ridge) and ridge > 0):
-        raise InvalidInput(f"{name}.ridge", "a number above 0 (such as 1e-6 for next to none)", ridge)
+    def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each."""
+        _update(state.theta, state.inverse, state.log_det, state.count, x, y, seen)

@@ -9,8 +9,9 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Floats
-from evenhand.models.ridge import check_sizes
+from evenhand.core.types import Bools, Floats
+from evenhand.models._shared import check_sizes
+from evenhand.models.base import Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.precision import absorb, dot, fresh
 
@@ -26,37 +27,47 @@ class ScalarisedState:
 
 
 @kernel
+def _price(theta: Floats, inverse: Floats, wide: bool, g: Floats, worth: Floats, half: Floats, form: Floats) -> None:
+    """Contract the estimate with prices g, and V^-1 from both sides, `(Mn),(Mn,Mn),(),(M)->(n),(n,Mn),(n,n)`."""
+    n, outcomes = len(worth), len(g)
+    worth[:] = 0.0
+    half[:] = 0.0
+    form[:] = 0.0
+    for m in range(outcomes):
+        if g[m] != 0.0:
+            for i in range(n):
+                worth[i] += g[m] * theta[m * n + i]
+    if not wide:
+        return
+    for m in range(outcomes):
+        if g[m] != 0.0:
+            for i in range(n):
+                row = inverse[m * n + i]
+                for j in range(n * outcomes):
+                    half[i, j] += g[m] * row[j]
+    for m in range(outcomes):
+        if g[m] != 0.0:
+            for i in range(n):
+                for j in range(n):
+                    form[i, j] += g[m] * half[i, m * n + j]
+
+
+@kernel
 def _value(theta: Floats, inverse: Floats, radius: Floats, x: Floats, w: Floats) -> tuple[Floats, Floats]:
     """Prices first: V^-1 contracted with g from both sides is (n, n), so that a candidate costs n^2 and not (nM)^2."""
-    n, outcomes = x.shape[2], w.shape[2]
+    n, outcomes = x.shape[2], w.shape[3]
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     worth, half, form = np.empty(n), np.empty((n, n * outcomes)), np.empty((n, n))
+    each = w.shape[2] > 1
     for r in range(len(x)):
+        wide = radius[r] > 0.0
         for k in range(w.shape[1]):
-            g = w[r, k]
-            worth[:] = 0.0
-            half[:] = 0.0
-            form[:] = 0.0
-            for m in range(outcomes):
-                if g[m] != 0.0:
-                    for i in range(n):
-                        worth[i] += g[m] * theta[r, m * n + i]
-            if radius[r] > 0.0:
-                for m in range(outcomes):
-                    if g[m] != 0.0:
-                        for i in range(n):
-                            row = inverse[r, m * n + i]
-                            for j in range(n * outcomes):
-                                half[i, j] += g[m] * row[j]
-                for m in range(outcomes):
-                    if g[m] != 0.0:
-                        for i in range(n):
-                            for j in range(n):
-                                form[i, j] += g[m] * half[i, m * n + j]
             for a in range(x.shape[1]):
+                if a == 0 or each:
+                    _price(theta[r], inverse[r], wide, w[r, k, a], worth, half, form)
                 mean[r, k, a] = dot(x[r, a], worth)
-                if radius[r] > 0.0:
+                if wide:
                     square = 0.0
                     for i in range(n):
                         if x[r, a, i] != 0.0:
@@ -67,17 +78,17 @@ def _value(theta: Floats, inverse: Floats, radius: Floats, x: Floats, w: Floats)
 
 @kernel
 def _update(
-    theta: Floats, inverse: Floats, log_det: Floats, count: Floats, x: Floats, y: Floats, rounds: Floats, w: Floats
+    theta: Floats, inverse: Floats, log_det: Floats, count: Floats, x: Floats, y: Floats, seen: Bools, w: Floats
 ) -> None:
     n, outcomes = x.shape[2], y.shape[2]
     extended, gain, g = np.empty(n * outcomes), np.empty(n * outcomes), np.empty(outcomes)
+    each = w.shape[2] > 1
     for r in range(len(x)):
-        if rounds[r] == 0.0:
-            continue
-        for m in range(outcomes):
-            g[m] = w[r, :, m].sum()
         for p in range(x.shape[1]):
-            if np.isnan(y[r, p]).any():
+            if p == 0 or each:
+                for m in range(outcomes):
+                    g[m] = w[r, :, p, m].sum()
+            if not seen[r, p].all():
                 continue
             target = 0.0
             for m in range(outcomes):
@@ -103,8 +114,8 @@ class Scalarised:
     nothing of an outcome whose price is 0. `Ridge` learns each outcome by itself. Bonuses are not clipped to ranges.
 
     Args:
-        features: n.
-        outcomes: M.
+        n_features: n.
+        n_outcomes: M.
         ridge: the penalty, above 0.
         width: the radius; for `SelfNormalised` the noise is that of g.y and the norm that of all parameters together.
 
@@ -113,9 +124,9 @@ class Scalarised:
 
     >>> model = Scalarised(n_features=1, n_outcomes=2)
     >>> state = model.start(1, np.zeros(2), np.ones(2))
-    >>> g = np.array([[[1.0, 0.0]]])
-    >>> model.update(state, np.ones((1, 1, 1)), np.array([[[1.0, 0.7]]]), np.ones(1), g)
-    >>> model.value(state, np.ones((1, 1, 1)), g)[0].item()
+    >>> one, y, g = np.ones((1, 1, 1)), np.array([[[1.0, 0.7]]]), np.array([[[[1.0, 0.0]]]])
+    >>> model.update(state, one, y, y > 0, g)
+    >>> model.value(state, one, g, np.zeros((1, 0))).mean.item()
     0.5
     """
 
@@ -127,17 +138,24 @@ class Scalarised:
     def __post_init__(self) -> None:
         check_sizes("Scalarised", self.n_features, self.n_outcomes, self.ridge)
 
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
+
     def start(self, n_replicas: int, low: Floats, high: Floats) -> ScalarisedState:
         """The state before any data, `(M),(M)->state`."""
         size = self.n_features * self.n_outcomes
         inverse = fresh(n_replicas, size, self.ridge)
         return ScalarisedState(inverse, np.zeros((n_replicas, size)), np.zeros(n_replicas), np.zeros(n_replicas))
 
-    def value(self, state: ScalarisedState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Mean worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`; O(K (n^2 M^2 + A n^2))."""
-        radius = self.width.radius(state.count, state.log_det, self.ridge)
-        return _value(state.theta, state.inverse, radius, x, w)
+    def value(self, state: ScalarisedState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`.
 
-    def update(self, state: ScalarisedState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
-        """Absorb the worth of plays at the prices of all readings together, `(P,n),(P,M),(),(K,M)`; O((nM)^2) each."""
-        _update(state.theta, state.inverse, state.log_det, state.count, x, y, rounds, w)
+        It costs O(K (n^2 M^2 + A n^2)), and O(K A n^2 M^2) with prices per candidate.
+        """
+        radius = self.width.radius(state.count, state.log_det, self.ridge)
+        return Worth(*_value(state.theta, state.inverse, radius, x, w))
+
+    def update(self, state: ScalarisedState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Absorb the worth of plays at the prices of all readings together, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        _update(state.theta, state.inverse, state.log_det, state.count, x, y, seen, w)

@@ -11,8 +11,9 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput, MissingExtra
-from evenhand.core.types import Floats, Ints
-from evenhand.models.ridge import check_sizes
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.models._shared import check_sizes
+from evenhand.models.base import Worth
 
 FAR = 10.0  # widths of the declared range: predictions further outside than that are refused, others clipped
 
@@ -50,16 +51,16 @@ class Sklearn:
     comes; its states cannot be saved. Predictions are clipped to the declared range; those more than 10 ranges outside
     of it are refused. Before the first fit the prediction is 0, or the end of the declared range nearest to it. While a
     refitted classifier has seen one value only, it predicts that. Where an estimator's `random_state` is None, it is 0
-    in all n_replicas, as models have no luck of their own: replicas differ by their data.
+    in all replicas, as models have no luck of their own: replicas differ by their data.
 
     Args:
         estimator: with `fit` (or `partial_fit`) and `predict`, or `predict_proba` for a classifier.
-        features: n.
-        outcomes: M.
+        n_features: n.
+        n_outcomes: M.
         mode: "refit" or "partial_fit".
         growth: of the number of observations between two fits, at least 1 (which is: always).
         buffer: observations that are kept to fit to, at least 1.
-        first: observations before the first fit, at most `buffer`.
+        min_observations: how many the first fit waits for, at most `buffer`.
         per_outcome: one estimator per outcome, or one that predicts all of them.
 
     Raises:
@@ -68,11 +69,12 @@ class Sklearn:
         MissingExtra: scikit-learn is not installed.
 
     >>> from sklearn.linear_model import LinearRegression
-    >>> model = Sklearn(estimator=LinearRegression(), n_features=1, first=2)
+    >>> model = Sklearn(estimator=LinearRegression(), n_features=1, min_observations=2)
     >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> for x in (0.0, 1.0):
-    ...     model.update(state, np.full((1, 1, 1), x), np.full((1, 1, 1), x / 2), np.ones(1), np.ones((1, 1, 1)))
-    >>> round(model.value(state, np.full((1, 1, 1), 0.5), np.ones((1, 1, 1)))[0].item(), 6)
+    ...     model.update(state, x * one, x / 2 * one, one > 0, price)
+    >>> round(model.value(state, 0.5 * one, price, luck).mean.item(), 6)
     0.25
     """
 
@@ -82,17 +84,18 @@ class Sklearn:
     mode: Literal["refit", "partial_fit"] = "refit"
     growth: float = 1.5
     buffer: int = 2000
-    first: int = 10
+    min_observations: int = 10
     per_outcome: bool = True
 
     def __post_init__(self) -> None:
-        check_sizes("Sklearn", self.n_features, self.n_outcomes, 1.0)
+        check_sizes("Sklearn", self.n_features, self.n_outcomes)
         if self.mode not in ("refit", "partial_fit"):
             raise InvalidInput("Sklearn.mode", "'refit' or 'partial_fit'", self.mode)
         if not (math.isfinite(self.growth) and self.growth >= 1):
             raise InvalidInput("Sklearn.growth", "a factor of at least 1", self.growth)
-        if not 1 <= self.first <= self.buffer:
-            raise InvalidInput("Sklearn.first, buffer", "1 <= first <= buffer", (self.first, self.buffer))
+        if not 1 <= self.min_observations <= self.buffer:
+            got = (self.min_observations, self.buffer)
+            raise InvalidInput("Sklearn.min_observations, buffer", "1 <= min_observations <= buffer", got)
         if not isinstance(self.estimator, _base().BaseEstimator):
             raise InvalidInput("Sklearn.estimator", "an instance of an estimator of scikit-learn", self.estimator)
         fit = "partial_fit" if self.mode == "partial_fit" else "fit"
@@ -101,6 +104,10 @@ class Sklearn:
             raise InvalidInput("Sklearn.estimator", f"one with {' and '.join(needed)}", self.estimator)
         if self.mode == "partial_fit" and self._classifies and len(self._targets) < self.n_outcomes:
             raise InvalidInput("Sklearn.per_outcome", "True for classifiers that learn by partial_fit", False)
+
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats) -> SklearnState:
         """The state before any data, `(M),(M)->state`; classifiers need ranges within [0, 1]."""
@@ -113,22 +120,22 @@ class Sklearn:
             state.unsaveable = f"{self._name} learns by partial_fit and cannot be saved: use mode='refit'"
         return state
 
-    def value(self, state: SklearnState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Mean worth, and no optimism, `(A,n),(K,M)->(K,A),(K,A)`; fits where a fit is due."""
+    def value(self, state: SklearnState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`; fits where a fit is due."""
         mean = np.stack([self._predict(state, r, x[r]) for r in range(len(x))])
-        worth = (w[:, :, None] * mean[:, None]).sum(3)
-        return worth, np.zeros(worth.shape)
+        worth = (w * mean[:, None]).sum(3)
+        return Worth(worth, np.zeros(worth.shape))
 
-    def update(self, state: SklearnState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
-        """Take in plays whose outcomes are all observed, `(P,n),(P,M),(),(K,M)`."""
-        seen = ~np.isnan(y).any(2) & (rounds != 0.0)[:, None]
-        if self._classifies and not np.isin(y[seen], (0.0, 1.0)).all():
-            raise InvalidInput(self._name, "outcomes of 0 or 1, as it is a classifier", y[seen])
-        for r in np.flatnonzero(seen.any(1)).tolist():
+    def update(self, state: SklearnState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Take in plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        full = np.asarray(seen.all(2))
+        if self._classifies and not np.isin(y[full], (0.0, 1.0)).all():
+            raise InvalidInput(self._name, "outcomes of 0 or 1, as it is a classifier", y[full])
+        for r in np.flatnonzero(full.any(1)).tolist():
             if self.mode == "partial_fit":
-                self._pass_on(state, r, x[r, seen[r]], y[r, seen[r]])
+                self._pass_on(state, r, x[r, full[r]], y[r, full[r]])
             else:
-                for xs, ys in zip(x[r, seen[r]], y[r, seen[r]], strict=True):
+                for xs, ys in zip(x[r, full[r]], y[r, full[r]], strict=True):
                     self._keep(state, r, xs, ys)
 
     def _keep(self, state: SklearnState, r: int, x: Floats, y: Floats) -> None:
@@ -141,7 +148,7 @@ class Sklearn:
         state.x[r, end], state.y[r, end] = x, y
         state.count[r] += 1
         count = int(state.count[r])
-        if count >= self.first and (count >= self.growth * fitted or count - fitted >= self.buffer):
+        if count >= self.min_observations and (count >= self.growth * fitted or count - fitted >= self.buffer):
             kept = min(count, self.buffer)
             for z in (state.x, state.y):
                 z[r, :kept] = z[r, end + 1 - kept : end + 1].copy()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats
-from evenhand.models.base import Model
+from evenhand.core.types import Bools, Floats
+from evenhand.models.base import Model, Worth
+
+Columns = TypeVar("Columns", bound=np.ndarray[Any, Any])
 
 
 @dataclass
@@ -20,18 +22,29 @@ class StackedState:
     parts: list[Any]
 
 
+class _Part(NamedTuple):
+    """A model and the columns that belong to it."""
+
+    model: Model
+    features: slice
+    outcomes: slice
+    luck: slice
+
+
 @dataclass(frozen=True)
 class Stacked:
     """Several models, the outcomes of one after those of the other.
 
-    Equation: value = sum over parts of their values at their own prices; optimism adds up likewise.
+    Equation: value = sum over parts of their values at their own prices; bonuses add up likewise. Each part has luck of
+    its own. Each part is told which of *its own* outcomes were seen: a play of which only some outcomes were seen
+    teaches the parts that predict these, and not the others.
 
     Args:
         parts: the models, in the order of the outcomes they predict.
         shared: whether all parts read the same features; otherwise each reads its own, one block after the other.
 
     Raises:
-        InvalidInput: no parts, or parts of unequal size that are to share their features.
+        InvalidInput: no parts, or parts with unequal numbers of features that are to share them.
 
     >>> from evenhand.models.ridge import Ridge
     >>> Stacked((Ridge(n_features=3), Ridge(n_features=3, n_outcomes=2))).n_outcomes
@@ -49,35 +62,46 @@ class Stacked:
 
     @property
     def n_features(self) -> int:
-        """All features that the parts read."""
+        """The features of one part if they are shared, and of all together otherwise."""
         return self.parts[0].n_features if self.shared else sum(p.n_features for p in self.parts)
 
     @property
     def n_outcomes(self) -> int:
-        """All outcomes that the parts predict."""
+        """The outcomes of all parts."""
         return sum(p.n_outcomes for p in self.parts)
+
+    def draws(self, candidates: int) -> int:
+        """The numbers of all parts."""
+        return sum(p.draws(candidates) for p in self.parts)
 
     def start(self, n_replicas: int, low: Floats, high: Floats) -> StackedState:
         """The parts' states before any data, `(M),(M)->state`."""
-        return StackedState([p.start(n_replicas, low[m], high[m]) for p, _, m in self._cut()])
+        return StackedState([p.model.start(n_replicas, low[p.outcomes], high[p.outcomes]) for p in self._cut(0)])
 
-    def value(self, state: StackedState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """The sum of the parts' worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`."""
-        parts = zip(self._cut(), state.parts, strict=True)
-        values = [p.value(s, _block(x, n), _block(w, m)) for (p, n, m), s in parts]
-        return sum(v[0] for v in values), sum(v[1] for v in values)  # type: ignore[return-value]
+    def value(self, state: StackedState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """The sum of the parts' worth, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
+        mean = np.zeros((len(x), w.shape[1], x.shape[1]))
+        bonus, random = np.zeros(mean.shape), False
+        for p, s in zip(self._cut(x.shape[1]), state.parts, strict=True):
+            worth = p.model.value(s, _block(x, p.features), _block(w, p.outcomes), _block(u, p.luck))
+            mean += worth.mean
+            bonus += worth.bonus
+            random = random or worth.random
+        return Worth(mean, bonus, random)
 
-    def update(self, state: StackedState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
-        """Hand every part its own features and outcomes, `(P,n),(P,M),(),(K,M)`."""
-        for (p, n, m), s in zip(self._cut(), state.parts, strict=True):
-            p.update(s, _block(x, n), _block(y, m), rounds, _block(w, m))
+    def update(self, state: StackedState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Hand every part its own features and outcomes, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        for p, s in zip(self._cut(x.shape[1]), state.parts, strict=True):
+            own = p.outcomes
+            p.model.update(s, _block(x, p.features), _block(y, own), _block(seen, own), _block(w, own))
 
-    def _cut(self) -> Iterator[tuple[Model, slice, slice]]:
-        i = j = 0
+    def _cut(self, candidates: int) -> Iterator[_Part]:
+        i = j = k = 0
         for p in self.parts:
-            yield p, slice(i, i + p.n_features), slice(j, j + p.n_outcomes)
-            i, j = (i if self.shared else i + p.n_features), j + p.n_outcomes
+            draws = p.draws(candidates)
+            yield _Part(p, slice(i, i + p.n_features), slice(j, j + p.n_outcomes), slice(k, k + draws))
+            i, j, k = (i if self.shared else i + p.n_features), j + p.n_outcomes, k + draws
 
 
-def _block(z: Floats, columns: slice) -> Floats:
-    return np.ascontiguousarray(z[..., columns])
+def _block(z: Columns, columns: slice) -> Columns:
+    return np.ascontiguousarray(z[..., columns])  # type: ignore[return-value]

@@ -9,9 +9,10 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number, whole
-from evenhand.models.pricing import optimism
+from evenhand.models._shared import optimism
+from evenhand.models.base import Worth
 
 _NOTHING, _UNCLEAR = -1, -2  # in the place of an arm: features of 0 only, or neither that nor one-hot
 
@@ -40,31 +41,32 @@ def _arms(x: Floats) -> Ints:
 
 @kernel
 def _value(
-    total: Floats, count: Floats, gamma: float, low: Floats, high: Floats, arms: Ints, w: Floats
+    total: Floats, count: Floats, confidence: float, low: Floats, high: Floats, arms: Ints, w: Floats
 ) -> tuple[Floats, Floats]:
     mean = np.zeros((len(arms), w.shape[1], arms.shape[1]))
     bonus = np.zeros((len(arms), w.shape[1], arms.shape[1]))
+    each = w.shape[2] > 1
     for r in range(len(arms)):
         for a in range(arms.shape[1]):
-            arm = arms[r, a]
+            arm, own = arms[r, a], a if each else 0
             if arm < 0:
                 continue
             n = count[r, arm] + 1.0
-            for m in range(w.shape[2]):
+            for m in range(w.shape[3]):
                 v, size = total[r, arm, m] / n, high[m] - low[m]
                 center = low[m] + size * v
-                half = 2.0 * size * (math.sqrt(gamma * v / n) + gamma / n)
+                half = 2.0 * size * (math.sqrt(confidence * v / n) + confidence / n)
                 for k in range(w.shape[1]):
-                    mean[r, k, a] += w[r, k, m] * center
-                    bonus[r, k, a] += optimism(center, half, low[m], high[m], w[r, k, m])
+                    mean[r, k, a] += w[r, k, own, m] * center
+                    bonus[r, k, a] += optimism(center, half, low[m], high[m], w[r, k, own, m])
     return mean, bonus
 
 
 @kernel
-def _update(total: Floats, count: Floats, low: Floats, high: Floats, arms: Ints, y: Floats, rounds: Floats) -> None:
+def _update(total: Floats, count: Floats, low: Floats, high: Floats, arms: Ints, y: Floats, seen: Bools) -> None:
     for r in range(len(arms)):
         for p in range(arms.shape[1]):
-            if rounds[r] == 0.0 or arms[r, p] < 0 or np.isnan(y[r, p]).any():
+            if arms[r, p] < 0 or not seen[r, p].all():
                 continue
             count[r, arms[r, p]] += 1.0
             for m in range(y.shape[2]):
@@ -76,47 +78,52 @@ class Tabular:
     """An average per arm and outcome, with an interval that is narrow where the average is small.
 
     Equation: with N plays of an arm, v = sum y / (N + 1) and the interval v +- 2 rad(v, N + 1), clipped to [0, 1], with
-    rad(v, N) = sqrt(gamma v / N) + gamma / N, all on outcomes whose range was scaled to [0, 1].
+    rad(v, N) = sqrt(c v / N) + c / N, c = confidence, all on outcomes whose range was scaled to [0, 1].
     Source: Agrawal & Devanur 2014, Appendix B.1, eq. 25 and 26, after Kleinberg et al. 2008 (Lemma B.1), for outcomes
     in [0, 1]. An arm that was never played has a mean at the lower end of the range, and is only believed capable of
-    everything if gamma is at least 1/2.
+    everything if c is at least 1/2.
 
     Features say which arm a candidate is: 1 for that arm, 0 for the others (`environments.WithoutContexts` makes them).
     Zeros only are a candidate that does nothing: its outcomes are 0, and teach nothing.
 
     Args:
         arms: A, as many as there are features.
-        outcomes: M, how many outcomes are predicted side by side.
-        gamma: of the widths, at least 0. In theory of the order of ln(A T M / delta), about 16 for 5 arms, 4 outcomes
-            and 20,000 rounds, which explores for long; 1/2 to 1 did best on `Lessons`, below 0.3 some runs lock in.
+        n_outcomes: M, predicted side by side.
+        confidence: c, at least 0; the source calls it gamma. In theory of the order of ln(A T M / delta), about 16 for
+            5 arms, 4 outcomes and 20,000 rounds, which explores for long; 1/2 to 1 did best on `Lessons`, and below 0.3
+            some runs lock in.
 
     Raises:
-        InvalidInput: a count below 1, a gamma that is negative or not finite, or, at the start, an outcome without a
-            finite range; in a run, features that are not one-hot.
+        InvalidInput: a count below 1, a confidence that is negative or not finite, or, at the start, an outcome without
+            a finite range; in a run, features that are not one-hot.
 
-    >>> model = Tabular(arms=2, gamma=0.01)
+    >>> model = Tabular(arms=2, confidence=0.01)
     >>> state = model.start(1, np.zeros(1), np.ones(1))
-    >>> x, one = np.eye(2)[None], np.ones((1, 1, 1))
+    >>> x, one, price = np.eye(2)[None], np.ones((1, 1, 1)), np.ones((1, 1, 1, 1))
     >>> for _ in range(3):
-    ...     model.update(state, x[:, 1:], one, np.ones(1), one)
-    >>> model.value(state, x, one)[0]  # sum / (N + 1)
+    ...     model.update(state, x[:, 1:], one, one > 0, price)
+    >>> model.value(state, x, price, np.zeros((1, 0))).mean  # sum / (N + 1)
     array([[[0.  , 0.75]]])
     """
 
     arms: int
     n_outcomes: int = 1
-    gamma: float
+    confidence: float
 
     def __post_init__(self) -> None:
         whole("Tabular.arms", self.arms, 1)
         whole("Tabular.n_outcomes", self.n_outcomes, 1)
         expected = "a finite number of at least 0"
-        number("Tabular.gamma", self.gamma, expected, lambda x: math.isfinite(x) and x >= 0)
+        number("Tabular.confidence", self.confidence, expected, lambda x: math.isfinite(x) and x >= 0)
 
     @property
     def n_features(self) -> int:
         """One per arm."""
         return self.arms
+
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats) -> TabularState:
         """The state before any data, `(M),(M)->state`."""
@@ -125,18 +132,17 @@ class Tabular:
         total = np.zeros((n_replicas, self.arms, self.n_outcomes))
         return TabularState(total, np.zeros((n_replicas, self.arms)), low, high)
 
-    def value(self, state: TabularState, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Mean worth and optimism, `(A,n),(K,M)->(K,A),(K,A)`."""
+    def value(self, state: TabularState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         arms = _arms(x)
         _check(x, arms)
-        return _value(state.total, state.count, self.gamma, state.low, state.high, arms, w)
+        return Worth(*_value(state.total, state.count, self.confidence, state.low, state.high, arms, w))
 
-    def update(self, state: TabularState, x: Floats, y: Floats, rounds: Floats, w: Floats) -> None:
-        """Count plays whose outcomes are all observed, `(P,n),(P,M),(),(K,M)`."""
+    def update(self, state: TabularState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Count plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         arms = _arms(x)
-        counted = (rounds != 0.0)[:, None] & ~np.isnan(y).any(2)
-        _check(x, np.where(counted, arms, _NOTHING))
-        _update(state.total, state.count, state.low, state.high, arms, y, rounds)
+        _check(x, np.where(np.asarray(seen.all(2)), arms, _NOTHING))
+        _update(state.total, state.count, state.low, state.high, arms, y, seen)
 
 
 def _check(x: Floats, arms: Ints) -> None:

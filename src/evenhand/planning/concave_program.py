@@ -60,7 +60,9 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
     slope = objective.supergradient(start)
     tangents, slopes = [float(objective.value(start)) - slope @ start], [slope]
     steepest = 1e4 * float(np.abs(slope).max()) or np.inf  # what a program with other numbers of order 1 can bear
-    first = _policy(truth, solve(Sample(truth.outcomes @ slope, truth.rows, truth.offered, truth.n_plays), limit).lottery)
+    first = _policy(
+        truth, solve(Sample(truth.outcomes @ slope, truth.rows, truth.offered, truth.n_plays), limit).lottery
+    )
     found = [first]
     best = Best(-np.inf, np.zeros(len(limit)), first[0], np.inf)
     bound = np.inf

@@ -21,7 +21,7 @@ class Sample(NamedTuple):
 
 def played(offered: Floats, n_plays: int) -> Floats:
     """How many candidates are played in every context, `(S,A)->(S)`."""
-    return np.minimum(n_plays, offered.sum(1))
+    return np.asarray(np.minimum(n_plays, offered.sum(1)))
 
 
 def best_plays(worth: Floats, n_plays: int) -> Floats:

@@ -13,7 +13,7 @@ from evenhand.choices.base import Choice, Follows, Hears
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream, check_seed, uniform
 from evenhand.core.records import Context, Decision, Offer, Worth
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import Cancels, Goal, Learns, Limits, Plans, Priced, StepsAhead
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries, saving
@@ -213,6 +213,7 @@ class Policy:
     @cached_property
     def _mark(self) -> saving.Mark:
         return saving.mark(self, self.start(), (self.problem.actions, self.problem.names, self.problem.columns))
+
     def _decide(self, state: PolicyState, context: Context) -> Decision:
         checks.context(context, len(state.t), self.model.n_features, self.problem)
         shares = self._believed(state, context)
@@ -234,7 +235,9 @@ class Policy:
             restricted=entries.masked(context.offered, offer.playable, state.t, float(self.problem.horizon)),
             features=features,
             known=known,
-            groups=context.groups.copy() if context.groups.shape[1] == 1 else entries.take_groups(context.groups, pick.plays),
+            groups=context.groups.copy()
+            if context.groups.shape[1] == 1
+            else entries.take_groups(context.groups, pick.plays),
             shares=shares,
             prices=w if w.shape[2] == 1 else entries.take_prices(w, pick.plays),
             row_prices=row_prices,

@@ -23,8 +23,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from evenhand.core.kernel import kernel
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.constraints import Budget, Constraint, Parity
 from evenhand.problem.problem import Problem
@@ -56,7 +56,8 @@ _ALWAYS, _INSIDE, _BY_SHARE, _COLUMN, _FIRST = 0, 1, 2, 3, 4
 @kernel
 def _inside(packed: Floats, j: int, column: int, share: Floats) -> float:
     """What row j adds to its factor inside its group."""
-    return packed[j, _INSIDE] / share[column] if packed[j, _BY_SHARE] != 0.0 else packed[j, _INSIDE]
+    inside = float(packed[j, _INSIDE])
+    return inside / float(share[column]) if packed[j, _BY_SHARE] != 0.0 else inside
 
 
 @kernel

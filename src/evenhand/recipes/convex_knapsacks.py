@@ -54,7 +54,7 @@ def bwcr(
 
     >>> from evenhand.environments import MixedArms
     >>> from evenhand.models import Tabular
-    >>> bwcr(MixedArms().problem, Tabular(arms=4, n_outcomes=3, gamma=0.5)).name
+    >>> bwcr(MixedArms().problem, Tabular(arms=4, n_outcomes=3, confidence=0.5)).name
     'bwcr'
     """
     if any(not isinstance(c, Budget) for c in problem.subject_to):

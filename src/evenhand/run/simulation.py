@@ -12,7 +12,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Ints
 from evenhand.environments.base import Arrival, Environment, World
-from evenhand.policy.policy import Policy, PolicyState
+from evenhand.policy.policy import Policy
+from evenhand.policy.state import PolicyState
 from evenhand.run.parallel import bar_disabled, run_chunks
 from evenhand.run.recorder import Recorder
 from evenhand.run.trace import Trace, join

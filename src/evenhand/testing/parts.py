@@ -23,7 +23,7 @@ from evenhand.testing.promises import IDS, require, same, snapshot, sound_pick, 
 def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], Floats] | None = None) -> None:
     """A model answers alike in a batch and alone, `value` changes nothing, and what did not happen leaves no trace.
 
-    Outcomes are 0 or 1, of two plays per round; some rounds do not count and some outcomes are not observed.
+    Outcomes are 0 or 1, of two plays per round; some plays and some outcomes are not seen.
 
     Args:
         model: any of `evenhand.models`, or your own.
@@ -43,7 +43,7 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
         alone = _model_run(model, np.array([replica]), rounds, take)
         same(together[:, :, i], alone[:, :, 0], f"replica {replica} in a batch has the values that it has alone")
     ghosts = _model_run(model, IDS, rounds, take, ghosts=True)
-    same(together, ghosts, "rounds = 0 and outcomes of NaN leave no trace in a model")
+    same(together, ghosts, "what was not seen leaves no trace in a model")
 
 
 def _as_they_are(u: Floats) -> Floats:
@@ -58,19 +58,18 @@ def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Fl
         draw = Draw(ids, t)
         query, w = take(draw(1, 4, n)), 2.0 * draw(2, 2, m) - 1.0
         before = snapshot(state)
-        mean, bonus = model.value(state, query, w)
+        mean, bonus, _ = model.value(state, query, w[:, :, None], np.zeros((count, 0)))
         unchanged(before, state, "`value` leaves the state as it is")
         for name, z in (("mean", mean), ("bonus", bonus)):
             require(z.shape == (count, 2, 4), f"the {name} has shape (R, K, A) = {(count, 2, 4)}, not {z.shape}")
             require(bool(np.isfinite(z).all()), f"the {name} is finite")
         answers.append((mean, bonus))
         x = take(draw(3, 2, n) * (draw(4, 2, n) < 0.7))
-        y = np.where(draw(5, 2, 1) < 0.8, draw(6, 2, m) < 0.5, np.nan)
-        counted = (draw(7, 1)[:, 0] < 0.8).astype(float)
-        model.update(state, x, y, counted, w)
+        seen = (draw(5, 2, m) < 0.9) & (draw(7, 2, 1) < 0.8)
+        y = np.where(seen, draw(6, 2, m) < 0.5, 0.0)
+        model.update(state, x, y, seen, w[:, :, None])
         if ghosts:
-            model.update(state, x + 1.0, np.full_like(y, np.nan), np.ones(count), w)
-            model.update(state, x + 1.0, np.ones_like(y), np.zeros(count), w)
+            model.update(state, x + 1.0, np.zeros_like(y), np.zeros_like(seen), w[:, :, None])
     return np.array(answers)
 
 
@@ -144,7 +143,7 @@ def _check_room(limits: Limits, state: Any, context: Context, decision: Decision
     fits = limits.fits(state, decision)
     together = np.broadcast_to(worst, (count, *worst.shape[1:]))[:, : decision.plays.shape[1]].sum(1)
     clear = (np.abs(together - left) > 1e-9 * (1.0 + np.abs(left))).all(1) & (decision.counted > 0)
-    agree = fits == (together <= left).all(1)
+    agree = np.equal(fits, (together <= left).all(1))
     require(bool(agree[clear].all()), "plays fit together where the sum of their worst cases is left")
     return np.concatenate([alone.astype(float), fits[:, None]], 1)
 
@@ -161,7 +160,9 @@ def _check_adjoint(goal: Goal, context: Context, shares: Floats, draw: Draw, low
     q, y = 2.0 * draw(4, 1, d) - 1.0, low + (high - low) * draw(5, candidates, len(low))
     prices, offset = goal.rows.pull(context, shares, q)
     for a in range(candidates):
-        one = Cases(context.known[:, a : a + 1], context.groups[:, a : a + 1] if len(context.groups[0]) > 1 else context.groups)
+        one = Cases(
+            context.known[:, a : a + 1], context.groups[:, a : a + 1] if len(context.groups[0]) > 1 else context.groups
+        )
         direct = q[:, 0] * goal.rows.post(one, shares, y[:, a : a + 1], one.known)
         gap = direct.sum(1) - (prices[:, 0, a if prices.shape[2] > 1 else 0] * y[:, a]).sum(1) - offset[:, 0, a]
         require(bool((np.abs(gap) <= 1e-9 * (1.0 + np.abs(direct).sum(1))).all()), "`pull` is the adjoint of `post`")

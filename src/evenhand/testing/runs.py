@@ -82,7 +82,11 @@ def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) 
             same_records(alone(together[step].decision, i), solo.decision, f"replica {replica} acts as it does alone")
     restless = list(_run(policy, environment, IDS, rounds, disturb=True))
     for a, b in zip(together, restless, strict=True):
-        same_records(a.decision, b.decision, "a policy goes on alike after decisions that do not count and being saved and loaded")
+        same_records(
+            a.decision,
+            b.decision,
+            "a policy goes on alike after decisions that do not count and being saved and loaded",
+        )
 
 
 class _Round(NamedTuple):

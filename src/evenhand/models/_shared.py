@@ -1,0 +1,34 @@
+"""What the kernels and the constructors of several models share."""
+
+from __future__ import annotations
+
+import math
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.models.base import Model
+
+
+@kernel
+def optimism(mean: float, half: float, low: float, high: float, price: float) -> float:
+    """price * (the end of [mean +- half], clipped to [low, high], that the price favours, minus the mean)."""
+    if price > 0.0:
+        return price * (min(max(mean + half, low), high) - mean)
+    if price < 0.0:
+        return price * (min(max(mean - half, low), high) - mean)
+    return 0.0
+
+
+def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float = 1.0) -> None:
+    """Refuse sizes below 1 and a ridge that is not positive: without one, early estimates need not exist."""
+    if n_features < 1 or n_outcomes < 1:
+        raise InvalidInput(f"{name}.n_features, n_outcomes", "at least 1 each", (n_features, n_outcomes))
+    if not (math.isfinite(ridge) and ridge > 0):
+        raise InvalidInput(f"{name}.ridge", "a number above 0 (such as 1e-6 for next to none)", ridge)
+
+
+def refuse_luck(name: str, inner: Model) -> None:
+    """Refuse to wrap a model that uses luck, in a wrapper that has none to give."""
+    if inner.draws(1):
+        expected = f"a model without luck of its own; wrap it in {type(inner).__name__}, not the other way round"
+        raise InvalidInput(f"{name}.inner", expected, inner)
