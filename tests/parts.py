@@ -75,9 +75,9 @@ from evenhand.objectives import (
     Randomized,
     WeightedSum,
 )
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.problem import Groups, Outcome, Problem
-from evenhand.problem.rows import constraint_rows, select
+from evenhand.problem.rows import select
 from evenhand.recipes import (
     bwcr,
     fw,
@@ -395,7 +395,7 @@ _WIDE = Ridge(n_features=4, n_outcomes=3, width=Fixed(0.1))
 _SHARED = replace(EVERYTHING, maximize=_GINI)
 _SHARED_MARKET = Market(problem=_SHARED, offered=0.8)
 # The same without parity, and nobody to tell from another.
-_SPENT = replace(_SHARED, subject_to=_SHARED.budgets)
+_SPENT = replace(_SHARED, subject_to=_SHARED.spending)
 _BLIND_MARKET = WithoutContexts(Market(problem=_SPENT, offered=0.8))
 _BLIND_LESSONS = WithoutContexts(Lessons(horizon=150, parity=False))
 _MEANS = Tabular(arms=4, n_outcomes=2, confidence=0.5)

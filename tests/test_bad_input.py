@@ -10,9 +10,8 @@ from evenhand.core.errors import EvenhandError, InfeasibleProblem, InvalidInput,
 from evenhand.goals import Doubling, DualGradient, Steady
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, SelfNormalised, Stacked
 from evenhand.objectives import Linear
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.problem import Groups, Outcome, Problem
-from evenhand.problem.rows import constraint_rows
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
 from tests.parts import COURT, EVERYTHING, LITTLE
 
@@ -32,7 +31,7 @@ def problem(**change):
 
 
 def dual(**change):
-    rows, bound = constraint_rows(EVERYTHING, EVERYTHING.budgets)
+    rows, bound = constraint_rows(EVERYTHING, EVERYTHING.spending)
     return DualGradient(**({"rows": rows, "bound": bound, "step": Steady(0.1)} | change))
 
 
@@ -64,7 +63,7 @@ STATEMENTS = {
     "weight nan": (lambda: Linear({"gain": NAN}), "maximize['gain']: expected a finite weight, got nan"),
     "infeasible": (
         lambda: problem(actions=("go",)),
-        "no mixture of the actions keeps to Budget('cost') over 10 rounds",
+        "no mixture of the actions keeps to Budget (cost per round: ",
     ),
     # outcomes
     "empty range": (lambda: Outcome("gain", low=1, high=1), "Outcome('gain'): expected low < high, got low=1, high=1"),
@@ -195,10 +194,10 @@ STATEMENTS = {
     ),
     "margin": (
         lambda: pgd(PLAIN, MODEL, margin=0.05),
-        "margin: expected at least 0 and below the 0.05 per round of 'ride'",
+        "margin: expected at least 0 and below 0.05, the limit of ride per round",
     ),
-    "negative margin": (lambda: pgd(PLAIN, MODEL, margin=-0.01), "margin: expected at least 0 and below the 0.05"),
-    "margin nan": (lambda: pgd_adaptive(PLAIN, MODEL, margin=NAN), "margin: expected at least 0 and below the 0.05"),
+    "negative margin": (lambda: pgd(PLAIN, MODEL, margin=-0.01), "margin: expected at least 0 and below 0.05"),
+    "margin nan": (lambda: pgd_adaptive(PLAIN, MODEL, margin=NAN), "margin: expected at least 0 and below 0.05"),
     "negative warm-up": (
         lambda: pgd(PLAIN, MODEL, warmup=-1),
         "Staged.rounds: expected a whole number of at least 0, got -1",

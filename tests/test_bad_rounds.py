@@ -72,7 +72,11 @@ CONTEXTS = {
     "no group": ("groups", lambda g: g[:, :1], "context.groups: expected shape (2, 2), got (2, 1)"),
     "group by index": ("groups", at((1, 1), 1), "context.groups[:, 1]: expected columns [3, 4] of 'age', got"),
     "group beyond": ("groups", at((0, 0), 3), "context.groups[:, 0, 0]: expected columns [0, 1, 2] of 'district', got"),
-    "group unseen": ("groups", at((0, 0), -1), "context.groups[:, 0, 0]: expected columns [0, 1, 2] of 'district', got"),
+    "group unseen": (
+        "groups",
+        at((0, 0), -1),
+        "context.groups[:, 0, 0]: expected columns [0, 1, 2] of 'district', got",
+    ),
     "group in parts": ("groups", lambda g: g.astype(float), "context.groups: expected whole numbers, got float64"),
     "offered in numbers": ("offered", lambda o: o * 1.0, "context.offered: expected true or false, got float64"),
     "offered to some": ("offered", lambda o: o[:, :3], "context.offered: expected shape (2, 4) or (1, 4), got (2, 3)"),

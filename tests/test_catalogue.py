@@ -8,7 +8,7 @@ def test_systems_are_found_in_the_code():
         ("K1", "pgd", "recipe", "evenhand.recipes.small_budgets"),
         ("K2", "pgd_adaptive", "recipe", "evenhand.recipes.small_budgets"),
         ("K4", "mixed_oracle", "recipe", "evenhand.recipes.small_budgets"),
-        ("K5", "Parity", "constraint", "evenhand.problem.constraints"),
+        ("K5", "Parity", "constraint", "evenhand.problem.constraints.parity"),
         ("K6", "Logistic", "model", "evenhand.models.logistic"),
         ("K6", "Ridge", "model", "evenhand.models.ridge"),
         ("K8", "Court", "environment", "evenhand.environments.court"),

@@ -86,14 +86,14 @@ def test_resolved_prices_come_within_two_hundredths_of_the_fluid_optimum():
     optimum = opt(world, contexts=1000, repeats=4, progress=False)
     trace = simulate(resolving(world.problem, model(), contexts=300), world, replicas=6, progress=False)
     assert trace.objective()[-1].mean() >= 0.98 * optimum.value
-    for b in world.problem.budgets:
-        assert (trace.total(b.outcome) <= b.per_round(5000) * 5000 + 1e-6).all()
-    assert (trace.gap(world.problem.subject_to[2])[-1] <= 0.02 + 0.005).all()
+    for b in world.problem.spending:
+        assert (trace.total(b.outcome) <= b.total_over(5000) + 1e-6).all()
+    assert (trace.measure(world.problem.subject_to[2])[-1] <= 0.02 + 0.005).all()
 
 
 def test_the_parity_can_be_left_away_by_itself():
     world = Lessons(horizon=100, parity=False)
-    assert world.problem.subject_to == Lessons(horizon=100).problem.budgets
+    assert world.problem.subject_to == Lessons(horizon=100).problem.spending
     assert Lessons(horizon=100, parity=False, constrained=False).problem.subject_to == ()
 
 

@@ -124,7 +124,7 @@ def test_with_a_misspecified_model_nothing_overspends(model, replicas):
         resolving(p, model, warmup=0),
     ):
         trace = simulate(policy, world, replicas=replicas, seed=2, progress=False)
-        for b in p.budgets:
+        for b in p.spending:
             assert (trace.total(b.outcome) <= b.total).all()
 
 
@@ -134,7 +134,7 @@ def test_tiny_horizons_and_budgets_are_survived(horizon):
         model = Ridge(n_features=world.n_features, n_outcomes=3, width=Fixed(0.3))
         for policy in (square_cbwk(world.problem, model, gamma=2.0), resolving(world.problem, model, warmup=0)):
             trace = simulate(policy, world, replicas=2, progress=False)
-            for b in world.problem.budgets:
+            for b in world.problem.spending:
                 assert (trace.total(b.outcome) <= b.total).all()
 
 

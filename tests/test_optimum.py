@@ -7,7 +7,7 @@ import pytest
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Court
 from evenhand.planning.program import Sample, dual_value, solve
-from evenhand.problem.rows import constraint_rows
+from evenhand.problem.constraints import constraint_rows
 from evenhand.run.optimum import draw, opt
 
 

@@ -4,7 +4,8 @@ import pytest
 from evenhand.core.errors import EvenhandError, InfeasibleProblem, InvalidInput
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Budget, Parity
-from evenhand.problem.problem import Groups, Outcome, Problem, feasible
+from evenhand.problem.feasible import feasible
+from evenhand.problem.problem import Groups, Outcome, Problem
 from tests.parts import COURT, EVERYTHING, LITTLE
 
 
@@ -81,7 +82,9 @@ def test_a_problem_is_feasible_if_some_mixture_of_actions_is(rides, hours, possi
     if possible:
         assert feasible(Problem(**stated))
     else:
-        with pytest.raises(InfeasibleProblem, match=r"Budget\('rides'\), Budget\('hours'\) over 100 rounds"):
+        with pytest.raises(
+            InfeasibleProblem, match=r"Budget \(rides per round: .*\), Budget \(hours per round: .*\) over 100 rounds"
+        ):
             Problem(**stated)
         with pytest.raises((EvenhandError, ValueError)):
             Problem(**stated)
@@ -97,13 +100,13 @@ def test_parity_alone_can_always_be_kept():
     groups = (Groups("side", ["left", "right"]),)
     p = Problem(**spending(Parity("rides", by="side", tolerance=0.0)), groups=groups)
     assert feasible(p)
-    assert p.budgets == ()
+    assert p.spending == ()
 
 
 def test_budgets_per_round_are_rates_or_totals_over_the_horizon():
-    assert Budget("x", total=30).per_round(120) == 0.25
-    assert Budget("x", rate=0.25).per_round(120) == 0.25
-    assert [b.outcome for b in COURT.problem.budgets] == ["ride", "voucher"]
+    assert Budget("x", total=30).limit(120) == 0.25
+    assert Budget("x", rate=0.25).limit(120) == 0.25
+    assert [b.outcome for b in COURT.problem.spending] == ["ride", "voucher"]
 
 
 def test_problems_that_say_the_same_are_equal():

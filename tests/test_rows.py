@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.core.records import Context
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.problem import Groups, Outcome, Problem
-from evenhand.problem.rows import Rows, constraint_rows, select, stack
+from evenhand.problem.rows import Rows, select, stack
 from tests import twins
 from tests.parts import COURT, EVERYTHING, LITTLE
 
@@ -192,4 +192,4 @@ def test_totals_and_rates_mean_the_same_bound():
     spent = (Outcome("gain"), Outcome("cost", known={"go": 1}))
     for budget in (Budget("cost", total=25), Budget("cost", rate=0.25)):
         problem = Problem(actions=("stay", "go"), outcomes=spent, maximize="gain", subject_to=(budget,), horizon=100)
-        assert constraint_rows(problem, problem.budgets)[1] == pytest.approx([0.25])
+        assert constraint_rows(problem, problem.spending)[1] == pytest.approx([0.25])

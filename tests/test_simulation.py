@@ -19,6 +19,7 @@ from evenhand.goals.linear import reward
 from evenhand.models import Fixed, Glmtron, NullModel, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.constraints.sums import disparity
 from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.recipes import lin_cbwk, optimistic, pgd, square_cbwk, uniform
 from evenhand.run.simulation import simulate
@@ -222,7 +223,7 @@ def test_disparity_is_the_same_whether_shares_are_declared_or_counted_when_a_run
     problem = replace(COURT_LIKE, subject_to=(Budget("cost", total=20), parity), groups=(Groups("g", shares),))
     trace = simulate(uniform(problem, 1), _Alternating(problem), replicas=1, progress=False)
     assert trace.stopped[0] == 20
-    np.testing.assert_allclose(trace.disparity(parity)[-1], 0.0, atol=1e-12)  # ten of each group were served
+    np.testing.assert_allclose(disparity(trace, "cost", "g")[-1], 0.0, atol=1e-12)  # ten of each group were served
 
 
 SLOW_RUN = """
@@ -289,7 +290,7 @@ def test_with_a_free_action_a_run_goes_on_and_says_since_when():
         assert 100 < end < 300
         assert (trace.plays.actions[end:, r, 0] == 0).all()
         assert (trace.plays.actions[:end, r, 0] != 0).any()
-    for b in world.problem.budgets:
+    for b in world.problem.spending:
         assert (trace.total(b.outcome) <= b.total).all()
     assert "3 ended with actions masked" in str(trace.summary())
 

@@ -14,7 +14,8 @@ from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models import NullModel, Ridge, Worth
 from evenhand.policy.policy import Policy
-from evenhand.problem.rows import Rows, constraint_rows
+from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.rows import Rows
 from evenhand.testing import check_choice, check_environment, check_goal, check_model, check_policy
 from tests.parts import COURT, EVERYTHING
 

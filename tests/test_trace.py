@@ -4,6 +4,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court
 from evenhand.problem.constraints import Parity
+from evenhand.problem.constraints.sums import disparity
 from evenhand.recipes import uniform
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
@@ -19,12 +20,12 @@ def trace() -> Trace:
 def test_disparity_is_a_direct_count(trace):
     plays = trace.plays
     ride = plays.outcomes[:, :, 0, COURT.problem.names.index("ride")]
-    got = trace.disparity(Parity("ride", by="group", tolerance=0.01))[-1]
+    got = disparity(trace, "ride", "group")[-1]
     for r in range(4):
         for g in (0, 1):
             inside = sum(ride[s, r] for s in range(400) if plays.groups[s, r, 0] == g)
             assert got[r, g] == pytest.approx(inside / (0.5 * 400) - ride[:, r].sum() / 400)
-    np.testing.assert_allclose(trace.gap(Parity("ride", by="group", tolerance=0.01))[-1], np.abs(got).max(-1))
+    np.testing.assert_allclose(trace.measure(Parity("ride", by="group", tolerance=0.01))[-1], np.abs(got).max(-1))
 
 
 def test_averages_and_objective(trace):

@@ -92,5 +92,5 @@ def test_budgets_costs_and_horizon_are_declared():
     assert problem.learned == ("appears",)
     assert problem.known == ("ride", "voucher")
     np.testing.assert_array_equal(problem.declared, [[0, 0], [0, 1], [1, 0]])
-    assert [b.per_round(500) for b in problem.budgets] == [0.05, 0.2]
+    assert [b.limit(500) for b in problem.spending] == [0.05, 0.2]
     assert Court(horizon=500).start(0, np.arange(1)).steps == 500

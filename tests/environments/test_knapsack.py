@@ -84,7 +84,7 @@ def test_the_null_arm_has_neither_reward_nor_costs():
 
 def test_budgets_are_a_quarter_of_the_horizon():
     problem = FixedContexts(horizon=400).problem
-    assert [b.total for b in problem.budgets] == [100.0] * 4
+    assert [b.total for b in problem.spending] == [100.0] * 4
     assert problem.learned == ("reward", "cost 1", "cost 2", "cost 3", "cost 4")
     assert FixedContexts(horizon=400).start(0, np.arange(1)).steps == 400
 

@@ -36,7 +36,7 @@ def test_an_interrupted_sweep_keeps_what_is_finished(tmp_path, monkeypatch):
     draw = module.draw
 
     def interrupt(court, contexts, seed):
-        if court.problem.budgets[0].per_round(300) > 0.2:
+        if court.problem.spending[0].limit(300) > 0.2:
             os.kill(os.getpid(), signal.SIGINT)
         return draw(court, contexts, seed)
 

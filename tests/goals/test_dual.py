@@ -8,9 +8,9 @@ from evenhand.goals import Doubling, DualGradient, Steady
 from evenhand.goals.linear import reward
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.problem import Groups, Outcome, Problem
-from evenhand.problem.rows import Rows, constraint_rows
+from evenhand.problem.rows import Rows
 from tests import twins
 from tests.calls import tell
 from tests.parts import COURT, EVERYTHING

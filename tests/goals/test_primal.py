@@ -13,9 +13,8 @@ from evenhand.goals.linear import reward
 from evenhand.goals.primal import Primal
 from evenhand.models import Fixed, Logistic, Ridge
 from evenhand.planning.forecast import forecast
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.problem import Groups, Outcome, Problem
-from evenhand.problem.rows import constraint_rows
 from evenhand.recipes import primal_lp
 from evenhand.recipes.primal import Slack, general, soft, with_null_action
 from tests.calls import ask

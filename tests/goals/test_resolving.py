@@ -13,10 +13,9 @@ from evenhand.experiments.court import fairness
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, Worth
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.planning.concave_program import maximize
-from evenhand.problem.constraints import Budget
+from evenhand.problem.constraints import Budget, constraint_rows
 from evenhand.problem.merged_rows import merge
 from evenhand.problem.problem import Groups, Outcome, Problem
-from evenhand.problem.rows import constraint_rows
 from evenhand.recipes import resolving
 from evenhand.run.optimum import draw, opt
 from evenhand.run.simulation import simulate
@@ -75,7 +74,7 @@ def test_where_a_mixture_is_best_it_is_found_and_learned_costs_never_overspend(e
     problem = environment.problem
     model = Ridge(n_features=environment.n_features, n_outcomes=3, width=Fixed(width))
     trace = simulate(resolving(problem, model, contexts=contexts), environment, replicas=10, seed=0, progress=False)
-    for b in problem.budgets:
+    for b in problem.spending:
         assert (trace.total(b.outcome) <= b.total + 1e-6).all()
     best = opt(environment, contexts=2000, repeats=2, progress=False).value
     assert trace.objective()[-1].mean() >= 0.93 * best
@@ -239,7 +238,7 @@ def test_costs_that_are_learned_are_planned_with():
     trace = simulate(
         resolving(environment.problem, model, warmup=8, contexts=4), environment, replicas=5, seed=0, progress=False
     )
-    for b in environment.problem.budgets:
+    for b in environment.problem.spending:
         assert (trace.total(b.outcome) <= b.total + 1e-6).all()
     assert trace.objective()[-1].mean() >= 0.45  # the optimum is 1/2
 

@@ -61,7 +61,7 @@ def test_the_second_stage_has_what_the_paper_leaves_it():
 def test_nothing_is_overspent_and_prices_start_after_the_first_stage():
     env = MixedContexts(horizon=2000)
     trace = simulate(two_stage(env), env, replicas=5, seed=1, progress=False)
-    for b in env.problem.budgets:
+    for b in env.problem.spending:
         assert isinstance(b, Budget)
         assert (trace.total(b.outcome) <= b.total).all()
     assert trace.objective()[-1].min() > 0.0

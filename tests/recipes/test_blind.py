@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from evenhand.environments import Court
-from evenhand.problem.constraints import Budget
+from evenhand.problem.constraints import Budget, constraint_rows
 from evenhand.problem.problem import Outcome, Problem
-from evenhand.problem.rows import constraint_rows
 from evenhand.recipes import uniform
 from evenhand.recipes.blind import even_lottery
 from tests.parts import EVERYTHING, LITTLE
@@ -37,7 +36,7 @@ def random_problem(seed):
 def test_the_lottery_fits_and_no_other_that_fits_is_more_even(seed):
     problem = random_problem(seed)
     p = np.array(even_lottery(problem))
-    rows, bound = constraint_rows(problem, problem.budgets)
+    rows, bound = constraint_rows(problem, problem.spending)
     cost = rows.known @ problem.declared.T
     assert p.sum() == pytest.approx(1.0)
     assert (p > 0).all()
@@ -71,6 +70,6 @@ def test_budgets_are_never_exceeded_and_every_lottery_sums_to_one(problem):
         policy.learn(state, d, y)
         spent += (np.concatenate([y, d.known], 2) * d.counted[:, None, None]).sum(1)
         np.testing.assert_allclose(d.propensities.sum(1), d.counted)
-    for b in problem.budgets:
-        total = b.per_round(problem.horizon) * problem.horizon
+    for b in problem.spending:
+        total = b.total_over(problem.horizon)
         assert (spent[:, problem.names.index(b.outcome)] <= total + 1e-9).all()

@@ -28,8 +28,8 @@ class Plain:
         arms, names = len(problem.actions), problem.names
         self.problem, self.count, self.total = problem, np.zeros(arms), np.zeros((arms, len(problem.learned)))
         self.wanted = [names.index(n) for n in problem.objective.outcomes]
-        self.bounded = [names.index(b.outcome) for b in problem.budgets]
-        self.bound = np.array([b.per_round(problem.horizon) for b in problem.budgets]) - margin
+        self.bounded = [names.index(b.outcome) for b in problem.spending]
+        self.bound = np.array([b.limit(problem.horizon) for b in problem.spending]) - margin
         self.t, self.x, self.c = 0, np.full(len(self.wanted), 0.5), self.bound
 
     def vectors(self):
@@ -110,10 +110,10 @@ def test_the_best_fixed_lottery_is_approached_and_nothing_is_overspent():
     spread = 2 * reached.std(ddof=1) / np.sqrt(6)
     scale = world.problem.objective.lipschitz * np.sqrt(GAMMA * 5 / 5000)
     assert best - 0.2 * scale - spread <= reached.mean() <= best + spread
-    for b in world.problem.budgets:
+    for b in world.problem.spending:
         used = trace.total(b.outcome)
-        assert (used <= b.per_round(5000) * 5000 + 1e-6).all()
-        assert (used >= 0.97 * b.per_round(5000) * 5000).all()
+        assert (used <= b.total_over(5000) + 1e-6).all()
+        assert (used >= 0.97 * b.total_over(5000)).all()
 
 
 def test_parity_is_refused():

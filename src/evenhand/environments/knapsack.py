@@ -101,7 +101,7 @@ class FixedContexts:
     Raises:
         InvalidInput: a dimension or number of arms out of range, or a noise that is not a number of at least 0.
 
-    >>> FixedContexts(arms=3, dimension=52).problem.budgets[0].total
+    >>> FixedContexts(arms=3, dimension=52).problem.spending[0].total
     500.0
     """
 

@@ -73,7 +73,7 @@ class Lessons:
         constrained: leave the budgets and the parity away to see what they cost.
         parity: leave the parity alone away, for policies that look at nobody's group.
 
-    >>> Lessons(horizon=1000).problem.budgets[0].per_round(1000)
+    >>> Lessons(horizon=1000).problem.spending[0].limit(1000)
     0.8
     """
 

@@ -104,7 +104,7 @@ class MixedArms:
     Args:
         horizon: T; budgets are 0.35 T and 0.30 T.
 
-    >>> MixedArms(horizon=1000).problem.budgets[1].total
+    >>> MixedArms(horizon=1000).problem.spending[1].total
     300.0
     """
 

@@ -12,7 +12,8 @@ from evenhand.core.types import Floats
 from evenhand.environments import Court
 from evenhand.models import Logarithmic, Logistic
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Parity
+from evenhand.problem.constraints import by_group
+from evenhand.problem.constraints.sums import disparity
 from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, primal_lp, resolving
 from evenhand.recipes.primal import Slack
@@ -73,7 +74,7 @@ def policies(problem: Problem, prices: Floats) -> list[Policy]:
 
 def fairness(trace: Trace) -> Floats:
     """Mean absolute fairness cost over groups and parities, at every point, `->(G,R)`."""
-    gaps = [np.abs(trace.disparity(c)) for c in trace.problem.subject_to if isinstance(c, Parity)]
+    gaps = [np.abs(disparity(trace, c.outcome, by)) for c, by in by_group(trace.problem.subject_to)]
     return np.asarray(np.concatenate(gaps, -1).mean(-1))
 
 
@@ -134,8 +135,8 @@ def picture(traces: list[Trace], best: float, inside: float | None, path: Path) 
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
     problem = traces[0].problem
-    ride, voucher = (b.per_round(problem.horizon) for b in problem.budgets)
-    tolerance = next(c.tolerance for c in problem.subject_to if isinstance(c, Parity))
+    ride, voucher = (b.limit(problem.horizon) for b in problem.spending)
+    tolerance = next(c.limit(problem.horizon) for c, _ in by_group(problem.subject_to))
     levels = {"OPT(B)": best} | ({} if inside is None else {"OPT(B - margin)": inside})
     panels = [
         Panel("average reward", MEASURES["reward"], levels, zoom=True),

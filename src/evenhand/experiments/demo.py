@@ -94,7 +94,7 @@ def _table(traces: list[Trace], best: float) -> str:
     rows = []
     for t in traces:
         reward, ride, voucher = t.objective()[-1], t.total("ride"), t.total("voucher")
-        spent = np.array([b.per_round(t.problem.horizon) * t.problem.horizon for b in t.problem.budgets])
+        spent = np.array([b.total_over(t.problem.horizon) for b in t.problem.spending])
         over = ((ride > spent[0] + 1e-6) | (voucher > spent[1] + 1e-6)).sum()
         se = standard_error(reward)
         rows.append(

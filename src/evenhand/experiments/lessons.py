@@ -15,7 +15,7 @@ from evenhand.environments.lessons import SUBJECTS
 from evenhand.models import Fixed, Ridge, Tabular
 from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Parity
+from evenhand.problem.constraints import Constraint, by_group, of_one_outcome
 from evenhand.recipes import bwcr, fw_dual, resolving
 from evenhand.report.results import Results, Row, prepare
 from evenhand.run.optimum import opt, opt_without_contexts
@@ -105,10 +105,11 @@ def picture(traces: list[Trace], seeing: float, blind: float, path: Path) -> Pat
     """The goal, hours and their gap between those who live near and far, over the rounds."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
+    parity = _parity()
     panels = [
         Panel("generalised Gini", _goal, {"optimum": seeing, "optimum, no contexts": blind}),
         Panel("hours, share of the budget", lambda t: _used(t, "hours"), {"budget": 1.0}),
-        Panel("hours: gap between near and far", lambda t: t.gap(_parity()), {"tolerance": _parity().tolerance}),
+        Panel("hours: gap between near and far", lambda t: t.measure(parity), {"tolerance": parity.limit(ROUNDS)}),
     ]
     axes = over_rounds(traces, panels)
     axes[0].set_ylim(0.3, 0.7)
@@ -123,7 +124,7 @@ def _rows(trace: Trace, optimum: float) -> list[Row]:
     ]
     for name in ("hours", "money"):
         found.append(Row.of(trace.policy, {}, f"{name} used", _used(trace, name)[-1], worst="high"))
-    return [*found, Row.of(trace.policy, {}, "parity gap", trace.gap(_parity())[-1], worst="high")]
+    return [*found, Row.of(trace.policy, {}, "parity gap", trace.measure(_parity())[-1], worst="high")]
 
 
 def _goal(trace: Trace) -> Floats:
@@ -133,10 +134,10 @@ def _goal(trace: Trace) -> Floats:
 
 def _used(trace: Trace, name: str) -> Floats:
     """Use so far as a share of what the budget allows by then, `->(G, R)`."""
-    (budget,) = (b for b in Lessons().problem.budgets if b.outcome == name)
-    return trace.average(name) / budget.per_round(Lessons().horizon)
+    (budget,) = (b for b in of_one_outcome(Lessons().problem.spending) if b.outcome == name)
+    return trace.measure(budget) / budget.limit(Lessons().horizon)
 
 
-def _parity() -> Parity:
-    (parity,) = (c for c in Lessons().problem.subject_to if isinstance(c, Parity))
+def _parity() -> Constraint:
+    ((parity, _),) = by_group(Lessons().problem.subject_to)
     return parity

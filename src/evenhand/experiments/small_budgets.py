@@ -17,6 +17,7 @@ from evenhand.core.types import Floats
 from evenhand.environments import Court
 from evenhand.experiments.court import penalised
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import of_one_outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import (
     lin_cbwk,
@@ -161,7 +162,7 @@ def _measure(
         if trace is None or not trace.finished:
             return False
         gained = (trace.objective()[-1] - nothing) / (best - nothing)
-        spent = np.max([trace.total(b.outcome) / budget for b in court.problem.budgets], 0)
+        spent = np.max([trace.total(b.outcome) / budget for b in of_one_outcome(court.problem.spending)], 0)
         overspent = np.maximum(spent - 1.0, 0.0)
         found[name][exponent] = Outcomes(gained, overspent)
         at = {"total": budget}

@@ -92,4 +92,4 @@ def resolver(world: FixedContexts) -> Policy:
 
 def dual_step(world: FixedContexts) -> float:
     """Of the exponentiated gradient: 2 ln d / sqrt T."""
-    return 2 * math.log(len(world.problem.budgets)) / math.sqrt(world.horizon)
+    return 2 * math.log(len(world.problem.spending)) / math.sqrt(world.horizon)

@@ -13,8 +13,9 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals.base import Estimate
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Frame, Rows, constraint_rows
+from evenhand.problem.rows import Frame, Rows
 
 
 @dataclass
@@ -175,13 +176,37 @@ class HardBudget:
         return 1e-9 * self.total
 
 
-def hard_budget(problem: Problem) -> HardBudget:
-    """The hard limit for all budgets of a problem.
+def hard_limits(problem: Problem, hard: bool) -> tuple[HardBudget, ...]:
+    """The hard limit on everything that is spent and is to be kept hard; () where there is no such thing.
+
+    Args:
+        problem: each of its constraints may say itself whether it is hard.
+        hard: of the constraints that leave it to the recipe.
 
     Raises:
-        InvalidInput: the problem has no budget, or one on an outcome without a finite range.
+        InvalidInput: one to be kept hard is on an outcome without a finite range.
+
+    >>> from evenhand.environments import Court
+    >>> hard_limits(Court().problem, hard=False)
+    ()
+    >>> hard_limits(Court().problem, hard=True)[0].total
+    array([ 500., 2000.])
     """
-    if not problem.budgets:
+    kept = [c for c in problem.spending if (hard if c.hard is None else c.hard)]
+    if not kept:
+        return ()
+    rows, _ = constraint_rows(problem, kept)
+    total = np.concatenate([np.full(len(c.rows(problem)), c.total_over(problem.horizon)) for c in kept])
+    return (HardBudget(rows=rows, total=total, low=problem.low, high=problem.high, free=problem.free),)
+
+
+def hard_budget(problem: Problem) -> HardBudget:
+    """The hard limit of a problem that spends something.
+
+    Raises:
+        InvalidInput: nothing is spent, or nothing that may be kept hard.
+    """
+    limits = hard_limits(problem, True)
+    if not limits:
         raise InvalidInput("subject_to", "at least one Budget to be kept hard", problem.subject_to)
-    rows, bound = constraint_rows(problem, problem.budgets)
-    return HardBudget(rows=rows, total=bound * problem.horizon, low=problem.low, high=problem.high, free=problem.free)
+    return limits[0]

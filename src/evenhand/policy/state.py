@@ -15,6 +15,7 @@ class Guard:
     """A lock that refuses instead of waiting, as a state has one writer; a copied state gets a guard of its own."""
 
     def __init__(self) -> None:
+        """Nobody is inside."""
         self._lock = threading.Lock()
 
     def __enter__(self) -> None:

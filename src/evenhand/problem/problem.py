@@ -12,9 +12,10 @@ import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import number
 from evenhand.objectives import Linear, Objective
-from evenhand.problem.constraints import Budget, Constraint, Parity
+from evenhand.problem.constraints.base import Constraint
+from evenhand.problem.feasible import feasible
 
 
 @dataclass(frozen=True)
@@ -154,15 +155,17 @@ class Problem:
         actions: their names.
         outcomes: learned and known ones, in any order; arrays carry the learned ones first, then the known ones.
         maximize: the name of an outcome, or an objective.
-        subject_to: budgets and parities.
-        groups: the groupings that parities refer to.
+        subject_to: `Budget`, `Parity`, `Floor`, or any other `Constraint`.
+        groups: the groupings that constraints refer to.
         horizon: the number of rounds to be decided.
         n_plays: P, how many candidates are played each round, as far as that many fit; averages are per round.
 
     Raises:
-        InvalidInput: a name that is unknown or used twice, or a horizon or number of plays below 1.
+        InvalidInput: a name that is unknown or used twice, a horizon or number of plays below 1, or a hard constraint
+            that spends nothing.
         InfeasibleProblem: no mixture of actions keeps to all constraints even if learned outcomes are at their best.
 
+    >>> from evenhand.problem.constraints import Budget
     >>> problem = Problem(
     ...     actions=("nothing", "ride"),
     ...     outcomes=(Outcome("appears"), Outcome("ride", known={"ride": 1})),
@@ -188,24 +191,26 @@ class Problem:
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidInput(field, "a sequence", repr(value))
             object.__setattr__(self, field, tuple(value))
-        if not (isinstance(self.horizon, int | np.integer) and self.horizon >= 1):
-            raise InvalidInput("horizon", "a whole number of at least 1", self.horizon)
-        whole("n_plays", self.n_plays, 1)
+        for field in ("horizon", "n_plays"):
+            value = getattr(self, field)
+            if isinstance(value, bool) or not (isinstance(value, int | np.integer) and value >= 1):
+                raise InvalidInput(field, "a whole number of at least 1", value)
         if not self.actions or not self.outcomes:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
         self._check_kinds()
         self._check_names()
         if not feasible(self):
+            stated = (c for c in self.subject_to if not c.rows(self).by_group)
             raise InfeasibleProblem(
                 "no mixture of the actions keeps to "
-                + ", ".join(f"Budget({c.outcome!r})" for c in self.budgets)
+                + ", ".join(f"{type(c).__name__} ({c.label}: {c.limit(self.horizon):g})" for c in stated)
                 + f" over {self.horizon} rounds: raise a budget, or add an action that costs less"
             )
 
     def _check_kinds(self) -> None:
-        kinds: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
+        kinds: tuple[tuple[str, type, str], ...] = (
             ("outcomes", Outcome, "Outcomes"),
-            ("subject_to", (Budget, Parity), "Budgets and Parities"),
+            ("subject_to", Constraint, "Budgets, Parities, Floors or other constraints"),
             ("groups", Groups, "Groups"),
         )
         for field, kind, expected in kinds:
@@ -234,10 +239,11 @@ class Problem:
         for name in self.objective.outcomes:
             self.row(name, "maximize")
         for c in self.subject_to:
-            if c.outcome not in names:
-                raise InvalidInput(type(c).__name__, f"one of the outcomes {names}", c.outcome)
-            if isinstance(c, Parity) and c.by not in [g.name for g in self.groups]:
-                raise InvalidInput(f"Parity({c.outcome!r}).by", f"one of {[g.name for g in self.groups]}", c.by)
+            rows, bound = c.rows(self), c.bound(self)  # which ask for their names
+            if bound.shape != (len(rows),) or not np.isfinite(bound).all():
+                raise InvalidInput(f"{type(c).__name__}.bound", f"{len(rows)} finite numbers, one per row", bound)
+            if c.hard and not c.spends:
+                raise InvalidInput(f"{type(c).__name__}.hard", "False or None, as nothing is spent", c.hard)
 
     @cached_property
     def objective(self) -> Objective:
@@ -386,9 +392,9 @@ class Problem:
         return np.array(named, bool).reshape(len(self.actions), len(self.learned))
 
     @property
-    def budgets(self) -> tuple[Budget, ...]:
-        """The constraints that are budgets."""
-        return tuple(c for c in self.subject_to if isinstance(c, Budget))
+    def spending(self) -> tuple[Constraint, ...]:
+        """The constraints whose sums are used up: hard limits and margins apply to them."""
+        return tuple(c for c in self.subject_to if c.spends)
 
     @cached_property
     def columns(self) -> tuple[tuple[str, str], ...]:
@@ -409,19 +415,3 @@ class Problem:
 def _some(names: Sequence[str]) -> str:
     """The first few names, for a message."""
     return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
-
-
-def feasible(problem: Problem) -> bool:
-    """Whether some mixture of actions keeps to every budget, learned outcomes being at their least."""
-    budgets = problem.budgets
-    if not budgets:
-        return True
-    least = np.concatenate([np.where(problem.free, 0.0, problem.low), problem.declared], 1)
-    spent = np.array([least[:, problem.names.index(b.outcome)] for b in budgets])
-    bound = np.array([b.per_round(problem.horizon) for b in budgets])
-    if (spent <= bound[:, None]).all(0).any():
-        return True
-    from scipy.optimize import linprog  # only for problems in which every action exceeds some budget
-
-    result = linprog(np.zeros(spent.shape[1]), spent, bound, np.ones((1, spent.shape[1])), [1.0])
-    return bool(result.status == 0)

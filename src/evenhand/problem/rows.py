@@ -19,15 +19,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.problem.constraints import Budget, Constraint, Parity
-from evenhand.problem.problem import Problem
+
+if TYPE_CHECKING:  # a problem's constraints are rows
+    from evenhand.problem.problem import Problem
 
 
 class Frame(Protocol):
@@ -197,6 +197,11 @@ class Rows:
         reads = self.learned.any(1)
         return np.where(reads, np.cumsum(reads) - 1, 0) if by_row else np.zeros(len(self), np.int64)
 
+    @cached_property
+    def by_group(self) -> bool:
+        """Whether any row concerns a single group."""
+        return bool((self.grouping >= 0).any())
+
     def post(self, frame: Frame, shares: Floats, y: Floats, z: Floats) -> Floats:
         """Rows of the outcomes, summed over plays, `(P,M),(P,L)->(d)`; outcomes that do not count are 0."""
         return _post(self._packed, frame.groups, shares, y, z)
@@ -268,50 +273,5 @@ def select(problem: Problem, names: Iterable[str]) -> Rows:
         grouping=np.array([g for _, g, _ in found], np.int64),
         column=column,
         by_share=np.zeros(len(names), bool),
-        sure=problem.sure,
-    )
-
-
-def constraint_rows(problem: Problem, constraints: tuple[Constraint, ...], margin: float = 0.0) -> tuple[Rows, Floats]:
-    """The rows v of some constraints and their bounds per round: on average v <= bound, `()->(d)`.
-
-    Raises:
-        InvalidInput: a margin, to be taken off every budget, that is negative or leaves nothing of one.
-    """
-    parts, bounds = [], []
-    for c in constraints:
-        if isinstance(c, Budget):
-            budget = c.per_round(problem.horizon)
-            if not 0 <= margin < budget:
-                raise InvalidInput("margin", f"at least 0 and below the {budget:g} per round of {c.outcome!r}", margin)
-            parts.append(select(problem, (c.outcome,)))
-            bounds.append(budget - margin)
-        else:
-            parts.append(_parity_rows(problem, c))
-            bounds += [c.tolerance] * len(parts[-1])
-    if not parts:
-        return select(problem, ()), np.zeros(0)
-    return stack(parts), np.array(bounds)
-
-
-def _parity_rows(problem: Problem, c: Parity) -> Rows:
-    one = select(problem, (c.outcome,))
-    grouping = [g.name for g in problem.groups].index(c.by)
-    columns = [i for i, (name, _) in enumerate(problem.columns) if name == c.by]
-    signs = np.tile([1.0, -1.0], len(columns))
-    d = len(signs)
-    return Rows(
-        names=tuple(
-            f"{c.outcome} {c.by}={problem.columns[i][1]} {'above' if s > 0 else 'below'}"
-            for i in columns
-            for s in (1, -1)
-        ),
-        learned=np.repeat(one.learned, d, 0),
-        known=np.repeat(one.known, d, 0),
-        always=-signs,
-        inside=signs,
-        grouping=np.full(d, grouping),
-        column=np.repeat(columns, 2),
-        by_share=np.ones(d, bool),
         sure=problem.sure,
     )

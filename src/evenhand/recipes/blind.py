@@ -11,8 +11,8 @@ from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import indifferent
 from evenhand.models import NullModel
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import constraint_rows
 
 
 @named("U1", source="evenhand's own baseline")
@@ -34,7 +34,7 @@ def uniform(problem: Problem, n_features: int) -> Policy:
     return Policy(
         problem=problem,
         model=NullModel(n_features=n_features, n_outcomes=len(problem.learned)),
-        goals=(*goals, hard_budget(problem)) if problem.budgets else goals,
+        goals=(*goals, hard_budget(problem)) if problem.spending else goals,
         choice=Random(even_lottery(problem)),
         name="uniform",
     )
@@ -44,7 +44,7 @@ def even_lottery(problem: Problem) -> tuple[float, ...]:
     """The most even lottery over actions whose expected declared costs fit, by its dual: p ~ exp(-lam.c), `()->(A)`."""
     from scipy.optimize import minimize  # once, at construction
 
-    rows, bound = constraint_rows(problem, problem.budgets)
+    rows, bound = constraint_rows(problem, problem.spending)
     declared = ~rows.learned.any(1)
     cost, bound = rows.known[declared] @ problem.declared.T, bound[declared]
     if not len(bound):

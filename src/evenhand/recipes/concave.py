@@ -24,8 +24,9 @@ from evenhand.goals.linear import Linear
 from evenhand.models.base import Model
 from evenhand.objectives import Linear as LinearObjective, Smoothing
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows, constraint_rows
+from evenhand.problem.rows import Rows
 from evenhand.recipes.small_budgets import default_margin
 
 
@@ -188,7 +189,7 @@ def fw_dual(
         )
         step = Steady(_gentle_step(problem, slope, rows) if gamma is None else gamma)
         goals.append(DualGradient(rows=rows, bound=bound, step=step, on="optimistic"))
-    if hard and problem.budgets:
+    if hard and problem.spending:
         goals.append(hard_budget(problem))
     choice = Staged(warmup, TopK(1))
     return Policy(problem=problem, model=model, goals=tuple(goals), choice=choice, name="fw_dual")

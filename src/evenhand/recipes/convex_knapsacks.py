@@ -16,9 +16,9 @@ from evenhand.goals.hard_budget import hard_budget
 from evenhand.models.base import Model
 from evenhand.objectives import ExcessPenalty, Moreau, Smoothing
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import constraint_rows, select
+from evenhand.problem.rows import select
 from evenhand.recipes.small_budgets import default_margin
 
 
@@ -57,13 +57,13 @@ def bwcr(
     >>> bwcr(MixedArms().problem, Tabular(arms=4, n_outcomes=3, confidence=0.5)).name
     'bwcr'
     """
-    if any(not isinstance(c, Budget) for c in problem.subject_to):
+    if any(not c.spends for c in problem.subject_to):
         raise InvalidInput("problem.subject_to", "budgets only, as nobody's group is looked at", problem.subject_to)
     slope = frank_wolfe(problem, problem.objective, smoothing, on="optimistic")
     goals: list[Goal] = [slope]
-    if problem.budgets:
+    if problem.spending:
         goals.append(_keep_within(problem, default_margin(problem) if margin is None else margin))
-    if hard and problem.budgets:
+    if hard and problem.spending:
         goals.append(hard_budget(problem))
     wanted = slope.price(slope.start(1))[0].shape[1]
     return Policy(problem=problem, model=model, goals=tuple(goals), choice=Lottery(wanted), name="bwcr")
@@ -81,7 +81,7 @@ def theoretical_gamma(problem: Problem, delta: float = 0.05) -> float:
 
 def _keep_within(problem: Problem, margin: float) -> FrankWolfe:
     """The distance from the budgets as an objective, whose reading is phi.(bound - c)."""
-    rows, bound = constraint_rows(problem, problem.budgets, margin)
+    rows, bound = constraint_rows(problem, problem.spending, margin)
     tightest: dict[str, float] = {}
     for name, b in zip(rows.names, bound.tolist(), strict=True):
         tightest[name] = min(b, tightest.get(name, math.inf))

@@ -19,8 +19,8 @@ from evenhand.goals.linear import Linear, reward
 from evenhand.goals.primal import Primal
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import constraint_rows
 from evenhand.recipes.small_budgets import default_margin
 
 

@@ -19,8 +19,8 @@ from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import constraint_rows
 
 
 @named("S1", source="Han et al. 2022, Algorithm 1; Theorem 1")
@@ -105,13 +105,13 @@ def hedged(
 
 def need_budgets(problem: Problem) -> None:
     """Refuse a problem without any."""
-    if not problem.budgets:
+    if not problem.spending:
         raise InvalidInput("problem.subject_to", "at least one Budget", problem.subject_to)
 
 
 def default_scale(problem: Problem) -> float:
     """Z = T / B of the smallest budget."""
-    return 1.0 / min(b.per_round(problem.horizon) for b in problem.budgets)
+    return 1.0 / min(b.limit(problem.horizon) for b in problem.spending)
 
 
 def square_cbwk_gamma(

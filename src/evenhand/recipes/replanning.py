@@ -12,8 +12,9 @@ from evenhand.goals.objective_goal import objective_goal
 from evenhand.goals.resolving import Resolving
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import constraint_rows
 
 
 @named("X1", source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)")
@@ -60,7 +61,7 @@ def resolving(
             problem=problem, objective=objective, constraints=rows, limit=limit, contexts=contexts, every=every
         )
         goals.append(planner)
-    if problem.budgets:
+    if problem.spending:
         goals.append(hard_budget(problem))
     return Policy(
         problem=problem,
@@ -79,8 +80,8 @@ def gentle_warmup(problem: Problem) -> int:
     (20, 5)
     """
     rounds = 20.0
-    _, most = problem.ranges(tuple(b.outcome for b in problem.budgets))
-    for b, once in zip(problem.budgets, most.tolist(), strict=True):
-        if once > 0:
-            rounds = min(rounds, b.per_round(problem.horizon) * problem.horizon / (20.0 * once))
+    for c in problem.spending:
+        most = problem.n_plays * float(reach(problem, c.rows(problem))[1].max())
+        if most > 0:
+            rounds = min(rounds, c.total_over(problem.horizon) / (20.0 * most))
     return int(rounds)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
@@ -18,8 +20,9 @@ from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import constraint_rows
 
 
 @named("K1", source="Chzhen et al. 2023, Box B; Lemmas 1 and 2")
@@ -130,9 +133,9 @@ def default_margin(problem: Problem) -> float:
     >>> default_margin(Court(horizon=10_000).problem)
     0.005
     """
-    smallest = min((b.per_round(problem.horizon) for b in problem.budgets), default=math.inf)
-    _, most = problem.ranges(tuple(b.outcome for b in problem.budgets))
-    unit = min(1.0, float(most[most > 0].min(initial=1.0)))
+    smallest = min((b.limit(problem.horizon) for b in problem.spending), default=math.inf)
+    most = np.array([reach(problem, b.rows(problem))[1].max() for b in problem.spending])
+    unit = min(1.0, problem.n_plays * float(most[most > 0].min(initial=1.0)))
     return 0.5 * min(unit / math.sqrt(problem.horizon), smallest)
 
 
@@ -148,7 +151,7 @@ def experimental_limits(problem: Problem, c: float = 0.01) -> tuple[float, ...]:
     """M_k = c d sqrt(T ln(T (k+2))) of Appendix G.2, a row and its negative counted once in d (6 for the court)."""
     horizon = problem.horizon
     rows = len(constraint_rows(problem, problem.subject_to)[0])
-    d = len(problem.budgets) + (rows - len(problem.budgets)) / 2
+    d = len(problem.spending) + (rows - len(problem.spending)) / 2
     return tuple(c * d * math.sqrt(horizon * math.log(horizon * (k + 2))) for k in range(_regimes(problem)))
 
 

@@ -18,9 +18,8 @@ from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import constraint_rows
 from evenhand.recipes.regression_oracles import need_budgets
 
 
@@ -64,13 +63,13 @@ def two_stage_square_cbwk(
     arms, horizon = len(problem.actions), problem.horizon
     rows, bound = constraint_rows(problem, problem.subject_to)
     radius = linear_radius(problem, model.n_features, explore) if radius is None else radius
-    smallest, length = min(b.per_round(horizon) for b in problem.budgets), (arms + 1) * explore
+    smallest, length = min(b.limit(horizon) for b in problem.spending), (arms + 1) * explore
     if smallest * horizon <= max((arms + 2) * explore, horizon * radius):
         needs = f"a budget above (A + 2) T0 = {(arms + 2) * explore} and T M = {horizon * radius:.0f}"
         raise InvalidInput("explore, radius", needs, f"a budget of {smallest * horizon:g}: take smaller ones")
     if length >= horizon:
         raise InvalidInput("explore", f"(A + 1) T0 below the horizon of {horizon}", f"{length}")
-    spendable = np.array([isinstance(c, Budget) for c in problem.subject_to for _ in constraint_rows(problem, (c,))[1]])
+    spendable = np.array([c.spends for c in problem.subject_to for _ in constraint_rows(problem, (c,))[1]])
     later = np.where(spendable, (bound * horizon - length) / (horizon - length), bound)
     step = math.sqrt(math.log(len(rows) + 1) / (horizon - length)) if step is None else step
     objective = reward(problem)
@@ -99,7 +98,7 @@ def linear_exploration(problem: Problem, n_features: int) -> int:
     >>> linear_exploration(FixedContexts(horizon=8000).problem, n_features=52)
     306
     """
-    t0: float = (n_features * len(problem.budgets)) ** (1 / 3) * math.sqrt(problem.horizon / len(problem.actions))
+    t0: float = (n_features * len(problem.spending)) ** (1 / 3) * math.sqrt(problem.horizon / len(problem.actions))
     return max(1, round(t0))
 
 
@@ -110,7 +109,7 @@ def smooth_exploration(problem: Problem, p: float) -> int:
     >>> smooth_exploration(FixedContexts(horizon=8000).problem, p=1.0)
     466
     """
-    d, arms = len(problem.budgets), len(problem.actions)
+    d, arms = len(problem.spending), len(problem.actions)
     t0: float = d ** ((2 + p) / (6 + 2 * p)) * arms ** (-1 / (2 + p)) * problem.horizon ** ((1 + p) / (2 + p))
     return max(1, round(t0))
 
@@ -122,6 +121,6 @@ def linear_radius(problem: Problem, n_features: int, explore: int) -> float:
     >>> round(linear_radius(FixedContexts(horizon=8000).problem, n_features=52, explore=306), 1)
     8.8
     """
-    d, horizon = len(problem.budgets), problem.horizon
+    d, horizon = len(problem.spending), problem.horizon
     error = n_features * math.log(horizon) / explore
     return math.sqrt(len(problem.actions) * (error + d * d * error) + 4 * math.log(horizon * d) / explore)

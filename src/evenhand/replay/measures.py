@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.constraints import by_group, of_one_outcome
 from evenhand.problem.problem import Problem
 from evenhand.run.trace import Trace
 
@@ -59,24 +59,24 @@ class Run:
         """Per accepted round, `->(R)`."""
         return np.asarray(self.trace.objective()[-1])
 
-    def rates(self, parity: Parity) -> dict[str, Floats]:
-        """The average of a parity's outcome among the cases of each group, `->(R)` each."""
+    def rates(self, outcome: str, by: str) -> dict[str, Floats]:
+        """The average of an outcome among the cases of each group, `->(R)` each."""
         trace, found = self.trace, {}
-        outcome = trace.problem.names.index(parity.outcome)
+        index = trace.problem.names.index(outcome)
         for i, (grouping, group) in enumerate(trace.problem.columns):
-            if grouping == parity.by:
+            if grouping == by:
                 cases = np.maximum(trace.group_rounds[-1, :, i], 1.0)
-                found[group] = np.asarray(trace.group_totals[-1, :, i, outcome] / cases)
+                found[group] = np.asarray(trace.group_totals[-1, :, i, index] / cases)
         return found
 
-    def even_gap(self, parity: Parity) -> float:
+    def even_gap(self, outcome: str, by: str) -> float:
         """How far chance alone moves the smallest group: se of a lottery blind to groups, sqrt(v (1/share - 1) / T)."""
         trace = self.trace
-        columns = [i for i, (grouping, _) in enumerate(trace.problem.columns) if grouping == parity.by]
+        columns = [i for i, (grouping, _) in enumerate(trace.problem.columns) if grouping == by]
         share = trace.group_rounds[-1][:, columns].sum(0)
-        rate, rounds = trace.average(parity.outcome)[-1].mean(), self.rounds.mean()
+        rate, rounds = trace.average(outcome)[-1].mean(), self.rounds.mean()
         each = np.concatenate([trace.problem.high, np.abs(trace.problem.declared).max(0)])
-        most = float(each[trace.problem.names.index(parity.outcome)])
+        most = float(each[trace.problem.names.index(outcome)])
         variance = max(rate * (most - rate), 0.0)  # of an outcome that is all or nothing
         return float(np.sqrt(variance * (share.sum() / share.min() - 1.0) / rounds))
 
@@ -93,20 +93,21 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
     yield Measure(goal(problem), run.objective(), "low")
     if blind is not None and blind is not run:  # the same rows in the same orders: their luck cancels in part
         yield Measure(f"{goal(problem)} minus {blind.name}", run.objective() - blind.objective())
-    budgets = {c.outcome: c for c in problem.subject_to if isinstance(c, Budget)}
+    budgets = {c.outcome: c for c in of_one_outcome(problem.spending)}
     for name in problem.names:
         if name != goal(problem) or name in budgets:
             yield Measure(f"{name} per round", trace.average(name)[-1], "high")
     for name, budget in budgets.items():
-        total = budget.per_round(problem.horizon) * problem.horizon
+        total = budget.total_over(problem.horizon)
         yield Measure(f"{name} used", trace.total(name), "high", total)
         yield Measure(f"{name} of budget", trace.total(name) / total, "high", 1.0)
         yield Measure(f"{name} left", total - trace.total(name), "low")
     for c in problem.subject_to:
-        if isinstance(c, Parity):
-            yield Measure(f"{c.outcome} gap by {c.by}", trace.gap(c)[-1], "high", c.tolerance)
-            for group, values in run.rates(c).items():
-                yield Measure(f"{c.outcome} rate {c.by}={group}", values)
+        if c not in budgets.values():
+            yield Measure(c.label, trace.measure(c)[-1], c.worst, c.limit(problem.horizon))
+        for one, by in by_group([c]):
+            for group, values in run.rates(one.outcome, by).items():
+                yield Measure(f"{one.outcome} rate {by}={group}", values)
     yield Measure("rounds", run.rounds, "low")
     yield Measure("rows read", run.trace.offered_steps, "high")
 

@@ -6,20 +6,21 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.problem.constraints import Parity
+from evenhand.problem.constraints import by_group
+from evenhand.problem.constraints.base import OneOutcome
 from evenhand.replay.measures import goal
 from evenhand.replay.report import Replay
 from evenhand.report.plots import Axes, Figure, save
 
 
 def draw(replay: Replay, path: Path) -> Path:
-    """Write one panel for the objective and one per parity constraint."""
-    parities = [c for c in replay.problem.subject_to if isinstance(c, Parity)]
-    figure = Figure(figsize=(5.2 * (1 + len(parities)), 0.5 * len(replay.runs) + 2.2), layout="constrained")
-    panels = figure.subplots(1, 1 + len(parities), squeeze=False, sharey=True)[0]
+    """Write one panel for the objective and one per constraint on groups."""
+    compared = list(by_group(replay.problem.subject_to))
+    figure = Figure(figsize=(5.2 * (1 + len(compared)), 0.5 * len(replay.runs) + 2.2), layout="constrained")
+    panels = figure.subplots(1, 1 + len(compared), squeeze=False, sharey=True)[0]
     _objective(panels[0], replay)
-    for axes, c in zip(panels[1:], parities, strict=True):
-        _rates(axes, replay, c)
+    for axes, (c, by) in zip(panels[1:], compared, strict=True):
+        _rates(axes, replay, c, by)
     panels[0].set_yticks(range(len(replay.runs)), [run.name for run in replay.runs])
     panels[0].invert_yaxis()
     return save(list(panels), path)
@@ -34,18 +35,21 @@ def _objective(axes: Axes, replay: Replay) -> None:
     axes.grid(alpha=0.25)
 
 
-def _rates(axes: Axes, replay: Replay, c: Parity) -> None:
-    groups = next(g.names for g in replay.problem.groups if g.name == c.by)
+def _rates(axes: Axes, replay: Replay, c: OneOutcome, by: str) -> None:
+    groups, limit = next(g.names for g in replay.problem.groups if g.name == by), c.limit(replay.problem.horizon)
     for i, run in enumerate(replay.runs):
         found = replay.measured[run.name]
-        middle = found[f"{c.outcome} per round"][1].mean
-        label = f"average ± {c.tolerance:g}" if i == 0 else None
-        axes.fill_betweenx([i - 0.4, i + 0.4], middle - c.tolerance, middle + c.tolerance, color="0.85", label=label)
+        if c.worst == "high":
+            middle = found[f"{c.outcome} per round"][1].mean
+            label = f"average ± {limit:g}" if i == 0 else None
+            axes.fill_betweenx([i - 0.4, i + 0.4], middle - limit, middle + limit, color="0.85", label=label)
+        else:
+            axes.plot([limit, limit], [i - 0.4, i + 0.4], color="0.6", label=f"at least {limit:g}" if i == 0 else None)
         for j, group in enumerate(groups):
-            m, d = found[f"{c.outcome} rate {c.by}={group}"]
+            m, d = found[f"{c.outcome} rate {by}={group}"]
             place = i + 0.5 * (j - (len(groups) - 1) / 2) / max(len(groups) - 1, 1)
             axes.plot(m.values, np.full(len(m.values), place), ".", ms=3, alpha=0.4, color=f"C{j}")
             axes.plot(d.mean, place, "D", ms=5, color=f"C{j}", mec="black", label=group if i == 0 else None)
-    axes.set_title(f"{c.outcome} per case, by {c.by}: means, and a dot for every run", fontsize=10)
+    axes.set_title(f"{c.outcome} per case, by {by}: means, and a dot for every run", fontsize=10)
     axes.grid(alpha=0.25)
     axes.legend(fontsize=8, frameon=False, loc="best")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives import Linear
-from evenhand.problem.constraints import Budget, Constraint, Parity
+from evenhand.problem.constraints import Budget, Constraint, Parity, by_group
 from evenhand.problem.problem import Outcome
 from evenhand.replay.spec import Grouping, Settings, Spec
 from evenhand.replay.toml import Table, load
@@ -74,7 +74,7 @@ def _parities(root: Table) -> Iterator[Parity]:
 
 
 def _groups(table: Table, constraints: Sequence[Constraint]) -> dict[str, Grouping]:
-    found = {c.by: Grouping(column=c.by) for c in constraints if isinstance(c, Parity)}
+    found = {by: Grouping(column=by) for _, by in by_group(constraints)}
     for name in table.keys:
         t = table.table(name, ("column", "shares"))
         found[name] = Grouping(column=t.text("column", name), shares=t.text_or_numbers("shares", "log"))

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.constraints import by_group, of_one_outcome
 from evenhand.problem.problem import Problem
 from evenhand.replay.measures import Digest, Measure, Run, goal, measures
 from evenhand.replay.spec import Settings
@@ -96,7 +96,7 @@ class Replay:
     def __str__(self) -> str:
         parts = ["\n".join(self._head())]
         if self.runs:
-            parts += [*self._tables(), LEGEND, *self._parity_said(), "\n".join(self._ends())]
+            parts += [*self._tables(), LEGEND, *self._promises(), "\n".join(self._ends())]
         if self.interrupted:
             parts.append(f"interrupted: nothing is known of {'; '.join(self.missing)}")
         return "\n\n".join(p for p in parts if p)
@@ -120,10 +120,10 @@ class Replay:
             (f"over {BLIND}", against, "mean", 4),
             ("se", against, "se", 4),
         )
-        budgets = {c.outcome: c for c in self.problem.subject_to if isinstance(c, Budget)}
+        budgets = {c.outcome: c for c in of_one_outcome(self.problem.spending)}
         for o in self.problem.names:
             if o in budgets:
-                total = budgets[o].per_round(self.problem.horizon) * self.problem.horizon
+                total = budgets[o].total_over(self.problem.horizon)
                 yield self._table(
                     f"{o}: budget {total:,.6g}",
                     ("used", f"{o} used", "mean", 1),
@@ -134,10 +134,11 @@ class Replay:
             elif o != name:
                 yield self._table(f"{o} per round", *((t, f"{o} per round", t, 4) for t in Digest._fields))
         for c in self.problem.subject_to:
-            if isinstance(c, Parity):
-                gap = f"{c.outcome} gap by {c.by}"
-                yield self._table(f"{gap}: tolerance {c.tolerance:g}", *((t, gap, t, 4) for t in Digest._fields))
-                yield self._rates(c)
+            if c not in budgets.values():
+                head = f"{c.label}: limit {c.limit(self.problem.horizon):g}"
+                yield self._table(head, *((t, c.label, t, 4) for t in Digest._fields))
+            for one, by in by_group([c]):
+                yield self._rates(one.outcome, by)
         yield self._table(
             "length",
             ("rounds", "rounds", "mean", 1),
@@ -154,27 +155,28 @@ class Replay:
             lines.append([system, *("" if d is None else number(getattr(d, part), n) for d, part, n in digests)])
         return table([head, *(title for title, *_ in cells)], lines)
 
-    def _rates(self, c: Parity) -> str:
-        groups = next(g.names for g in self.problem.groups if g.name == c.by)
+    def _rates(self, outcome: str, by: str) -> str:
+        groups = next(g.names for g in self.problem.groups if g.name == by)
         lines = []
         for system, found in self.measured.items():
-            digests = [found[f"{c.outcome} rate {c.by}={group}"][1] for group in groups]
+            digests = [found[f"{outcome} rate {by}={group}"][1] for group in groups]
             lines.append([system, *(f"{number(d.mean, 3)} ± {number(d.se, 3) or '?'}" for d in digests)])
-        return table([f"{c.outcome} per case by {c.by}, mean ± se", *groups], lines)
+        return table([f"{outcome} per case by {by}, mean ± se", *groups], lines)
 
-    def _parity_said(self) -> Iterator[str]:
-        """Hold the policy under test against its tolerance."""
+    def _promises(self) -> Iterator[str]:
+        """Hold the policy under test against what it promises to groups."""
         first = self.runs[0]
-        for c in first.trace.problem.subject_to:
-            if isinstance(c, Parity):
-                d = self.measured[first.name][f"{c.outcome} gap by {c.by}"][1]
-                error = first.even_gap(c)
-                bound = c.tolerance + error
-                yield (
-                    f"{first.name}: the {c.outcome} gap by {c.by} is {d.mean:.4f} on average and {d.worst or 0:.4f} at "
-                    f"worst;\ntolerance {c.tolerance:g} + sampling error {error:.4f} (one se of a blind lottery) "
-                    f"= {bound:.4f}, {'kept' if (d.worst or 0) <= bound else 'NOT kept'} in every run."
-                )
+        for c, by in by_group(first.trace.problem.subject_to):
+            d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)
+            sign = 1.0 if c.worst == "high" else -1.0
+            error = first.even_gap(c.outcome, by)
+            bound = limit + sign * error
+            kept = sign * (d.worst or 0) <= sign * bound
+            yield (
+                f"{first.name}: the {c.label} is {d.mean:.4f} on average and {d.worst or 0:.4f} at "
+                f"worst;\nlimit {limit:g} {'+' if sign > 0 else '-'} sampling error {error:.4f} (one se of a blind "
+                f"lottery) = {bound:.4f}, {'kept' if kept else 'NOT kept'} in every run."
+            )
 
     def _ends(self) -> Iterator[str]:
         """Runs that ended before the horizon, and why."""

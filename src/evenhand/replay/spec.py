@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives import Linear
-from evenhand.problem.constraints import Budget, Constraint
+from evenhand.problem.constraints import Constraint, of_one_outcome
 from evenhand.problem.problem import Groups, Outcome, Problem
 
 RECIPES = ("pgd", "pgd_adaptive", "uniform")
@@ -124,7 +124,7 @@ class Spec:
         for outcome in self.outcomes:
             if self.settings.model == "logistic" and not outcome.is_known and not 0 <= outcome.low < outcome.high <= 1:
                 raise InvalidInput("policy.model", f"'ridge', as {outcome.name!r} may leave [0, 1]", "logistic")
-        spent = [c.outcome for c in self.subject_to if isinstance(c, Budget)]
+        spent = [c.outcome for c in of_one_outcome(self.subject_to) if c.spends]
         for name in {n for n in spent if spent.count(n) > 1}:
             raise InvalidInput("budget", "one budget per outcome", f"several of {name!r}")
         # Problem checks all names; with stand-ins for groups it does so before a long log is read.

@@ -24,10 +24,10 @@ def systems(problem: Problem, settings: Settings, n_features: int) -> list[Polic
     free = replace(problem, subject_to=())
     found = []
     if settings.name != BLIND and problem.subject_to:
-        parities = len(problem.subject_to) - len(problem.budgets)
-        if parities and problem.budgets:
+        parities = len(problem.subject_to) - len(problem.spending)
+        if parities and problem.spending:
             found.append(_steered(problem, settings, n_features, "budget and parity"))
-            alone = replace(problem, subject_to=problem.budgets)
+            alone = replace(problem, subject_to=problem.spending)
             found.append(_steered(alone, settings, n_features, "budget alone"))
         else:
             found.append(_steered(problem, settings, n_features, "parity" if parities else "budget"))
@@ -50,7 +50,7 @@ def model(problem: Problem, settings: Settings, n_features: int) -> Model:
 
 
 def _steered(problem: Problem, settings: Settings, n_features: int, name: str) -> Policy:
-    hard, m = bool(problem.budgets), model(problem, settings, n_features)
+    hard, m = bool(problem.spending), model(problem, settings, n_features)
     if settings.name == "pgd":
         policy = pgd(problem, m, gamma=settings.gamma, margin=settings.margin, warmup=settings.warmup, hard=hard)
     else:

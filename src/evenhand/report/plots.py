@@ -11,7 +11,6 @@ import numpy as np
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.types import Floats
 from evenhand.objectives import Objective
-from evenhand.problem.constraints import Budget
 from evenhand.run.trace import Trace
 
 try:
@@ -45,12 +44,8 @@ def panels_of(trace: Trace) -> list[Panel]:
     names = problem.objective.outcomes
     panels = [Panel(f"average {names[0]}" if len(names) == 1 else "objective", Trace.objective, {}, zoom=True)]
     for c in problem.subject_to:
-        if isinstance(c, Budget):
-            line = {"budget": c.per_round(problem.horizon)}
-            panels.append(Panel(f"{c.outcome} per round", lambda t, c=c: t.average(c.outcome), line))  # type: ignore[misc]
-        else:
-            line = {"tolerance": c.tolerance}
-            panels.append(Panel(f"{c.outcome}: gap by {c.by}", lambda t, c=c: t.gap(c), line))  # type: ignore[misc]
+        line = {"limit": c.limit(problem.horizon)}
+        panels.append(Panel(c.label, lambda t, c=c: t.measure(c), line))  # type: ignore[misc]
     return panels
 
 

@@ -17,8 +17,9 @@ from evenhand.objectives import Linear
 from evenhand.planning.concave_program import Truth, maximize
 from evenhand.planning.program import Sample, solve
 from evenhand.policy.entries import believe
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Cases, Rows, constraint_rows, select
+from evenhand.problem.rows import Cases, Rows, select
 from evenhand.run.parallel import bar_disabled
 from evenhand.run.summary import standard_error
 

@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.records import Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.constraints import Constraint
 from evenhand.problem.problem import Problem
 from evenhand.run.summary import Line, Summary
 
@@ -109,36 +109,26 @@ class Trace:
                 sums.append((self.expected if truth and self.expected is not None else self.totals)[:, :, i])
         return objective.value(np.stack(sums, -1) / np.maximum(self.elapsed, 1.0)[:, :, None])
 
-    def disparity(self, parity: Parity) -> Floats:
-        """Average of each group minus everybody's, `->(G,R,groups)`: sum c 1{g} / (share_g T) - sum c / T.
+    def measure(self, constraint: Constraint) -> Floats:
+        """What a constraint holds against its limit, of the problem or another one, at every point, `->(G,R)`.
 
-        Shares are the declared ones, or the realised ones where none were declared.
+        Raises:
+            InvalidInput: the constraint reads an outcome or a grouping that the problem does not have.
         """
-        columns = [i for i, (grouping, _) in enumerate(self.problem.columns) if grouping == parity.by]
-        rounds = np.maximum(self.elapsed, 1.0)[:, :, None]
-        share, cases = self.problem.shares[columns], self.group_rounds[:, :, columns]
-        realised = np.where(np.isnan(share), cases / np.maximum(cases.sum(-1, keepdims=True), 1.0), share)
-        inside = self.group_totals[:, :, columns, self._index(parity.outcome)]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rate = np.where(realised > 0, inside / (realised * rounds), 0.0)
-        return np.asarray(rate - self.average(parity.outcome)[:, :, None])
-
-    def gap(self, parity: Parity) -> Floats:
-        """The largest disparity of any group, `->(G,R)`."""
-        return np.asarray(np.abs(self.disparity(parity)).max(-1))
+        constraint.rows(self.problem)
+        return constraint.measure(self)
 
     def summary(self) -> Summary:
         """Where the run ended: the objective and every constraint, mean over replicas and worst."""
         names = self.problem.objective.outcomes
         name = names[0] if len(names) == 1 else "objective"
         lines = [Line.of(name, self.objective()[-1], worst="low")]
+        horizon = self.problem.horizon
         for c in self.problem.subject_to:
-            if isinstance(c, Budget):
-                bound = c.per_round(self.problem.horizon)
-                used = self.total(c.outcome) / self.problem.horizon
-                lines.append(Line.of(f"{c.outcome} per round", used, worst="high", limit=bound))
-            else:
-                lines.append(Line.of(f"{c.outcome} gap by {c.by}", self.gap(c)[-1], worst="high", limit=c.tolerance))
+            values = self.measure(c)[-1]
+            if c.spends:  # is spent for good, also where a run ends early
+                values = values * (self.elapsed[-1] / horizon)
+            lines.append(Line.of(c.label, values, worst=c.worst, limit=c.limit(horizon)))
         stopped, restricted_after = (int(np.isfinite(z).sum()) for z in (self.stopped, self.restricted_after))
         return Summary(self.policy, len(self.replicas), stopped, restricted_after, tuple(lines))
 
@@ -159,7 +149,7 @@ class Trace:
             "objective": self.objective().ravel(),
         }
         columns |= {name: self.average(name).ravel() for name in self.problem.names}
-        columns |= {f"{c.outcome} gap by {c.by}": self.gap(c).ravel() for c in self._parities}
+        columns |= {c.label: self.measure(c).ravel() for c in self.problem.subject_to}
         return pd.DataFrame(columns)
 
     def plot(self) -> list[Axes]:
@@ -202,10 +192,6 @@ class Trace:
             plays=Plays(**kept) if kept else None,
             **z,
         )
-
-    @property
-    def _parities(self) -> list[Parity]:
-        return [c for c in self.problem.subject_to if isinstance(c, Parity)]
 
     def _index(self, outcome: str) -> int:
         if outcome not in self.problem.names:

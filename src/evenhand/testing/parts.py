@@ -143,8 +143,8 @@ def _check_room(limits: Limits, state: Any, context: Context, decision: Decision
     fits = limits.fits(state, decision)
     together = np.broadcast_to(worst, (count, *worst.shape[1:]))[:, : decision.plays.shape[1]].sum(1)
     clear = (np.abs(together - left) > 1e-9 * (1.0 + np.abs(left))).all(1) & (decision.counted > 0)
-    agree = np.equal(fits, (together <= left).all(1))
-    require(bool(agree[clear].all()), "plays fit together where the sum of their worst cases is left")
+    wrong = clear & (fits != (together <= left).all(1))
+    require(not bool(wrong.any()), "plays fit together where the sum of their worst cases is left")
     return np.concatenate([alone.astype(float), fits[:, None]], 1)
 
 

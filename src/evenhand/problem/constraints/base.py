@@ -1,0 +1,131 @@
+"""What a constraint is: rows whose averages stay below a bound, and how a run is held against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.problem.constraints.sums import Sums
+from evenhand.problem.rows import Rows, select, stack
+
+if TYPE_CHECKING:  # a problem has constraints, which read its names: only the types go both ways
+    from evenhand.problem.problem import Problem
+
+
+@runtime_checkable
+class Constraint(Protocol):
+    """Rows v of the outcomes that are to satisfy average v <= bound over the horizon.
+
+    A class of your own needs these members and no base class. `rows` is the place to refuse names that the problem
+    does not have.
+    """
+
+    @property
+    def label(self) -> str:
+        """What is measured, in a few words: the name of its line in summaries, plots and frames."""
+
+    @property
+    def hard(self) -> bool | None:
+        """Whether it may never be exceeded; None leaves that to the recipe."""
+
+    @property
+    def spends(self) -> bool:
+        """Whether its sum is something that is used up: a hard limit can hold it, and a margin is taken off it."""
+
+    @property
+    def worst(self) -> Literal["low", "high"]:
+        """Which end of the measured values is the bad one."""
+
+    def rows(self, problem: Problem) -> Rows:
+        """The d rows v."""
+
+    def bound(self, problem: Problem) -> Floats:
+        """The bound of every row per round, `()->(d)`."""
+
+    def limit(self, horizon: int) -> float:
+        """The number per round that `measure` is held against."""
+
+    def total_over(self, horizon: int) -> float:
+        """The same over the whole horizon; exact where a total was stated."""
+
+    def measure(self, run: Sums) -> Floats:
+        """The value that is held against the limit, at every point of a run, `->(G,R)`."""
+
+
+@runtime_checkable
+class OneOutcome(Constraint, Protocol):
+    """A constraint on one outcome, of everybody or of the groups of one grouping."""
+
+    @property
+    def outcome(self) -> str:
+        """Its name."""
+
+    @property
+    def by(self) -> str | None:
+        """The grouping, None where it concerns everybody."""
+
+
+def of_one_outcome(constraints: Iterable[Constraint]) -> Iterator[OneOutcome]:
+    """Those of the constraints that read a single outcome."""
+    yield from (c for c in constraints if isinstance(c, OneOutcome))
+
+
+def by_group(constraints: Iterable[Constraint]) -> Iterator[tuple[OneOutcome, str]]:
+    """Those of the constraints that compare groups in one outcome, each with its grouping."""
+    yield from ((c, c.by) for c in of_one_outcome(constraints) if c.by is not None)
+
+
+def constraint_rows(problem: Problem, constraints: Iterable[Constraint], margin: float = 0.0) -> tuple[Rows, Floats]:
+    """The rows v of some constraints and their bounds per round: on average v <= bound, `()->(d)`.
+
+    Raises:
+        InvalidInput: a margin, to be taken off whatever is spent, that is negative or leaves nothing of it.
+    """
+    parts, bounds = [select(problem, ())], [np.zeros(0)]
+    for c in constraints:
+        if c.spends and not 0 <= margin < c.limit(problem.horizon):
+            expected = f"at least 0 and below {c.limit(problem.horizon):g}, the limit of {c.label}"
+            raise InvalidInput("margin", expected, margin)
+        parts.append(c.rows(problem))
+        bounds.append(c.bound(problem) - margin if c.spends else c.bound(problem))
+    return stack(parts), np.concatenate(bounds)
+
+
+def outcome_row(problem: Problem, kind: str, outcome: str) -> Rows:
+    """The row of one outcome.
+
+    Raises:
+        InvalidInput: the problem has no such outcome; `kind` is what asks for it.
+    """
+    if outcome not in problem.names:
+        raise InvalidInput(kind, f"one of the outcomes {list(problem.names)}", outcome)
+    return select(problem, (outcome,))
+
+
+def group_rows(problem: Problem, kind: str, outcome: str, by: str, signs: dict[str, tuple[float, float]]) -> Rows:
+    """Rows by group, group after group: one for every (always, inside) in `signs`, whose keys end the rows' names.
+
+    Raises:
+        InvalidInput: the problem has no such outcome or grouping.
+    """
+    one = outcome_row(problem, kind, outcome)
+    names = [g.name for g in problem.groups]
+    if by not in names:
+        raise InvalidInput(f"{kind}({outcome!r}).by", f"one of {names}", by)
+    columns = [i for i, (name, _) in enumerate(problem.columns) if name == by]
+    d = len(columns) * len(signs)
+    return Rows(
+        names=tuple(f"{outcome} {by}={problem.columns[i][1]} {end}" for i in columns for end in signs),
+        learned=np.repeat(one.learned, d, 0),
+        known=np.repeat(one.known, d, 0),
+        always=np.tile([always for always, _ in signs.values()], len(columns)),
+        inside=np.tile([inside for _, inside in signs.values()], len(columns)),
+        grouping=np.full(d, names.index(by)),
+        column=np.repeat(columns, len(signs)),
+        by_share=np.ones(d, bool),
+        sure=problem.sure,
+    )

@@ -1,0 +1,94 @@
+"""An amount that may be spent over the horizon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.problem.constraints.base import outcome_row
+from evenhand.problem.constraints.sums import Sums, average
+from evenhand.problem.rows import Rows
+
+if TYPE_CHECKING:
+    from evenhand.problem.problem import Problem
+
+
+@named("X3", source="hard budgets by construction; the rows c <= B of Box A in paper 2")
+@dataclass(frozen=True)
+class Budget:
+    """A total, or a rate per round, that the sum of an outcome may not exceed.
+
+    Equation: sum_t c_t <= total, or sum_t c_t <= rate * horizon.
+
+    Args:
+        outcome: the outcome that is spent.
+        total: in units of the outcome, over the whole horizon.
+        rate: in units of the outcome per round; exactly one of the two is given.
+        hard: True for never exceeded, False for kept on average; None leaves that to the recipe.
+
+    Raises:
+        InvalidInput: neither or both are given, or the one given is not a positive number.
+
+    >>> Budget("ride", total=500).limit(10_000)
+    0.05
+    >>> Budget("ride", rate=-1)
+    Traceback (most recent call last):
+    evenhand.core.errors.InvalidInput: Budget('ride').rate: expected a finite number above 0, got -1
+    """
+
+    outcome: str
+    total: float | None = None
+    rate: float | None = None
+    hard: bool | None = None
+
+    by: ClassVar[str | None] = None
+    spends: ClassVar[bool] = True
+    worst: ClassVar[Literal["low", "high"]] = "high"
+
+    def __post_init__(self) -> None:
+        if (self.total is None) == (self.rate is None):
+            raise InvalidInput(
+                f"Budget({self.outcome!r})", "exactly one of total= and rate=", f"total={self.total}, rate={self.rate}"
+            )
+        field, value = ("rate", self.rate) if self.total is None else ("total", self.total)
+        if value is None or not (math.isfinite(value) and value > 0):
+            raise InvalidInput(f"Budget({self.outcome!r}).{field}", "a finite number above 0", value)
+
+    @property
+    def label(self) -> str:
+        """Spending per round."""
+        return f"{self.outcome} per round"
+
+    def rows(self, problem: Problem) -> Rows:
+        """The outcome itself.
+
+        Raises:
+            InvalidInput: the problem has no such outcome.
+        """
+        return outcome_row(problem, "Budget", self.outcome)
+
+    def bound(self, problem: Problem) -> Floats:
+        """The limit per round, `()->(1)`."""
+        return np.array([self.limit(problem.horizon)])
+
+    def limit(self, horizon: int) -> float:
+        """What may be spent per round on average."""
+        return self.total / horizon if self.total is not None else float(self.rate or 0.0)
+
+    def total_over(self, horizon: int) -> float:
+        """What may be spent over the horizon.
+
+        >>> Budget("ride", total=500).total_over(10_000), Budget("ride", rate=0.05).total_over(10_000)
+        (500.0, 500.0)
+        """
+        return float(self.total) if self.total is not None else float(self.rate or 0.0) * horizon
+
+    def measure(self, run: Sums) -> Floats:
+        """Average spending per round, `->(G,R)`."""
+        return average(run, self.outcome)

@@ -1,0 +1,100 @@
+"""An outcome that reaches at least so much."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.problem.constraints.base import group_rows, outcome_row
+from evenhand.problem.constraints.sums import Sums, average, group_averages
+from evenhand.problem.rows import Rows
+
+if TYPE_CHECKING:
+    from evenhand.problem.problem import Problem
+
+
+@named("X4", source="evenhand's own: the rows of a budget or of one side of a parity, with the other sign")
+@dataclass(frozen=True)
+class Floor:
+    """A total, or a rate per round, that the sum of an outcome has to reach, for everybody or for every group.
+
+    Equation: sum_t c_t >= rate * T, or with `by`, sum_t c_t 1{g_t = g} / share_g >= rate * T for every group g: the
+    average of c among the cases of that group; with `total` in the place of rate * T.
+
+    Args:
+        outcome: the outcome that there should be enough of.
+        rate: in units of the outcome per round (per case of each group where `by` is given).
+        total: the same over the whole horizon; exactly one of the two is given.
+        by: the grouping, as declared in the problem; None for everybody together.
+        hard: False or None; a floor is kept on average.
+
+    Raises:
+        InvalidInput: neither or both of rate and total are given, the one given is not finite, or hard=True.
+
+    >>> Floor("exposure", rate=0.85, by="label").label
+    'least exposure by label'
+    >>> Floor("exposure", rate=0.85).total_over(1000)
+    850.0
+    """
+
+    outcome: str
+    rate: float | None = None
+    total: float | None = None
+    by: str | None = None
+    hard: bool | None = None
+
+    spends: ClassVar[bool] = False
+    worst: ClassVar[Literal["low", "high"]] = "low"
+
+    def __post_init__(self) -> None:
+        name = f"Floor({self.outcome!r})"
+        if (self.total is None) == (self.rate is None):
+            raise InvalidInput(name, "exactly one of rate= and total=", f"rate={self.rate}, total={self.total}")
+        field, value = ("rate", self.rate) if self.total is None else ("total", self.total)
+        if value is None or not math.isfinite(value):
+            raise InvalidInput(f"{name}.{field}", "a finite number", value)
+        if self.hard:
+            expected = "False or None, as forbidding plays does not bring any outcome about"
+            raise InvalidInput(f"{name}.hard", expected, self.hard)
+
+    @property
+    def label(self) -> str:
+        """The average, or the least average of any group."""
+        return f"{self.outcome} per round, at least" if self.by is None else f"least {self.outcome} by {self.by}"
+
+    def rows(self, problem: Problem) -> Rows:
+        """The negative outcome, of everybody or of each group divided by its share.
+
+        Raises:
+            InvalidInput: the problem has no such outcome or grouping.
+        """
+        if self.by is not None:
+            return group_rows(problem, "Floor", self.outcome, self.by, {"at least": (0.0, -1.0)})
+        one = outcome_row(problem, "Floor", self.outcome)
+        return replace(one, names=(f"{self.outcome} at least",), learned=-one.learned, known=-one.known)
+
+    def bound(self, problem: Problem) -> Floats:
+        """Minus the limit of every row, `()->(d)`."""
+        return np.full(len(self.rows(problem)), -self.limit(problem.horizon))
+
+    def limit(self, horizon: int) -> float:
+        """What is to be reached per round on average."""
+        return self.total / horizon if self.total is not None else float(self.rate or 0.0)
+
+    def total_over(self, horizon: int) -> float:
+        """What is to be reached over the horizon."""
+        return float(self.total) if self.total is not None else float(self.rate or 0.0) * horizon
+
+    def measure(self, run: Sums) -> Floats:
+        """The average per round, or the least average of the groups that came, `->(G,R)`."""
+        if self.by is None:
+            return average(run, self.outcome)
+        groups = group_averages(run, self.outcome, self.by)
+        least = np.where(np.isnan(groups), np.inf, groups).min(-1)
+        return np.asarray(np.where(np.isinf(least), 0.0, least))

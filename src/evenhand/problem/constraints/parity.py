@@ -1,0 +1,85 @@
+"""An outcome that groups share evenly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.problem.constraints.base import group_rows
+from evenhand.problem.constraints.sums import Sums, disparity
+from evenhand.problem.rows import Rows
+
+if TYPE_CHECKING:
+    from evenhand.problem.problem import Problem
+
+
+@named("K5", source="Chzhen, Giraud, Li & Stoltz 2023, Section 2.1 and Appendix G.1 (rows divided by the share)")
+@dataclass(frozen=True)
+class Parity:
+    """An outcome spread evenly: each group's average stays within a tolerance of everybody's.
+
+    Equation: |sum_t c_t 1{g_t = g} / share_g - sum_t c_t| <= tolerance * T for every group g, as two signed rows each.
+    Deviation: Section 2.1 of the paper prints these rows multiplied by share_g; its experiments use them as here.
+
+    Args:
+        outcome: the outcome that is to be shared evenly.
+        by: the grouping, as declared in the problem.
+        tolerance: allowed difference of averages per round, in units of the outcome; 0 is allowed.
+        hard: False or None; a parity is kept on average.
+
+    Raises:
+        InvalidInput: a negative or infinite tolerance, or hard=True.
+
+    >>> Parity("ride", by="district", tolerance=0.02).label
+    'ride gap by district'
+    """
+
+    outcome: str
+    by: str
+    tolerance: float
+    hard: bool | None = None
+
+    spends: ClassVar[bool] = False
+    worst: ClassVar[Literal["low", "high"]] = "high"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise InvalidInput(f"Parity({self.outcome!r}).tolerance", "a finite number of at least 0", self.tolerance)
+        if self.hard:
+            expected = "False or None, as no play is sure to keep a gap between groups whatever its outcome"
+            raise InvalidInput(f"Parity({self.outcome!r}).hard", expected, self.hard)
+
+    @property
+    def label(self) -> str:
+        """The gap between groups."""
+        return f"{self.outcome} gap by {self.by}"
+
+    def rows(self, problem: Problem) -> Rows:
+        """A row and its negative for every group.
+
+        Raises:
+            InvalidInput: the problem has no such outcome or grouping.
+        """
+        return group_rows(problem, "Parity", self.outcome, self.by, {"above": (-1.0, 1.0), "below": (1.0, -1.0)})
+
+    def bound(self, problem: Problem) -> Floats:
+        """The tolerance of every row, `()->(d)`."""
+        return np.full(len(self.rows(problem)), self.tolerance)
+
+    def limit(self, horizon: int) -> float:
+        """The tolerance."""
+        return self.tolerance
+
+    def total_over(self, horizon: int) -> float:
+        """The tolerance in units of the outcome over the horizon."""
+        return self.tolerance * horizon
+
+    def measure(self, run: Sums) -> Floats:
+        """The largest difference of any group's average from everybody's, `->(G,R)`."""
+        return np.asarray(np.abs(disparity(run, self.outcome, self.by)).max(-1))

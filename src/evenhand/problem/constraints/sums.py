@@ -1,0 +1,61 @@
+"""What constraints read of a run: running sums of outcomes, of everybody and by group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from evenhand.core.types import Floats
+
+if TYPE_CHECKING:
+    from evenhand.problem.problem import Problem
+
+
+class Sums(Protocol):
+    """Running sums of R replicas at G points of a run; a `Trace` has them."""
+
+    @property
+    def problem(self) -> Problem:
+        """Whose outcomes and groups these are."""
+
+    @property
+    def elapsed(self) -> Floats:
+        """Rounds, `->(G,R)`."""
+
+    @property
+    def totals(self) -> Floats:
+        """Sums of the outcomes in the order of `problem.names`, `->(G,R,M+L)`."""
+
+    @property
+    def group_totals(self) -> Floats:
+        """The same by group, in the order of `problem.columns`, `->(G,R,C,M+L)`."""
+
+    @property
+    def group_rounds(self) -> Floats:
+        """Rounds by group, `->(G,R,C)`."""
+
+
+def average(run: Sums, outcome: str) -> Floats:
+    """Average of an outcome per round, `->(G,R)`."""
+    return np.asarray(run.totals[:, :, run.problem.names.index(outcome)] / np.maximum(run.elapsed, 1.0))
+
+
+def group_averages(run: Sums, outcome: str, by: str) -> Floats:
+    """Average of each group: sum c 1{g} / (share_g T), NaN where nobody of the group came, `->(G,R,groups)`.
+
+    Shares are the declared ones, or the realised ones where none were declared.
+    """
+    columns = [i for i, (grouping, _) in enumerate(run.problem.columns) if grouping == by]
+    rounds = np.maximum(run.elapsed, 1.0)[:, :, None]
+    share, cases = run.problem.shares[columns], run.group_rounds[:, :, columns]
+    realised = np.where(np.isnan(share), cases / np.maximum(cases.sum(-1, keepdims=True), 1.0), share)
+    inside = run.group_totals[:, :, columns, run.problem.names.index(outcome)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(realised > 0, inside / (realised * rounds), np.nan))
+
+
+def disparity(run: Sums, outcome: str, by: str) -> Floats:
+    """Average of each group minus everybody's, `->(G,R,groups)`; a group of which nobody came has an average of 0."""
+    groups = group_averages(run, outcome, by)
+    return np.asarray(np.where(np.isnan(groups), 0.0, groups) - average(run, outcome)[:, :, None])

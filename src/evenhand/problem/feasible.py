@@ -1,0 +1,56 @@
+"""Whether a problem can be kept to at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.problem.constraints.base import constraint_rows
+from evenhand.problem.rows import Rows
+
+if TYPE_CHECKING:
+    from evenhand.problem.problem import Problem
+
+
+def reach(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
+    """The least and the most that one play of each action can add to rows that concern everybody, `->(A,d),(A,d)`.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.problem.rows import select
+    >>> reach(Court().problem, select(Court().problem, ("appears", "ride")))[1]
+    array([[1., 0.],
+           [1., 0.],
+           [1., 1.]])
+    """
+    fixed = problem.declared @ (rows.known * rows.always[:, None]).T
+    w = rows.learned * rows.always[:, None]
+    used = (w != 0.0) & ~problem.free[:, None, :]
+    ends = np.where(w > 0, problem.low, problem.high), np.where(w > 0, problem.high, problem.low)
+    least, most = (fixed + np.where(used, w * np.where(w == 0.0, 0.0, end), 0.0).sum(2) for end in ends)
+    return least, most
+
+
+def feasible(problem: Problem) -> bool:
+    """Whether some mixture of rounds keeps to all constraints on everybody, learned outcomes being at their best.
+
+    Equation: some x in [0, 1]^A with sum_a x_a = P has sum_a x_a least_a <= bound: the chances with which actions are
+    among the P different ones of a round. Constraints on single groups are not looked at.
+    """
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    everybody = np.flatnonzero(rows.grouping < 0)
+    rows, bound, plays = rows.take(everybody), bound[everybody], min(problem.n_plays, len(problem.actions))
+    if not len(bound):
+        return True
+    least, _ = reach(problem, rows)
+    finite = np.where(np.isfinite(least), np.abs(least), 0.0).max() + np.abs(bound).max()
+    least = np.maximum(least, -1e6 * (1.0 + finite))  # where an outcome has no best, a small chance of it will do
+    cheapest = np.argsort((least - bound / plays).max(1), kind="stable")[:plays]
+    if (least[cheapest].sum(0) <= bound).all():
+        return True
+    from scipy.optimize import linprog  # only where these do not already fit together
+
+    share = np.ones((1, len(least)))
+    result = linprog(np.zeros(len(least)), least.T, bound, share, [float(plays)], bounds=(0.0, 1.0))
+    return bool(result.status == 0)
