@@ -18,8 +18,8 @@ from evenhand.planning.concave_program import Truth, maximize
 from evenhand.planning.program import Sample, solve
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Rows, constraint_rows, select
+from evenhand.report.summary import standard_error
 from evenhand.run.parallel import bar_disabled
-from evenhand.run.summary import standard_error
 
 
 class Optimum(NamedTuple):
