@@ -10,15 +10,15 @@ import numpy as np
 
 from evenhand.environments import Court, FixedContexts, MultiObjective
 from evenhand.environments.base import Environment
-from evenhand.experiments.court import model as tuned, penalised
-from evenhand.experiments.square_cbwk_systems import newton
+from evenhand.experiments.court.study import model as tuned, penalised
+from evenhand.experiments.square_cbwk.systems import newton
 from evenhand.models import Fixed, Ridge, Scalarised
 from evenhand.objectives import GeneralizedGini
 from evenhand.objectives.smoothing import moreau_gradient
 from evenhand.policy.policy import Policy
 from evenhand.recipes import fw_linucb, pgd, pgd_adaptive, resolving
+from evenhand.report.summary import table
 from evenhand.run.simulation import play, simulate
-from evenhand.run.summary import table
 from tests import plain_court, plain_square
 
 ROUNDS = 10_000

@@ -104,7 +104,7 @@ def test_reproduce_square_cbwk_refuses_an_unknown_sweep(capsys):
 
 def test_reproduce_square_cbwk_writes_where_it_is_told(tmp_path, capsys, monkeypatch):
     import evenhand.experiments.square_cbwk as module
-    from evenhand.experiments.square_cbwk_systems import Point
+    from evenhand.experiments.square_cbwk.systems import Point
 
     monkeypatch.setattr(module, "POINTS", (Point(5, 3, 80),))
     assert main(["reproduce", "square-cbwk", "--replicas", "2", "--seed", "4", "--out", str(tmp_path)]) == 0

@@ -6,7 +6,7 @@ import pytest
 from evenhand.core.errors import InvalidInput, StateMismatch
 from evenhand.core.records import Context
 from evenhand.environments import Court
-from evenhand.experiments.court import model
+from evenhand.experiments.court.study import model
 from evenhand.models import Fixed, Ridge
 from evenhand.problem.constraints import Budget
 from evenhand.problem.problem import Outcome, Problem

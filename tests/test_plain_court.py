@@ -1,7 +1,7 @@
 import numpy as np
 
 from evenhand.environments import Court
-from evenhand.experiments.court import model
+from evenhand.experiments.court.study import model
 from evenhand.recipes import pgd
 from evenhand.run.simulation import simulate
 from tests.plain_court import numbers, run

@@ -13,7 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed, FixedContexts
 from evenhand.environments.base import Arrival
-from evenhand.experiments.court import model
+from evenhand.experiments.court.study import model
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models import Fixed, Glmtron, NullModel, Ridge
@@ -229,7 +229,7 @@ def test_disparity_is_the_same_whether_shares_are_declared_or_counted_when_a_run
 SLOW_RUN = """
 import sys
 from evenhand.environments import Court
-from evenhand.experiments.court import model
+from evenhand.experiments.court.study import model
 from evenhand.recipes import pgd
 from evenhand.run.simulation import simulate
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 import evenhand.experiments.square_cbwk as module
 from evenhand.core.errors import InvalidInput
 from evenhand.experiments.square_cbwk import LOOKS, POINTS, PUBLISHED, SWEEPS, Sweep, against, reproduce
-from evenhand.experiments.square_cbwk_systems import NEWTON, Point, systems
+from evenhand.experiments.square_cbwk.systems import NEWTON, Point, systems
 from evenhand.run.simulation import simulate
 
 SMALL, SMALLER = Point(5, 3, 120), Point(5, 3, 80)

@@ -9,7 +9,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedArms, MixedContexts
 from evenhand.environments.lessons import SLOPES, SUBJECTS
-from evenhand.experiments.court import fairness
+from evenhand.experiments.court.study import fairness
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, Worth
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.planning.concave_program import maximize

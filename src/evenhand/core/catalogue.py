@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant, snake
 
 T = TypeVar("T")
 
@@ -22,7 +26,7 @@ KINDS = {
     "evenhand.experiments": "experiment",
 }
 
-__all__ = ["System", "catalogue", "named"]
+__all__ = ["System", "catalogue", "describe", "named"]
 
 
 class System(NamedTuple):
@@ -70,3 +74,26 @@ def _marked() -> Iterator[System]:
                 mark = getattr(thing, "__named__", None)
                 if isinstance(mark, tuple) and thing.__module__ == name:
                     yield System(mark[0], thing.__name__, kind, name, mark[1])
+
+
+def describe(name: str) -> str:
+    """What every system of this name or id does: its call, source and docstring.
+
+    Raises:
+        InvalidInput: there is no such system.
+
+    >>> print(describe("pgd").splitlines()[0])
+    K1 recipe pgd, by Chzhen et al. 2023, Box B; Lemmas 1 and 2
+    """
+    systems = catalogue()
+    found = [s for s in systems if name.replace("-", "_").lower() in (s.id.lower(), s.name.lower(), snake(s.name))]
+    if not found:
+        names = sorted({snake(s.name) for s in systems})
+        raise InvalidInput("system", "a name or an id from `evenhand systems`", f"{name}{meant(name, names)}")
+    return "\n\n".join(_described(s) for s in found)
+
+
+def _described(system: System) -> str:
+    part = getattr(importlib.import_module(system.module), system.name)
+    call = f"{system.module}.{system.name}{inspect.signature(part)}"
+    return f"{system.id} {system.kind} {system.name}, by {system.source}\n{call}\n\n{inspect.getdoc(part) or ''}"

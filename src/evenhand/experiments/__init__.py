@@ -1,1 +1,15 @@
-"""Reproductions of published experiments, one module per paper; `evenhand reproduce NAME` runs them."""
+"""Experiments, a folder each: `__init__` has its options and imports nothing heavy; what it runs is beside it."""
+
+from evenhand.experiments.experiment import (
+    Case,
+    Experiment,
+    Point,
+    Run,
+    Section,
+    Session,
+    discover,
+    find,
+    option,
+)
+
+__all__ = ["Case", "Experiment", "Point", "Run", "Section", "Session", "discover", "find", "option"]

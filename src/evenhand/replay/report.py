@@ -13,8 +13,8 @@ from evenhand.problem.problem import Problem
 from evenhand.replay.measures import Digest, Measure, Run, goal, measures
 from evenhand.replay.spec import Settings
 from evenhand.replay.systems import BLIND
-from evenhand.report.results import Results, Row
-from evenhand.run.summary import number, table
+from evenhand.report.results import Measurement, Results
+from evenhand.report.summary import number, table
 
 LEGEND = """\
 mean    over the shuffles of the log.
@@ -84,9 +84,10 @@ class Replay:
         results = Results("replay", settings, interrupted=self.interrupted)
         for system, found in self.measured.items():
             for name, (_, d) in found.items():
-                results.rows.append(Row(system, {}, name, d.mean, d.se, d.worst, None))
+                results.rows.append(Measurement(system, {}, name, d.mean, d.se, d.worst, None))
                 if d.spread is not None:
-                    results.rows.append(Row(system, {}, f"{name}: spread over shuffles", d.spread, None, None, None))
+                    spread = f"{name}: spread over shuffles"
+                    results.rows.append(Measurement(system, {}, spread, d.spread, None, None, None))
         return results
 
     def to_dict(self) -> dict[str, object]:

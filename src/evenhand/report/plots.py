@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput, MissingExtra
-from evenhand.core.types import Floats
+from evenhand.core.types import Floats, Ints
 from evenhand.objectives import Objective
-from evenhand.run.trace import Trace
+from evenhand.problem.constraints import Constraint
+from evenhand.problem.problem import Problem
 
 try:
     from matplotlib.axes import Axes as Axes
@@ -20,11 +21,33 @@ except ImportError as error:  # pragma: no cover
     raise MissingExtra("plots", "plot") from error
 
 
+class Course(Protocol):
+    """What is drawn over the rounds: a trace, or anything else that knows its averages at G points."""
+
+    @property
+    def problem(self) -> Problem:
+        """What was decided."""
+
+    @property
+    def policy(self) -> str:
+        """The name of the curve."""
+
+    @property
+    def times(self) -> Ints:
+        """The points, `->(G)`."""
+
+    def objective(self) -> Floats:
+        """The objective at the average outcomes, `->(G,R)`."""
+
+    def measure(self, constraint: Constraint) -> Floats:
+        """What a constraint is held against, `->(G,R)`."""
+
+
 class Panel(NamedTuple):
     """One quantity over the rounds, with horizontal lines to hold it against."""
 
     title: str
-    value: Callable[[Trace], Floats]  # -> (G, R)
+    value: Callable[[Any], Floats]  # of what is drawn, such as a `Trace`, -> (G, R)
     lines: Mapping[str, float]
     zoom: bool = False  # start the vertical axis where the curves settle
 
@@ -38,18 +61,19 @@ class Curve(NamedTuple):
     look: str = ""  # colour and dashes as matplotlib writes them, such as "C0--"; the next colour by default
 
 
-def panels_of(trace: Trace) -> list[Panel]:
+def panels_of(trace: Course) -> list[Panel]:
     """The objective and every constraint of a trace's problem."""
     problem = trace.problem
     names = problem.objective.outcomes
-    panels = [Panel(f"average {names[0]}" if len(names) == 1 else "objective", Trace.objective, {}, zoom=True)]
+    title = f"average {names[0]}" if len(names) == 1 else "objective"
+    panels = [Panel(title, lambda t: t.objective(), {}, zoom=True)]
     for c in problem.subject_to:
         line = {"limit": c.limit(problem.horizon)}
         panels.append(Panel(c.label, lambda t, c=c: t.measure(c), line))  # type: ignore[misc]
     return panels
 
 
-def over_rounds(traces: Sequence[Trace], panels: Sequence[Panel] | None = None, columns: int = 3) -> list[Axes]:
+def over_rounds(traces: Sequence[Course], panels: Sequence[Panel] | None = None, columns: int = 3) -> list[Axes]:
     """Each panel over the rounds for every trace, with bands of two standard errors over replicas."""
     panels = panels_of(traces[0]) if panels is None else panels
     columns = min(len(panels), columns)
@@ -66,7 +90,7 @@ def over_rounds(traces: Sequence[Trace], panels: Sequence[Panel] | None = None, 
     return list(grid[: len(panels)])
 
 
-def _draw(axes: Axes, panel: Panel, traces: Sequence[Trace]) -> None:
+def _draw(axes: Axes, panel: Panel, traces: Sequence[Course]) -> None:
     shown: list[Floats] = []
     for i, trace in enumerate(traces):
         values, color = panel.value(trace), f"C{i % 10}"

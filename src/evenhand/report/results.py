@@ -12,12 +12,12 @@ from typing import Literal, NamedTuple
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.run.summary import number, standard_error, table
+from evenhand.report.summary import number, standard_error, table
 from evenhand.version import __version__
 
 
-class Row(NamedTuple):
-    """One measured number; `worst` is the worst replica, `published` what the source prints."""
+class Measurement(NamedTuple):
+    """One number of a system at a point; `worst` is the worst replica, `published` what the source prints."""
 
     system: str
     at: Mapping[str, float]
@@ -36,28 +36,28 @@ class Row(NamedTuple):
         *,
         worst: Literal["low", "high"],
         published: float | None = None,
-    ) -> Row:
+    ) -> Measurement:
         """Summarise one value per replica.
 
         >>> import numpy as np
-        >>> Row.of("pgd", {"tau": 0.025}, "reward", np.array([0.46, 0.47]), worst="low").worst
+        >>> Measurement.of("pgd", {"tau": 0.025}, "reward", np.array([0.46, 0.47]), worst="low").worst
         0.46
         """
         extreme = values.min() if worst == "low" else values.max()
-        return Row(system, at, metric, float(values.mean()), standard_error(values), float(extreme), published)
+        return Measurement(system, at, metric, float(values.mean()), standard_error(values), float(extreme), published)
 
 
 @dataclass
 class Results:
-    """All rows of an experiment, with the settings that lead to them again."""
+    """Everything that an experiment measured, with the settings that lead to it again."""
 
     experiment: str
     settings: dict[str, object]
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Measurement] = field(default_factory=list)
     interrupted: bool = False
 
-    def find(self, system: str, metric: str, at: Mapping[str, float] | None = None) -> Row | None:
-        """The row of a system and metric, at a point of the sweep."""
+    def find(self, system: str, metric: str, at: Mapping[str, float] | None = None) -> Measurement | None:
+        """What was measured of a system and metric, at a point of the sweep if one is given."""
         for row in self.rows:
             if row.system == system and row.metric == metric and (at is None or row.at == at):
                 return row

@@ -20,8 +20,8 @@ from evenhand.policy.entries import believe
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Rows, select
+from evenhand.report.summary import standard_error
 from evenhand.run.parallel import bar_disabled
-from evenhand.run.summary import standard_error
 
 
 class Optimum(NamedTuple):

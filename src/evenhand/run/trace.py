@@ -15,11 +15,12 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.problem import Problem
-from evenhand.run.summary import Line, Summary
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from evenhand.report.summary import Summary
 
 
 class Plays(NamedTuple):
@@ -120,6 +121,8 @@ class Trace:
 
     def summary(self) -> Summary:
         """Where the run ended: the objective and every constraint, mean over replicas and worst."""
+        from evenhand.report.summary import Line, Summary
+
         names = self.problem.objective.outcomes
         name = names[0] if len(names) == 1 else "objective"
         lines = [Line.of(name, self.objective()[-1], worst="low")]

@@ -138,7 +138,7 @@ def _check_room(limits: Limits, state: Any, context: Context, decision: Decision
     worst, left = limits.room(state, context)
     shaped = worst.shape[1:] == (candidates, left.shape[1]) and len(worst) in (1, count) and len(left) == count
     require(shaped, f"room has shapes (R or 1, A, d) and (R, d), not {worst.shape} and {left.shape}")
-    alone = (worst <= left[:, None]).all(2)
+    alone = np.asarray((worst <= left[:, None]).all(2))
     require(not alone[limits.over(state)].any(), "where a limit is over, nothing fits")
     fits = limits.fits(state, decision)
     together = np.broadcast_to(worst, (count, *worst.shape[1:]))[:, : decision.plays.shape[1]].sum(1)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
-from evenhand.core.catalogue import named
 from evenhand.core.types import Floats
 from evenhand.environments import Court
+from evenhand.experiments.court import CourtExperiment
+from evenhand.experiments.experiment import Case, Point, Run, Session
 from evenhand.models import Logarithmic, Logistic
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import by_group
@@ -17,15 +21,14 @@ from evenhand.problem.constraints.sums import disparity
 from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, primal_lp, resolving
 from evenhand.recipes.primal import Slack
-from evenhand.report.results import Results, Row, prepare
+from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import Optimum, opt
-from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
 
 GAMMAS = (0.01, 0.02, 0.04, 0.05, 0.1)
-TAUS = (1e-7, 0.025)
 MARGIN = 0.005
 METRICS = ("reward", "ride", "voucher", "fairness")
+WORST: dict[str, Literal["low", "high"]] = {"reward": "low", "ride": "high", "voucher": "high", "fairness": "high"}
 HORIZON = 10_000
 
 # reward, ride, voucher, fairness
@@ -86,48 +89,57 @@ MEASURES: dict[str, Callable[[Trace], Floats]] = {
 }
 
 
-@named("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Table 1 and Figure 1")
-def reproduce(
-    *,
-    replicas: int = 100,
-    rounds: int = HORIZON,
-    taus: tuple[float, ...] = TAUS,
-    jobs: int = 1,
-    seed: int = 0,
-    out: Path | None = None,
-    progress: bool | None = None,
-    log: Callable[[str], None] = print,
-) -> Results:
-    """Run every system of the table at every tolerance tau; print ours beside the published, write JSON and plots.
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One tolerance: every row of Table 1, and what the best static policy reaches."""
 
-    Ctrl-C ends early; what is finished is printed and written, marked as interrupted.
-    """
-    taus = tuple(dict.fromkeys(taus))
-    if out is not None:
-        prepare(out)
-    results = Results("court", {"replicas": replicas, "rounds": rounds, "taus": list(taus), "seed": seed})
-    for tau in taus:
-        court = Court(tolerance=tau, horizon=rounds)
-        log(f"court assistance: tau = {tau:g}, {rounds} people, {replicas} replicas, seed {seed}")
-        best, inside = opt(court, progress=progress), opt(court, margin=MARGIN, progress=progress)
-        traces = []
-        for policy in policies(court.problem, inside.prices):
-            trace = simulate(policy, court, replicas=replicas, seed=seed, jobs=jobs, progress=progress)
-            if not trace.finished:
-                results.interrupted = True
-                break
-            traces.append(trace)
-            results.rows += _rows(trace, tau, rounds)
-        results.rows += _optimum_rows({"OPT(B)": best, "OPT(B-margin)": inside}, tau, rounds)
-        log(results.table({"tau": tau}, METRICS) + "\n")
-        if out is not None:
-            results.write(out)
-            if traces:
-                picture(traces, best.value, inside.value, out / f"court-tau={tau:g}.png")
-        if results.interrupted:
-            log("interrupted: the systems above are complete, the others are missing")
-            break
-    return results
+    settings: CourtExperiment
+    session: Session
+    tau: float
+
+    @cached_property
+    def court(self) -> Court:
+        return Court(tolerance=self.tau, horizon=self.settings.rounds)
+
+    @cached_property
+    def optima(self) -> dict[str, Optimum]:
+        """With the budgets as they are, and with the margin taken off."""
+        progress = self.session.progress
+        return {
+            "OPT(B)": opt(self.court, progress=progress),
+            "OPT(B-margin)": opt(self.court, margin=MARGIN, progress=progress),
+        }
+
+    @property
+    def title(self) -> str:
+        s = self.settings
+        return f"court assistance: tau = {self.tau:g}, {s.rounds} people, {s.replicas} replicas, seed {s.seed}"
+
+    @property
+    def points(self) -> Sequence[Point]:
+        return [{"tau": self.tau}]
+
+    def cases(self, point: Point) -> Iterator[Case]:
+        for policy in policies(self.court.problem, self.optima["OPT(B-margin)"].prices):
+            yield Case(point, policy.name, self.court, policy)
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        found = [m for run in runs if run.trace for m in _rows(run.trace, self.tau, self.settings.rounds)]
+        return found + _optimum_rows(self.optima, self.tau, self.settings.rounds)
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        return results.table({"tau": self.tau}, METRICS) + "\n"
+
+    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
+        traces = [run.trace for run in runs if run.trace]
+        best, inside = (o.value for o in self.optima.values())
+        return [picture(traces, best, inside, out / f"court-tau={self.tau:g}.png")]
+
+
+def sections(settings: CourtExperiment, session: Session) -> Iterator[Table]:
+    """One per tolerance."""
+    for tau in settings.taus:
+        yield Table(settings=settings, session=session, tau=tau)
 
 
 def picture(traces: list[Trace], best: float, inside: float | None, path: Path) -> Path:
@@ -147,25 +159,25 @@ def picture(traces: list[Trace], best: float, inside: float | None, path: Path) 
     return save(over_rounds([t for t in traces if t.policy != "mixed_oracle"], panels, columns=2), path)
 
 
-def _rows(trace: Trace, tau: float, rounds: int) -> list[Row]:
+def _rows(trace: Trace, tau: float, rounds: int) -> list[Measurement]:
     printed = PUBLISHED.get(tau, {}).get(trace.policy, ()) if rounds == HORIZON else ()
     published = dict(zip(METRICS, printed, strict=False))
     return [
-        Row.of(
+        Measurement.of(
             trace.policy,
             {"tau": tau},
             metric,
             MEASURES[metric](trace)[-1],
-            worst="low" if metric == "reward" else "high",
+            worst=WORST[metric],
             published=published.get(metric),
         )
         for metric in METRICS
     ]
 
 
-def _optimum_rows(found: dict[str, Optimum], tau: float, rounds: int) -> list[Row]:
+def _optimum_rows(found: dict[str, Optimum], tau: float, rounds: int) -> list[Measurement]:
     printed = PUBLISHED.get(tau, {}) if rounds == HORIZON else {}
     return [
-        Row(name, {"tau": tau}, "reward", o.value, o.se, None, next(iter(printed.get(name, ())), None))
+        Measurement(name, {"tau": tau}, "reward", o.value, o.se, None, next(iter(printed.get(name, ())), None))
         for name, o in found.items()
     ]

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
-from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.environments import FixedContexts
-from evenhand.experiments.square_cbwk_systems import GRADIENT, NEWTON, UCB, Point, systems
-from evenhand.policy.policy import Policy
-from evenhand.report.results import Results, Row, prepare
-from evenhand.run.parallel import bar_disabled, deferred_interrupt
-from evenhand.run.simulation import simulate
-from evenhand.run.summary import number, standard_error, table
-from evenhand.run.trace import Trace
+from evenhand.experiments.experiment import Case, Point as At, Run, Session
+from evenhand.experiments.square_cbwk import SquareCBwKExperiment
+from evenhand.experiments.square_cbwk.systems import GRADIENT, NEWTON, UCB, Point, systems
+from evenhand.report.results import Measurement, Results
+from evenhand.report.summary import number, standard_error, table
 
 OPT = 0.5  # per round: arm 1 every other round
 RUNS = 10  # behind every published number
@@ -58,49 +52,61 @@ LOOKS = {NEWTON: "C0--", GRADIENT: "C1--", UCB: "C2--", "newton": "C0-", "gradie
 Found = dict[Point, dict[str, Floats]]  # the regret of every replica, by point and system
 
 
-@named("S5", source="Han et al. 2022, Appendix C and Figure 1, with the settings of the authors' code")
-def reproduce(
-    *,
-    replicas: int = RUNS,
-    sweeps: Sequence[str] = (),
-    seed: int = 0,
-    out: Path | None = None,
-    progress: bool | None = None,
-    log: Callable[[str], None] = print,
-) -> Results:
-    """Run every system at the points whose numbers are known, or along whole sweeps; print, write JSON and plots.
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A single point whose numbers are known, or the points of one panel of a sweep."""
 
-    Ctrl-C ends early; what is finished is printed and written, marked as interrupted.
+    settings: SquareCBwKExperiment
+    letter: str  # of the sweep, empty for a single point
+    name: str
+    instances: tuple[Point, ...]
+    found: Found  # shared by the panels of a sweep, which are one picture
 
-    Raises:
-        InvalidInput: a sweep other than "m", "K" and "T", or an argument out of its range.
-    """
-    sweeps = tuple(dict.fromkeys(sweeps))
-    if not set(sweeps) <= set(SWEEPS):
-        raise InvalidInput("sweeps", f"some of {tuple(SWEEPS)}", sweeps)
-    if out is not None:
-        prepare(out)
-    results = Results("square-cbwk", {"replicas": replicas, "sweeps": list(sweeps), "seed": seed})
-    blocks: list[tuple[str, str, tuple[Point, ...]]]  # letter, title, points
-    blocks = [(s, title, points) for s in sweeps for title, points in SWEEPS[s].panels.items()]
+    @property
+    def title(self) -> str:
+        along = f", by {self.letter}" if self.letter else ""
+        return f"{self.name}{along}: {self.settings.replicas} replicas, seed {self.settings.seed}"
+
+    @property
+    def points(self) -> Sequence[At]:
+        return [p._asdict() for p in self.instances]
+
+    def cases(self, point: At) -> Iterator[Case]:
+        for world, policy in systems(_instance(point)):
+            yield Case(point, policy.name, world, policy)
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        rows = []
+        for case, trace in runs:
+            if trace:
+                point, name = _instance(case.at), case.system
+                regret = OPT * point.T - trace.objective()[-1] * trace.elapsed[-1]  # of expected rewards
+                self.found.setdefault(point, {})[name] = regret
+                published, middle = PUBLISHED.get(point, {}).get(name, (None,))[0], float(np.median(regret))
+                rows.append(Measurement.of(name, case.at, "regret", regret, worst="high", published=published))
+                rows.append(Measurement(name, case.at, "median regret", middle, None, None, None))
+        return rows
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        return "\n\n".join(_report(self.letter, self.instances, self.found)) + "\n"
+
+    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
+        return [picture(self.letter, self.found, out / f"square-cbwk-{self.letter}.png")] if self.letter else []
+
+
+def sections(settings: SquareCBwKExperiment, session: Session) -> Iterator[Block]:
+    """One per panel of each sweep, or per point where nothing is swept."""
     found: Found = {}
-    run = partial(simulate, replicas=replicas, seed=seed, progress=progress)
-    with deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
-        for letter, title, points in blocks or [("", str(p), (p,)) for p in POINTS]:
-            log(f"{title}{f', by {letter}' if letter else ''}: {replicas} replicas, seed {seed}")
-            _measure(points, found, results, run, asked, progress)
-            log("\n\n".join(_report(letter, points, found)) + "\n")
-            if out is not None:
-                results.write(out)
-                if letter:
-                    picture(letter, found, out / f"square-cbwk-{letter}.png")
-            if results.interrupted:
-                log("interrupted: the systems above are complete, the others are missing")
-                break
-    return results
+    blocks = [(s, title, points) for s in settings.sweeps for title, points in SWEEPS[s].panels.items()]
+    for letter, title, points in blocks or [("", str(p), (p,)) for p in POINTS]:
+        yield Block(settings=settings, letter=letter, name=title, instances=points, found=found)
 
 
-def picture(letter: str, found: Found, path: Path) -> Path | None:
+def _instance(at: Mapping[str, float]) -> Point:
+    return Point(int(at["m"]), int(at["K"]), int(at["T"]))
+
+
+def picture(letter: str, found: Found, path: Path) -> Path:
     """A sweep as in Figure 1, as far as it was run."""
     from evenhand.report.plots import Curve, over_sweep, save  # matplotlib only when asked for
 
@@ -114,30 +120,7 @@ def picture(letter: str, found: Found, path: Path) -> Path | None:
                 curves.append(Curve(name, [p._asdict()[letter] for p in there], values, look))
         if curves:
             panels[title] = curves
-    return save(over_sweep(panels, sweep.label, "regret", sweep.middle), path) if panels else None
-
-
-def _measure(
-    points: Sequence[Point],
-    found: Found,
-    results: Results,
-    run: Callable[[Policy, FixedContexts], Trace],
-    asked: Callable[[], bool],
-    progress: bool | None,
-) -> None:
-    """Run every system at every point, until somebody asks to stop."""
-    for point in tqdm(points, unit="point", leave=False, disable=len(points) == 1 or bar_disabled(progress)):
-        for world, policy in systems(point):
-            trace = None if asked() else run(policy, world)
-            if trace is None or not trace.finished:
-                results.interrupted = True
-                return
-            regret = OPT * point.T - trace.objective()[-1] * trace.elapsed[-1]  # of expected rewards
-            found.setdefault(point, {})[policy.name] = regret
-            published = PUBLISHED.get(point, {}).get(policy.name, (None,))[0]
-            at, middle = point._asdict(), float(np.median(regret))
-            results.rows.append(Row.of(policy.name, at, "regret", regret, worst="high", published=published))
-            results.rows.append(Row(policy.name, at, "median regret", middle, None, None, None))
+    return save(over_sweep(panels, sweep.label, "regret", sweep.middle), path)
 
 
 def _report(letter: str, points: Sequence[Point], found: Found) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +12,21 @@ import numpy as np
 from tqdm import tqdm
 
 from evenhand.choices import Gamma
-from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
 from evenhand.environments import MultiObjective
+from evenhand.experiments.concave_rewards import ConcaveRewardsExperiment
+from evenhand.experiments.experiment import Case, Point, Run, Session
 from evenhand.models import Fixed, Ridge, Scalarised, Worth
 from evenhand.models.ridge import RidgeState
 from evenhand.objectives import Randomized
 from evenhand.policy.policy import Policy
 from evenhand.recipes import fw_epsilon_greedy, fw_linucb, fw_squarecb, molincb
-from evenhand.report.results import Results, Row, prepare
+from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import best, draw
-from evenhand.run.parallel import bar_disabled, deferred_interrupt
-from evenhand.run.simulation import simulate
+from evenhand.run.parallel import bar_disabled
 from evenhand.run.trace import Trace
 
-ROUNDS = 2000
 EARLY = 50
 RIDGE = 0.1
 WIDTH = 0.1  # the paper's sqrt(epsilon), alpha_t being taken as 1
@@ -93,70 +93,79 @@ def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
     ]
 
 
-@named("C9", source="Do et al. 2023, Figure 1 (left), Figure 5 and Appendix B.2")
-def reproduce(
-    *,
-    arms: tuple[int, ...] = (50,),
-    outcomes: tuple[int, ...] = (5, 20),
-    replicas: int = 100,
-    rounds: int = ROUNDS,
-    seed: int = 0,
-    out: Path | None = None,
-    progress: bool | None = None,
-    log: Callable[[str], None] = print,
-) -> Results:
-    """Run every system for every number of arms and outcomes; print the objective early and late, JSON and plots.
+@dataclass(frozen=True, kw_only=True)
+class Instances:
+    """One number of arms and outcomes. Each replica has parameters of its own: standard errors are over instances.
 
-    Each replica has parameters of its own, so that standard errors are over instances; `share` is the objective over
-    that of the truth in the same replica. The optimum in hindsight is the best that a policy could have made of the
-    contexts that came, had it known the parameters and all of them; it is found for the first 20 replicas. Ctrl-C ends
-    early; what is finished is printed and written.
+    `share` is the objective over that of the truth in the same replica. The optimum in hindsight is the best that a
+    policy could have made of the contexts that came, had it known the parameters and all of them; it is found for the
+    first 20 replicas.
     """
-    if out is not None:
-        prepare(out)
-    settings = {"arms": list(arms), "outcomes": list(outcomes), "replicas": replicas, "rounds": rounds, "seed": seed}
-    results = Results("concave-rewards", settings)
-    with deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
-        for a, m in [(a, m) for a in dict.fromkeys(arms) for m in dict.fromkeys(outcomes)]:
-            world = MultiObjective(arms=a, n_outcomes=m, horizon=rounds)
-            log(f"generalised Gini of {m} outcomes, {a} arms, {rounds} rounds, {replicas} replicas, seed {seed}")
-            traces, values = _run(world, replicas, seed, progress, asked)
-            results.interrupted = len(values) == 0
-            at = {"arms": a, "outcomes": m}
-            for trace in traces:
-                results.rows += _rows(trace, traces[0], at)
-            if len(values):
-                share = values / traces[0].objective()[-1, : len(values)]
-                results.rows.append(Row.of(OPTIMUM, at, "share late", share, worst="low"))
-            log(results.table(at, (f"t={min(EARLY, rounds)}", "share early", f"t={rounds}", "share late")) + "\n")
-            if out is not None:
-                results.write(out)
-                if traces:
-                    picture(traces, values, out / f"concave-rewards-arms={a}-outcomes={m}.png")
-            if results.interrupted:
-                log("interrupted: the systems above are complete, the others are missing")
-                break
-    return results
+
+    settings: ConcaveRewardsExperiment
+    session: Session
+    arms: int
+    outcomes: int
+    hindsight: list[float] = field(default_factory=list)  # by replica, complete or empty
+
+    @cached_property
+    def world(self) -> MultiObjective:
+        return MultiObjective(arms=self.arms, n_outcomes=self.outcomes, horizon=self.settings.rounds)
+
+    @property
+    def title(self) -> str:
+        s = self.settings
+        return (
+            f"generalised Gini of {self.outcomes} outcomes, {self.arms} arms, {s.rounds} rounds, "
+            f"{s.replicas} replicas, seed {s.seed}"
+        )
+
+    @property
+    def points(self) -> Sequence[Point]:
+        return [{"arms": self.arms, "outcomes": self.outcomes}]
+
+    def cases(self, point: Point) -> Iterator[Case]:
+        for policy in policies(self.world, self.settings.replicas, self.settings.seed):
+            yield Case(point, policy.name, self.world, policy)
+        self.hindsight.extend(self._look_back())
+
+    def _look_back(self) -> list[float]:
+        """The optima in hindsight, or none where somebody asks to stop."""
+        found, world, s = [], self.world, self.settings
+        hidden = bar_disabled(self.session.progress)
+        for r in tqdm(range(min(s.replicas, SOLVED)), desc=OPTIMUM, unit="replica", leave=False, disable=hidden):
+            if self.session.asked_to_stop():
+                return []
+            found.append(best(world.problem, draw(world, world.horizon, s.seed, replica=r), np.zeros(0))[0])
+        return found
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        (at,), traces = self.points, _traces(runs)
+        found = [row for trace in traces for row in _rows(trace, traces[0], at)]
+        if self.hindsight:
+            share = np.array(self.hindsight) / traces[0].objective()[-1, : len(self.hindsight)]
+            found.append(Measurement.of(OPTIMUM, at, "share late", share, worst="low"))
+        return found
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        rounds = self.settings.rounds
+        metrics = (f"t={min(EARLY, rounds)}", "share early", f"t={rounds}", "share late")
+        return results.table(self.points[0], metrics) + "\n"
+
+    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
+        path = out / f"concave-rewards-arms={self.arms}-outcomes={self.outcomes}.png"
+        return [picture(_traces(runs), np.array(self.hindsight), path)]
 
 
-def _run(
-    world: MultiObjective, replicas: int, seed: int, progress: bool | None, asked: Callable[[], bool]
-) -> tuple[list[Trace], Floats]:
-    """Traces of all systems, and the optima in hindsight; fewer traces and no optima where somebody asks to stop."""
-    traces: list[Trace] = []
-    for policy in policies(world, replicas, seed):
-        trace = None if asked() else simulate(policy, world, replicas=replicas, seed=seed, progress=progress)
-        if trace is None or not trace.finished:
-            return traces, np.zeros(0)
-        traces.append(trace)
-    values: list[float] = []
-    for r in tqdm(
-        range(min(replicas, SOLVED)), desc=OPTIMUM, unit="replica", leave=False, disable=bar_disabled(progress)
-    ):
-        if asked():
-            return traces, np.zeros(0)
-        values.append(best(world.problem, draw(world, world.horizon, seed, replica=r), np.zeros(0))[0])
-    return traces, np.array(values)
+def sections(settings: ConcaveRewardsExperiment, session: Session) -> Iterator[Instances]:
+    """One per number of arms and outcomes."""
+    for arms in settings.arms:
+        for outcomes in settings.outcomes:
+            yield Instances(settings=settings, session=session, arms=arms, outcomes=outcomes)
+
+
+def _traces(runs: Sequence[Run]) -> list[Trace]:
+    return [run.trace for run in runs if run.trace]
 
 
 def picture(traces: list[Trace], values: Floats, path: Path) -> Path:
@@ -176,13 +185,13 @@ def picture(traces: list[Trace], values: Floats, path: Path) -> Path:
     return save([left], path)
 
 
-def _rows(trace: Trace, truth: Trace, at: Mapping[str, float]) -> list[Row]:
+def _rows(trace: Trace, truth: Trace, at: Mapping[str, float]) -> list[Measurement]:
     """The objective early and at the end, and as a share of the truth's."""
     rows = []
     rounds = int(trace.times[-1])
     value, end = trace.objective(), truth.objective()[-1]
     for when, t in (("early", min(EARLY, rounds)), ("late", rounds)):
         i = int(np.searchsorted(trace.times, t))
-        rows.append(Row.of(trace.policy, at, f"t={t}", value[i], worst="low"))
-        rows.append(Row.of(trace.policy, at, f"share {when}", value[i] / end, worst="low"))
+        rows.append(Measurement.of(trace.policy, at, f"t={t}", value[i], worst="low"))
+        rows.append(Measurement.of(trace.policy, at, f"share {when}", value[i] / end, worst="low"))
     return rows

@@ -1,0 +1,192 @@
+"""Calling a part with what a file says: plain values are read by the types that the part's signature declares."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Union
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import closest, exported, snake, unknown_key
+
+KIND = "kind"  # the key by which a table names a part
+
+
+class _NoMatch:
+    """In place of a value that is not of the type."""
+
+
+_NO = _NoMatch()
+
+
+class Argument(NamedTuple):
+    """An argument of a part: its type, and whether it has to be given."""
+
+    name: str
+    hint: Any
+    needed: bool
+
+
+def arguments(part: Any) -> dict[str, Argument]:
+    """The arguments of a function or class, in their order.
+
+    >>> from evenhand.problem import Budget
+    >>> [(a.name, a.needed) for a in arguments(Budget).values()]
+    [('outcome', True), ('total', False), ('rate', False)]
+    """
+    hints = typing.get_type_hints(part)
+    return {
+        name: Argument(name, hints.get(name, Any), p.default is inspect.Parameter.empty)
+        for name, p in inspect.signature(part).parameters.items()
+    }
+
+
+def build(part: Any, where: str, values: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
+    """Call a part with the values of a file, and with what is `given` by the program where it takes that.
+
+    Args:
+        part: a function or class with annotated arguments.
+        where: the values stand in a file, for messages.
+        values: numbers, texts, lists and tables by the names of arguments.
+        given: arguments that no file may set.
+
+    Raises:
+        InvalidInput: a key that the part does not have, a value of another type, or an argument that is missing.
+
+    >>> from evenhand.objectives import GeneralizedGini
+    >>> build(GeneralizedGini, "maximize", {"outcomes": ["a", "b"], "weights": [1, 0.5]}, {})
+    GeneralizedGini(outcomes=('a', 'b'), weights=(1.0, 0.5))
+    >>> build(GeneralizedGini, "maximize", {"outcome": ["a", "b"]}, {})
+    Traceback (most recent call last):
+    evenhand.core.errors.InvalidInput: maximize.outcome: expected one of the keys outcomes, weights, \
+got an unknown key (did you mean outcomes?)
+    """
+    known = arguments(part)
+    open_ = [name for name, a in known.items() if name not in given]
+    found = {name: value for name, value in given.items() if name in known}
+    for key, value in values.items():
+        if key not in open_:
+            raise unknown_key(f"{where}.{key}", [n for n in open_ if can_be_written(known[n].hint)], key)
+        found[key] = read(f"{where}.{key}", value, known[key].hint, given)
+    for name in open_:
+        if known[name].needed and name not in found:
+            named = f"{where}.{name}"
+            if not can_be_written(known[name].hint):
+                raise InvalidInput(named, "an argument that a file can give", f"{part.__name__}, which needs Python")
+            raise InvalidInput(named, f"{described(known[name].hint)}, as {part.__name__} needs one", "nothing")
+    return part(**found)
+
+
+def read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
+    """One value by its type.
+
+    Raises:
+        InvalidInput: it is of another type, or names a part that does not exist.
+
+    >>> read("step", 1, float | None, {}), read("limits", [1, 2], tuple[float, ...], {})
+    (1.0, (1.0, 2.0))
+    """
+    found = _read(field, value, hint, given)
+    if found is _NO:
+        raise InvalidInput(field, described(hint), repr(value))
+    return found
+
+
+def can_be_written(hint: Any) -> bool:
+    """Whether a file can give a value of this type.
+
+    >>> can_be_written(float | None), can_be_written(typing.Callable[[int], int])
+    (True, False)
+    """
+    return _described(hint) != ""
+
+
+def described(hint: Any) -> str:
+    """A type in words, for messages.
+
+    >>> described(tuple[float, ...]), described(Literal["row", "net"] | None)
+    ('a list of finite numbers', "one of 'row', 'net'")
+    """
+    return _described(hint) or "nothing that a file can give"
+
+
+def _described(hint: Any, many: bool = False) -> str:
+    simple = {float: "finite number", int: "whole number", str: "text"}
+    if hint in simple:
+        return f"{simple[hint]}s" if many else f"a {simple[hint]}"
+    if hint is bool:
+        return "true or false"
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, inner))}"
+    if origin in (Union, types.UnionType):
+        return " or ".join(filter(None, (_described(h, many) for h in inner if h is not type(None))))
+    if origin is tuple:
+        each = [_described(h, many=True) for h in inner if h is not ...]
+        return f"a list of {' and '.join(each)}" if all(each) else ""
+    if origin is not None and issubclass(origin, Mapping):
+        each = [_described(h, many=True) for h in inner[1:]]
+        return f"a table of {each[0]}" if all(each) else ""
+    if _is_part(hint):
+        kinds = _kinds(hint)
+        return f"a table with {KIND} = {' | '.join(kinds)}" if list(kinds) != [snake(hint.__name__)] else "a table"
+    return ""
+
+
+def _read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
+    if hint is float:
+        return float(value) if type(value) in (int, float) and math.isfinite(value) else _NO
+    if hint in (int, bool, str):
+        return value if type(value) is hint else _NO
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Literal:
+        return value if value in inner else _NO
+    if origin in (Union, types.UnionType):
+        found = (_read(field, value, h, given) for h in inner if h is not type(None))
+        return next((z for z in found if z is not _NO), _NO)
+    if origin is tuple:
+        return _read_list(field, value, inner, given)
+    if origin is not None and issubclass(origin, Mapping) and isinstance(value, dict):
+        return {k: read(f"{field}.{k}", v, inner[1], given) for k, v in value.items()}
+    if _is_part(hint) and isinstance(value, dict):
+        return _read_part(field, value, hint, given)
+    return _NO
+
+
+def _read_list(field: str, value: Any, inner: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
+    if not isinstance(value, list):
+        return _NO
+    hints = [inner[0]] * len(value) if inner[-1] is ... else list(inner)
+    if len(hints) != len(value):
+        return _NO
+    return tuple(read(f"{field}[{i}]", v, h, given) for i, (v, h) in enumerate(zip(value, hints, strict=True)))
+
+
+def _read_part(field: str, value: dict[str, Any], hint: Any, given: Mapping[str, Any]) -> Any:
+    kinds = _kinds(hint)
+    if KIND not in value and len(kinds) > 1:
+        raise InvalidInput(f"{field}.{KIND}", f"one of {', '.join(kinds)}", "nothing")
+    part = closest(f"{field}.{KIND}", kinds, str(value[KIND])) if KIND in value else next(iter(kinds.values()))
+    return build(part, field, {k: v for k, v in value.items() if k != KIND}, given)
+
+
+def _is_part(hint: Any) -> bool:
+    return inspect.isclass(hint) and hint.__module__.startswith("evenhand.")
+
+
+def _kinds(hint: Any) -> dict[str, Any]:
+    """The parts that can stand for a type: itself, or all that its package exports and that a protocol describes."""
+    if not getattr(hint, "_is_protocol", False):
+        return {snake(hint.__name__): hint}
+    wanted = [n for n in {**vars(hint), **vars(hint).get("__annotations__", {})} if not n.startswith("_")]
+    package = ".".join(hint.__module__.split(".")[:2])
+    return {
+        name: part
+        for name, part in exported(package).items()
+        if inspect.isclass(part)
+        and not getattr(part, "_is_protocol", False)
+        and all(hasattr(part, n) or n in getattr(part, "__dataclass_fields__", {}) for n in wanted)
+    }

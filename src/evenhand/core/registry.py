@@ -1,0 +1,68 @@
+"""Parts by name: what a package exports is what can be named, so that there is no second list to keep in step."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from evenhand.core.errors import InvalidInput
+
+T = TypeVar("T")
+
+
+def snake(name: str) -> str:
+    """A class's name as files and command lines write it.
+
+    >>> snake("GeneralizedGini"), snake("pgd_adaptive"), snake("TopK")
+    ('generalized_gini', 'pgd_adaptive', 'top_k')
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def exported(package: str) -> dict[str, Any]:
+    """The public classes and functions of a package by the names that files use.
+
+    >>> list(exported("evenhand.problem"))[:2]
+    ['budget', 'groups']
+    """
+    module = importlib.import_module(package)
+    found = {name: getattr(module, name) for name in module.__all__}
+    return {snake(n): z for n, z in found.items() if callable(z) and hasattr(z, "__module__")}
+
+
+def closest(field: str, known: Mapping[str, T], name: str) -> T:
+    """What has this name.
+
+    Raises:
+        InvalidInput: nothing has; the message lists the names that exist, and the one that was probably meant.
+
+    >>> closest("recipe", {"pgd": 1, "uniform": 2}, "unifrom")
+    Traceback (most recent call last):
+    evenhand.core.errors.InvalidInput: recipe: expected one of pgd, uniform, got unifrom (did you mean uniform?)
+    """
+    if name not in known:
+        raise InvalidInput(field, f"one of {', '.join(known)}", f"{name}{meant(name, known)}")
+    return known[name]
+
+
+def unknown_key(field: str, known: Iterable[str], key: str) -> InvalidInput:
+    """The error of a key that nobody knows.
+
+    >>> str(unknown_key("budget.totl", ("rate", "total"), "totl"))
+    'budget.totl: expected one of the keys rate, total, got an unknown key (did you mean total?)'
+    """
+    known = tuple(known)
+    return InvalidInput(field, f"one of the keys {', '.join(known)}", f"an unknown key{meant(key, known)}")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """A guess for a message, or nothing.
+
+    >>> meant("rigde", ["ridge", "logistic"]), meant("tree", ["ridge", "logistic"])
+    (' (did you mean ridge?)', '')
+    """
+    found = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {found[0]}?)" if found else ""

@@ -1,0 +1,32 @@
+"""The main job in one go: scarce help shared among people of two groups, by several policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evenhand.experiments.experiment import Section, Session, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoExperiment:
+    """Rides and vouchers for people who must reach a court: blind sharing, published policies, and our own."""
+
+    name: ClassVar[str] = "demo"
+    title: ClassVar[str] = "the main job: several policies share scarce help"
+    about: ClassVar[str] = (
+        "Share 500 rides and 2,000 vouchers among 10,000 people of two groups, learning who benefits. "
+        "Prints a table and, with --out, writes results.json and a picture."
+    )
+    replicas: int = option(20, "R")
+    seed: int = option(0, "S", "of all luck", least=None)
+    tolerance: float = 0.01
+    rounds: int = 10_000
+    jobs: int = option(1, "N", "processes")
+
+    def sections(self, session: Session) -> Iterator[Section]:
+        """A single one."""
+        from evenhand.experiments.demo.study import sections
+
+        return sections(self, session)

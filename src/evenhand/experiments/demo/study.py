@@ -1,0 +1,123 @@
+"""The main job in one go: scarce help shared among people of two groups, by several policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.environments import Court
+from evenhand.experiments.court.study import MEASURES, METRICS, WORST, fairness, model, penalised, picture
+from evenhand.experiments.demo import DemoExperiment
+from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.recipes import pgd, pgd_adaptive, resolving, uniform
+from evenhand.report.results import Measurement, Results
+from evenhand.report.summary import number, standard_error, table
+from evenhand.run.optimum import Optimum, opt
+from evenhand.run.trace import Trace
+
+
+def policies(problem: Problem) -> list[Policy]:
+    """Blind sharing, the published policies, one of them kept from overspending, and our own."""
+    return [
+        uniform(problem, n_features=5),
+        pgd(problem, model(), gamma=0.02),
+        pgd_adaptive(problem, model()),
+        pgd_adaptive(problem, model(), hard=True),
+        resolving(problem, penalised()),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """All policies on the same people, beside the best policy that knows everybody's chances."""
+
+    settings: DemoExperiment
+    session: Session
+
+    @cached_property
+    def court(self) -> Court:
+        return Court(tolerance=self.settings.tolerance, horizon=self.settings.rounds)
+
+    @cached_property
+    def optimum(self) -> Optimum:
+        return opt(self.court, repeats=4, progress=self.session.progress)
+
+    @property
+    def title(self) -> str:
+        s = self.settings
+        rides, vouchers = (b.total_over(s.rounds) for b in self.court.problem.spending)
+        return (
+            f"{s.rounds:,} people must reach a court. There are {rides:,.0f} rides and {vouchers:,.0f} vouchers, "
+            f"and nobody knows whom they help.\nTwo groups are to get the same within {s.tolerance:g} per person. "
+            f"{s.replicas} replicas, seed {s.seed}.\n"
+        )
+
+    @property
+    def points(self) -> Sequence[Point]:
+        return [{}]
+
+    def cases(self, point: Point) -> Iterator[Case]:
+        _ = self.optimum  # before the policies, as it takes a while and has a bar of its own
+        for policy in policies(self.court.problem):
+            yield Case(point, policy.name, self.court, policy)
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        found = [
+            Measurement.of(run.case.system, {}, metric, MEASURES[metric](run.trace)[-1], worst=WORST[metric])
+            for run in runs
+            if run.trace
+            for metric in METRICS
+        ]
+        return [*found, Measurement("OPT", {}, "reward", self.optimum.value, self.optimum.se, None, None)]
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        best, se = self.optimum.value, self.optimum.se
+        known = f"\nOPT, the best policy that knows everybody's chances: {best:.4f} (standard error {se:.4f})."
+        traces = [run.trace for run in runs if run.trace]
+        if not traces:
+            return known
+        legend = "worst: the replica that fared worst. overspent: replicas that exceeded a budget."
+        return "\n".join([_table(traces, best), known, legend])
+
+    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
+        traces = [run.trace for run in runs if run.trace]
+        return [picture(traces, self.optimum.value, None, out / "court.png")]
+
+
+def sections(settings: DemoExperiment, session: Session) -> Iterator[Comparison]:
+    """A single one."""
+    yield Comparison(settings=settings, session=session)
+
+
+def _table(traces: list[Trace], best: float) -> str:
+    head = [
+        "policy",
+        "appear",
+        "se",
+        "worst",
+        "rides",
+        "worst",
+        "vouchers",
+        "worst",
+        "overspent",
+        "unfairness",
+        "to OPT",
+    ]
+    rows = []
+    for t in traces:
+        reward, ride, voucher = t.objective()[-1], t.total("ride"), t.total("voucher")
+        spent = np.array([b.total_over(t.problem.horizon) for b in t.problem.spending])
+        over = ((ride > spent[0] + 1e-6) | (voucher > spent[1] + 1e-6)).sum()
+        se = standard_error(reward)
+        rows.append(
+            [t.policy, number(float(reward.mean())), number(se), number(float(reward.min()))]
+            + [f"{z:.0f}" for z in (ride.mean(), ride.max(), voucher.mean(), voucher.max())]
+            + [f"{over} of {len(reward)}", number(float(fairness(t)[-1].mean())), number(best - float(reward.mean()))]
+        )
+    return table(head, rows)

@@ -1,0 +1,219 @@
+"""What an experiment is, and where experiments are found. Nothing heavy is imported, so that help is there at once."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import Field, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import closest
+
+if TYPE_CHECKING:
+    from evenhand.environments.base import Environment
+    from evenhand.policy.policy import Policy
+    from evenhand.report.results import Measurement, Results
+    from evenhand.run.trace import Trace
+
+T = TypeVar("T")
+Point = Mapping[str, float]  # where in a sweep: a value per parameter; empty where nothing is swept
+
+
+class Case(NamedTuple):
+    """One system at one point: a policy and the world that it acts in, or the reason why there is no policy."""
+
+    at: Point
+    system: str
+    world: Environment
+    policy: Policy | None
+    refused: str = ""
+
+
+class Run(NamedTuple):
+    """A case that is done; the trace is None where the policy was refused."""
+
+    case: Case
+    trace: Trace | None
+
+
+class Session(NamedTuple):
+    """Who watches: whether to show bars (None: where there is a terminal), and whether Ctrl-C was pressed."""
+
+    progress: bool | None
+    asked_to_stop: Callable[[], bool]
+
+
+class Section(Protocol):
+    """A part of an experiment that is run, reported and drawn by itself."""
+
+    @property
+    def title(self) -> str:
+        """A line or more, printed before the work."""
+
+    @property
+    def points(self) -> Sequence[Point]:
+        """What is swept; one empty point where nothing is."""
+
+    def cases(self, point: Point) -> Iterator[Case]:
+        """The cases of a point, each made when the one before is done. Long work after the last one may end early
+        where `Session.asked_to_stop` says so.
+        """
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        """All rows of the section, as far as it was run."""
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        """The same for people, as tables."""
+
+    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
+        """Pictures, as far as it was run; none where there is nothing to draw."""
+
+
+class Experiment(Protocol):
+    """A frozen dataclass: its fields are the options, and one written with `option` can be set on the command line.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Small:
+    ...     name: ClassVar[str] = "small"
+    ...     title: ClassVar[str] = "a small one"
+    ...     about: ClassVar[str] = "Nothing to be seen."
+    ...     replicas: int = option(20, "R")
+    ...     seed: int = option(0, "S", "of all luck", least=None)
+    ...
+    ...     def sections(self, session: Session) -> Iterator[Section]:
+    ...         return iter(())
+    >>> [o.flag for o in options(Small)], settings(Small(replicas=3))
+    (['--replicas', '--seed'], {'replicas': 3, 'seed': 0})
+    """
+
+    name: ClassVar[str]  # on the command line
+    title: ClassVar[str]  # one line of help
+    about: ClassVar[str]  # a paragraph of help
+
+    @property
+    def replicas(self) -> int:
+        """Runs of each policy."""
+
+    @property
+    def seed(self) -> int:
+        """Of all luck."""
+
+    def sections(self, session: Session) -> Iterable[Section]:
+        """The sections, each made when the one before is done."""
+
+
+class Option(NamedTuple):
+    """An option on the command line, as an experiment's field declares it."""
+
+    field: str
+    flag: str
+    kind: type  # int, float or str
+    default: Any
+    about: str
+    metavar: str | None
+    choices: tuple[str, ...] | None
+    repeatable: bool
+    least: int | None  # of whole numbers
+
+
+def option(
+    default: T,
+    metavar: str | None = None,
+    about: str = "",
+    *,
+    flag: str = "",
+    choices: tuple[str, ...] | None = None,
+    least: int | None = 1,
+) -> T:
+    """Declare a field that can be set on the command line; a field that is a tuple may be given several times.
+
+    Args:
+        default: its value otherwise.
+        metavar: how help shows the value.
+        about: what it is; the default is added.
+        flag: its name on the command line, that of the field by default.
+        choices: the only texts that are allowed.
+        least: the least whole number that is allowed, or None for any.
+    """
+    found: T = field(
+        default=default,
+        metadata={"option": {"metavar": metavar, "about": about, "flag": flag, "choices": choices, "least": least}},
+    )
+    return found
+
+
+def options(experiment: type[Experiment]) -> list[Option]:
+    """The options of an experiment in the order of its fields."""
+    return [_option(f) for f in fields(experiment) if "option" in f.metadata]  # type: ignore[arg-type]
+
+
+def settings(experiment: Experiment) -> dict[str, object]:
+    """The fields of an experiment that decide what comes out: all but the number of processes."""
+    values = {f.name: getattr(experiment, f.name) for f in fields(experiment)}  # type: ignore[arg-type]
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items() if k != "jobs"}
+
+
+def distinct(field: str, values: tuple[T, ...]) -> tuple[T, ...]:
+    """Values in their order, each once.
+
+    Raises:
+        InvalidInput: there are none.
+
+    >>> distinct("taus", (0.1, 0.025, 0.1))
+    (0.1, 0.025)
+    """
+    if not values:
+        raise InvalidInput(field, "at least one", values)
+    return tuple(dict.fromkeys(values))
+
+
+def discover() -> dict[str, type[Experiment]]:
+    """Every experiment in this folder by its name.
+
+    >>> "court" in discover()
+    True
+    """
+    import evenhand.experiments as home
+
+    found: dict[str, type[Experiment]] = {}
+    for info in pkgutil.iter_modules(home.__path__, f"{home.__name__}."):
+        module = importlib.import_module(info.name) if info.ispkg else None
+        here: list[Any] = list(vars(module).values()) if module else []
+        for thing in here:
+            if inspect.isclass(thing) and thing.__module__ == info.name and hasattr(thing, "sections"):
+                found[thing.name] = thing
+    return found
+
+
+def find(name: str) -> type[Experiment]:
+    """An experiment by its name.
+
+    Raises:
+        InvalidInput: there is none of this name.
+
+    >>> find("court")(replicas=2).replicas
+    2
+    """
+    return closest("experiment", discover(), name)
+
+
+def _option(f: Field[Any]) -> Option:
+    meta = f.metadata["option"]
+    many = isinstance(f.default, tuple)
+    kind = str(f.type).removeprefix("tuple[").removesuffix(", ...]")  # a text, as annotations are
+    return Option(
+        field=f.name,
+        flag="--" + (meta["flag"] or f.name).replace("_", "-"),
+        kind={"int": int, "float": float}.get(kind, str),
+        default=f.default,
+        about=meta["about"],
+        metavar=meta["metavar"],
+        choices=meta["choices"],
+        repeatable=many,
+        least=meta["least"],
+    )

@@ -1,0 +1,33 @@
+"""Everything at once (X2): goals that keep up with each other, budgets and a parity; and what contexts bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evenhand.core.catalogue import named
+from evenhand.experiments.experiment import Section, Session, option
+
+
+@named("X2", source="evenhand's own: Do et al. 2023 and Agrawal & Devanur 2014 have a half of it each")
+@dataclass(frozen=True, kw_only=True)
+class LessonsExperiment:
+    """Both planners on everything, each half of it alone, and a policy that sees no contexts, beside the optimum."""
+
+    name: ClassVar[str] = "lessons"
+    title: ClassVar[str] = "a concave goal, budgets, a parity and contexts: X2"
+    about: ClassVar[str] = (
+        "Four subjects that keep up with each other under two budgets and a parity: with everything, with each half of "
+        "it, and without contexts, beside what the best static policies reach that know the truth."
+    )
+    replicas: int = option(50, "R")
+    rounds: int = option(20_000, "T", "pupils to come")
+    seed: int = option(0, "S", "of all luck", least=None)
+    jobs: int = option(1, "N", "processes")
+
+    def sections(self, session: Session) -> Iterator[Section]:
+        """A single one."""
+        from evenhand.experiments.lessons.study import sections
+
+        return sections(self, session)

@@ -1,0 +1,136 @@
+"""Everything at once (X2): goals that keep up with each other, budgets and a parity; and what contexts bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from evenhand.core.types import Floats
+from evenhand.environments import Lessons, WithoutContexts
+from evenhand.environments.base import Environment
+from evenhand.environments.lessons import SUBJECTS
+from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.lessons import LessonsExperiment
+from evenhand.models import Fixed, Ridge, Tabular
+from evenhand.objectives import Linear
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Constraint, by_group, of_one_outcome
+from evenhand.recipes import bwcr, fw_dual, resolving
+from evenhand.report.results import Measurement, Results
+from evenhand.run.optimum import Optimum, opt, opt_without_contexts
+from evenhand.run.trace import Trace
+
+WIDTH = 0.3
+GAMMA = 0.5  # of `Tabular`: the best of 0.02 to 16, see docs/goals.md
+PUPILS, SAMPLES = 4000, 16  # of the optimum
+
+
+def cases(rounds: int) -> list[Case]:
+    """Both planners on everything, each half of it alone by the same recipe, and the policy that sees no contexts."""
+    both = Lessons(horizon=rounds)
+    goal = Lessons(horizon=rounds, constrained=False)
+    limits = Lessons(horizon=rounds, objective=Linear(dict.fromkeys(SUBJECTS, 1.0)))
+    hidden = WithoutContexts(Lessons(horizon=rounds, parity=False))
+    ridge = Ridge(n_features=both.n_features, n_outcomes=len(SUBJECTS), width=Fixed(WIDTH))
+    tabular = Tabular(arms=len(both.problem.actions), n_outcomes=len(SUBJECTS), confidence=GAMMA)
+    found: list[tuple[Policy, Environment]] = [
+        (resolving(both.problem, ridge), both),
+        (fw_dual(both.problem, ridge), both),
+        (replace(resolving(goal.problem, ridge), name="resolving, goal only"), goal),
+        (replace(resolving(limits.problem, ridge), name="resolving, plain sum"), limits),
+        (replace(bwcr(hidden.problem, tabular), name="bwcr, no contexts"), hidden),
+    ]
+    return [Case({}, policy.name, world, policy) for policy, world in found]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """All policies; limits that a policy does not know of are measured all the same."""
+
+    settings: LessonsExperiment
+    session: Session
+
+    @cached_property
+    def optima(self) -> dict[str, Optimum]:
+        """What static policies that know everything reach, by convex programs on sampled pupils."""
+        sample = {"contexts": PUPILS, "repeats": SAMPLES}
+        seeing = opt(Lessons(), **sample, progress=self.session.progress)
+        # a lottery that is the same for everybody keeps to the parity by itself
+        blind = opt_without_contexts(Lessons(parity=False), **sample, progress=self.session.progress)
+        return {"optimum": seeing, "optimum, no contexts": blind}
+
+    @property
+    def title(self) -> str:
+        s = self.settings
+        return f"generalised Gini of {len(SUBJECTS)} subjects, {s.rounds} rounds, {s.replicas} replicas, seed {s.seed}"
+
+    @property
+    def points(self) -> Sequence[Point]:
+        return [{}]
+
+    def cases(self, point: Point) -> Iterator[Case]:
+        _ = self.optima  # before the policies, as it takes a while and has a bar of its own
+        yield from cases(self.settings.rounds)
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        best, found = self.optima["optimum"].value, []
+        for name, o in self.optima.items():
+            found.append(Measurement(name, {}, "objective", o.value, o.se, None, None))
+            found.append(Measurement(name, {}, "share", o.value / best, None, None, None))
+        return found + [m for run in runs if run.trace for m in _rows(run.trace, best)]
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        return results.table({}, ("objective", "share", "hours used", "money used", "parity gap"))
+
+    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
+        seeing, blind = (o.value for o in self.optima.values())
+        return [picture([run.trace for run in runs if run.trace], seeing, blind, out / "lessons.png")]
+
+
+def sections(settings: LessonsExperiment, session: Session) -> Iterator[Lesson]:
+    """A single one."""
+    yield Lesson(settings=settings, session=session)
+
+
+def picture(traces: list[Trace], seeing: float, blind: float, path: Path) -> Path:
+    """The goal, hours and their gap between those who live near and far, over the rounds."""
+    from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
+
+    parity = _parity()
+    panels = [
+        Panel("generalised Gini", _goal, {"optimum": seeing, "optimum, no contexts": blind}),
+        Panel("hours, share of the budget", lambda t: _used(t, "hours"), {"budget": 1.0}),
+        Panel("hours: gap between near and far", lambda t: t.measure(parity), {"tolerance": parity.limit(1)}),
+    ]
+    axes = over_rounds(traces, panels)
+    axes[0].set_ylim(0.3, 0.7)
+    return save(axes, path)
+
+
+def _rows(trace: Trace, optimum: float) -> list[Measurement]:
+    goal = _goal(trace)[-1]
+    found = [
+        Measurement.of(trace.policy, {}, "objective", goal, worst="low"),
+        Measurement.of(trace.policy, {}, "share", goal / optimum, worst="low"),
+    ]
+    for name in ("hours", "money"):
+        found.append(Measurement.of(trace.policy, {}, f"{name} used", _used(trace, name)[-1], worst="high"))
+    return [*found, Measurement.of(trace.policy, {}, "parity gap", trace.measure(_parity())[-1], worst="high")]
+
+
+def _goal(trace: Trace) -> Floats:
+    """The generalised Gini of the subjects' true means, whatever the policy was after, `->(G, R)`."""
+    return replace(trace, problem=Lessons().problem).objective()
+
+
+def _used(trace: Trace, name: str) -> Floats:
+    """Use so far as a share of what the budget allows by then, `->(G, R)`."""
+    (budget,) = (b for b in of_one_outcome(Lessons().problem.spending) if b.outcome == name)
+    return trace.measure(budget) / budget.limit(Lessons().horizon)
+
+
+def _parity() -> Constraint:
+    ((parity, _),) = by_group(Lessons().problem.subject_to)
+    return parity

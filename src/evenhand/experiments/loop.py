@@ -1,0 +1,97 @@
+"""The one loop of all experiments: run every case, print, write and draw what is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tqdm import tqdm
+
+from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session, settings
+from evenhand.report.results import Results, prepare
+from evenhand.run.parallel import bar_disabled, deferred_interrupt
+from evenhand.run.simulation import simulate
+
+INTERRUPTED = "interrupted: the systems above are complete, the others are missing"
+
+
+def run(
+    experiment: Experiment,
+    *,
+    out: Path | None = None,
+    progress: bool | None = None,
+    log: Callable[[str], None] = print,
+) -> Results:
+    """Run an experiment section by section; print its tables, write `results.json` and draw its pictures.
+
+    Ctrl-C ends early; what is finished is printed and written, marked as interrupted.
+
+    Args:
+        experiment: one of evenhand's, such as `find("court")(replicas=3)`, or a user's own.
+        out: a folder for results and pictures.
+        progress: show progress bars; by default only where somebody watches a terminal.
+        log: where to print.
+
+    Raises:
+        InvalidInput: an option that is out of its range, or a folder that cannot be made.
+        MissingExtra: `out` is given, and matplotlib is not installed.
+
+    >>> from evenhand.experiments import find
+    >>> found = run(find("demo")(replicas=1, rounds=60), progress=False, log=lambda text: None)
+    >>> found.find("uniform", "ride") is not None
+    True
+    """
+    if out is not None:
+        prepare(out)
+    results, drawn = Results(experiment.name, settings(experiment)), False
+    with deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
+        session = Session(progress, asked)
+        for section in experiment.sections(session):
+            log(section.title)
+            runs = _run(experiment, section, session, results, out)
+            log(section.report(runs, results))
+            if out is not None and any(r.trace is not None for r in runs):
+                drawn |= bool(section.draw(runs, out))
+            if results.interrupted:
+                log(INTERRUPTED)
+                break
+    if out is not None:
+        log(f"written: {out / 'results.json'}{' and plots' if drawn else ''}")
+    return results
+
+
+def _run(experiment: Experiment, section: Section, session: Session, results: Results, out: Path | None) -> list[Run]:
+    """Run the cases of a section, until somebody asks to stop; rows are entered, and written, point by point."""
+    runs: list[Run] = []
+    earlier, points = results.rows, section.points
+    hidden = len(points) == 1 or bar_disabled(session.progress)
+    for point in tqdm(points, unit="point", leave=False, disable=hidden):
+        results.interrupted = not _run_point(experiment, section, point, session, runs)
+        results.rows = earlier + section.measure(runs)
+        if out is not None:
+            results.write(out)
+        if results.interrupted:
+            break
+    return runs
+
+
+def _run_point(experiment: Experiment, section: Section, point: Point, session: Session, runs: list[Run]) -> bool:
+    """Run the cases of a point; whether all were finished."""
+    for case in section.cases(point):
+        if case.policy is None:
+            runs.append(Run(case, None))
+            continue
+        if session.asked_to_stop():
+            return False
+        trace = simulate(
+            case.policy,
+            case.world,
+            replicas=experiment.replicas,
+            seed=experiment.seed,
+            jobs=getattr(experiment, "jobs", 1),
+            progress=session.progress,
+        )
+        if not trace.finished:
+            return False
+        runs.append(Run(case, trace))
+    return not session.asked_to_stop()

@@ -1,0 +1,223 @@
+"""How small may budgets be? Every constrained policy on the court, with total budgets from sqrt(T) to T / 2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.environments import Court
+from evenhand.experiments.court.study import penalised
+from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.small_budgets import SmallBudgetsExperiment
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import of_one_outcome
+from evenhand.problem.problem import Problem
+from evenhand.recipes import (
+    lin_cbwk,
+    pgd,
+    pgd_adaptive,
+    primal_lp,
+    resolving,
+    square_cbwk,
+    two_stage_square_cbwk,
+    uniform,
+)
+from evenhand.recipes.regression_oracles import square_cbwk_gamma
+from evenhand.recipes.two_stage import linear_exploration
+from evenhand.report.results import Measurement, Results
+from evenhand.report.summary import number, table
+from evenhand.run.optimum import draw, opt
+from evenhand.run.trace import Trace
+
+TOLERANCE = 0.025
+WORKS = 0.9, 0.01  # of what could be gained, at least; and most that is overspent in any replica
+LOOKS = {
+    "uniform": "C7:",
+    "pgd": "C0-",
+    "pgd_adaptive": "C1-",
+    "pgd_adaptive, hard": "C1--",
+    "primal_lp": "C4-",
+    "primal_lp, hard": "C4--",
+    "lin_cbwk": "C2-",
+    "square_cbwk": "C5-",
+    "two_stage_square_cbwk": "C6-",
+    "resolving": "C3-",
+}
+
+
+class Outcomes(NamedTuple):
+    """What one policy made of one budget, per replica."""
+
+    gained: Floats  # share of what the best static policy gains over giving nothing
+    overspent: Floats  # largest share of a budget that was spent on top of it, at least 0
+
+
+Found = dict[str, dict[float, Outcomes | None]]  # by policy and total budget; None where it was refused
+
+
+class World(NamedTuple):
+    """The court with one budget, and what static policies reach there."""
+
+    court: Court
+    best: float
+    nothing: float
+
+
+def recipes() -> dict[str, Callable[[Problem], Policy]]:
+    """Every policy, with one model for all."""
+    return {
+        "uniform": partial(uniform, n_features=5),
+        "pgd": lambda p: pgd(p, penalised()),
+        "pgd_adaptive": lambda p: pgd_adaptive(p, penalised()),
+        "pgd_adaptive, hard": lambda p: pgd_adaptive(p, penalised(), hard=True),
+        "primal_lp": lambda p: primal_lp(p, penalised()),
+        "primal_lp, hard": lambda p: primal_lp(p, penalised(), hard=True),
+        "lin_cbwk": lambda p: lin_cbwk(p, penalised()),
+        "square_cbwk": lambda p: square_cbwk(p, penalised(), gamma=_gamma(p)),
+        "two_stage_square_cbwk": lambda p: two_stage_square_cbwk(
+            p, penalised(), gamma=_gamma(p), explore=linear_exploration(p, 5), radius=0.02
+        ),
+        "resolving": lambda p: resolving(p, penalised()),
+    }
+
+
+def _gamma(problem: Problem) -> float:
+    """The theory's rate for five features: costs are known, so that only rewards have a regret."""
+    return square_cbwk_gamma(problem, 3, 5 * float(np.log(problem.horizon)), 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """Every policy at every budget."""
+
+    settings: SmallBudgetsExperiment
+    worlds: dict[float, World]  # by total budget, filled as they are reached
+
+    @property
+    def title(self) -> str:
+        s = self.settings
+        return (
+            f"court assistance, tau = {TOLERANCE:g}: rides and vouchers limited to T B each, T = {s.rounds}\n"
+            f"{s.replicas} replicas, seed {s.seed}; gained: share of what the best static policy gains over giving "
+            "nothing\n"
+        )
+
+    @property
+    def points(self) -> Sequence[Point]:
+        return [{"total": total(e, self.settings.rounds)} for e in self.settings.exponents]
+
+    def cases(self, point: Point) -> Iterator[Case]:
+        budget, rounds = point["total"], self.settings.rounds
+        court = Court(tolerance=TOLERANCE, horizon=rounds, ride=budget / rounds, voucher=budget / rounds)
+        best = opt(court, repeats=4, progress=False).value
+        nothing = float(draw(court, 10_000, seed=10**6).outcomes[:, 0].mean())
+        self.worlds[budget] = World(court, best, nothing)
+        for name, recipe in recipes().items():
+            try:
+                policy, why = recipe(court.problem), ""
+            except InvalidInput as error:
+                if not error.field.startswith("explore"):
+                    raise
+                policy, why = None, str(error)  # the budget is too small for its phases
+            yield Case(point, name, court, policy, why)
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        rows = []
+        for name, there in self.found(runs).items():
+            for budget, o in there.items():
+                if o is not None:
+                    at = {"total": budget}
+                    rows.append(Measurement.of(name, at, "gained", o.gained, worst="low"))
+                    rows.append(Measurement.of(name, at, "overspent", o.overspent, worst="high"))
+        order = [p["total"] for p in self.points]
+        return sorted(rows, key=lambda m: order.index(m.at["total"]))
+
+    def found(self, runs: Sequence[Run]) -> Found:
+        """What was gained and overspent, by policy and budget."""
+        found: Found = {name: {} for name in recipes()}
+        for case, trace in runs:
+            found[case.system][case.at["total"]] = None if trace is None else self._outcomes(trace, case.at["total"])
+        return found
+
+    def _outcomes(self, trace: Trace, budget: float) -> Outcomes:
+        court, best, nothing = self.worlds[budget]
+        spent = np.max([trace.total(b.outcome) / budget for b in of_one_outcome(court.problem.spending)], 0)
+        return Outcomes((trace.objective()[-1] - nothing) / (best - nothing), np.maximum(spent - 1.0, 0.0))
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        found, budgets = self.found(runs), [p["total"] for p in self.points]
+        reasons = {case.system: case.refused for case, trace in runs if trace is None}
+        notes = [f"{name} was refused: {why}" for name, why in reasons.items()]
+        parts = [_table(found, budgets), *(["\n".join(notes)] if notes else [])]
+        return "\n\n".join(parts if results.interrupted else [*parts, _limits(found)])
+
+    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
+        return [picture(self.found(runs), out / "small-budgets.png")]
+
+
+def sections(settings: SmallBudgetsExperiment, session: Session) -> Iterator[Sweep]:
+    """A single one, whose points are the budgets."""
+    yield Sweep(settings=settings, worlds={})
+
+
+def total(exponent: float, rounds: int) -> float:
+    """The budget T B = T^exponent, or T / 2 where that is less."""
+    return min(math.pow(rounds, exponent), 0.5 * rounds)
+
+
+def _table(found: Found, budgets: Sequence[float]) -> str:
+    """Mean share gained, and in brackets what the worst replica overspent where it did."""
+    lines = []
+    for name, there in found.items():
+        cells = [name]
+        for budget in budgets:
+            o = there.get(budget)
+            if o is None:
+                cells.append("refused" if budget in there else "")
+                continue
+            over = f" (+{o.overspent.max():.0%})" if o.overspent.max() >= 0.005 else ""
+            cells.append(number(float(o.gained.mean()), 3) + over)
+        lines.append(cells)
+    return table(["T B =", *(f"{budget:.0f}" for budget in budgets)], lines)
+
+
+def _limits(found: Found) -> str:
+    """Down to which budget each policy gains enough and overspends next to nothing, at every larger one as well."""
+    enough, most = WORKS
+    lines = []
+    for name, there in found.items():
+        smallest = None
+        for budget in sorted(there, reverse=True):
+            o = there[budget]
+            if o is None or o.gained.mean() < enough or o.overspent.max() > most:
+                break
+            smallest = budget
+        lines.append([name, "nowhere" if smallest is None else f"{smallest:.0f}"])
+    head = ["", f"gains {enough:.0%} and overspends at most {most:.0%}, down to T B ="]
+    return table(head, lines)
+
+
+def picture(found: Found, path: Path) -> Path:
+    """Gained and overspent along the budget."""
+    from evenhand.report.plots import Curve, over_sweep, save  # matplotlib only when asked for
+
+    panels: dict[str, list[Curve]] = {"share of the possible gain": [], "overspent, share of the budget": []}
+    for name, there in found.items():
+        run = {budget: o for budget, o in there.items() if o is not None}
+        if run:
+            for title, field in zip(panels, Outcomes._fields, strict=True):
+                values = np.stack([getattr(o, field) for o in run.values()])
+                panels[title].append(Curve(name, list(run), values, LOOKS[name]))
+    axes = over_sweep(panels, "total of each budget", "")
+    for a in axes:
+        a.set_xscale("log")
+    axes[0].set_ylim(-0.1, 1.1)
+    return save(axes, path)
