@@ -1,11 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
+from evenhand.objectives import GeneralizedGini
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.problem import Groups, Outcome, Problem
-from evenhand.problem.rows import Rows, select, stack
+from evenhand.problem.rows import Cases, Rows, select, stack
 from tests import twins
 from tests.parts import COURT, EVERYTHING, LITTLE
 
@@ -29,46 +33,105 @@ def frames(draw):
         inside=np.where(grouping >= 0, rng.choice([-1.0, 1.0], d), 0.0),
         grouping=grouping,
         column=column,
+        by_share=rng.random(d) < 0.5,
+        sure=rng.random(known) < 0.7,
     )
     same = draw(st.booleans())
     lead = 1 if same else r
     context = Context(
         features=np.zeros((r, a, 1)),
         known=rng.normal(size=(lead, a, known)),
-        groups=(first + (rng.random((r, groupings)) * sizes)).astype(np.int64),
+        groups=(first + (rng.random((r, draw(st.sampled_from([1, a])), groupings)) * sizes)).astype(np.int64),
         offered=np.ones((1, a), bool),
     )
     shares = rng.uniform(0.05, 0.9, size=(1 if draw(st.booleans()) else r, int(sizes.sum())))
-    return rows, context, shares, rng.normal(size=(r, m)), rng.normal(size=(r, counts["k"], d))
+    return rows, context, shares, rng.normal(size=(r, a, m)), rng.normal(size=(r, counts["k"], d))
 
 
 @given(frames())
 def test_post_and_pull_are_their_twins(frame):
     rows, context, shares, y, q = frame
-    z = np.array([twins.per_replica(context.known, r)[-1] for r in range(len(y))])
+    z = np.broadcast_to(context.known, (len(y), *context.known.shape[1:])).copy()
     expected = twins.post(rows, context.groups, shares, y, z)
-    np.testing.assert_allclose(rows.post(context, shares, y, z), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(rows.post(context, shares, y, z), expected, rtol=1e-12, atol=1e-11)
     prices, offset = rows.pull(context, shares, q)
-    np.testing.assert_allclose(prices, twins.pull(rows, context.groups, shares, context.known, q)[0], atol=1e-12)
-    np.testing.assert_allclose(offset, twins.pull(rows, context.groups, shares, context.known, q)[1], atol=1e-12)
+    priced, expected = twins.pull(rows, context.groups, shares, context.known, q)
+    np.testing.assert_allclose(np.broadcast_to(prices, priced.shape), priced, atol=1e-11)
+    np.testing.assert_allclose(offset, expected, atol=1e-11)
 
 
 @given(frames())
 def test_pull_is_the_adjoint_of_post(frame):
+    """Every candidate played alone, and all of them together, as rows sum over plays."""
     rows, context, shares, y, q = frame
     prices, offset = rows.pull(context, shares, q)
-    for a in range(context.known.shape[1]):
-        z = np.array([twins.per_replica(context.known, r)[a] for r in range(len(y))])
-        v = rows.post(context, shares, y, z)
-        left = (q * v[:, None]).sum(2)
-        right = (prices * y[:, None]).sum(2) + offset[:, :, a]
-        np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-10)
+    z = np.broadcast_to(context.known, (len(y), *context.known.shape[1:])).copy()
+    worth = (prices * y[:, None]).sum(3) + offset
+    together = np.einsum("rkd,rd->rk", q, rows.post(context, shares, y, z))
+    np.testing.assert_allclose(together, worth.sum(2), rtol=1e-9, atol=1e-9)
+    for a in range(z.shape[1]):
+        one = Cases(z[:, a : a + 1], context.groups[:, a : a + 1] if context.groups.shape[1] > 1 else context.groups)
+        alone = np.einsum("rkd,rd->rk", q, rows.post(one, shares, y[:, a : a + 1], z[:, a : a + 1]))
+        np.testing.assert_allclose(alone, worth[:, :, a], rtol=1e-9, atol=1e-9)
+
+
+def test_prices_are_per_candidate_only_where_a_row_by_group_of_candidates_reads_a_learned_outcome():
+    labels = Groups("label", ["x", "y"], of={"a": "x", "b": "y", "c": "y"})
+    problem = Problem(
+        actions=("a", "b", "c"),
+        outcomes=(Outcome("click"), Outcome("shown", known=1.0, sure=False)),
+        maximize="click",
+        groups=(labels,),
+        horizon=9,
+    )
+    groups = problem.groups_of(np.zeros((1, 0), np.int64))
+    frame = Cases(problem.declared[None], groups)
+    for constraint, wide in ((Parity("shown", "label", 0.1), 1), (Parity("click", "label", 0.1), 3)):
+        rows, _ = constraint_rows(problem, (constraint,))
+        prices, _ = rows.pull(frame, problem.shares[None], np.ones((1, 1, len(rows))))
+        assert prices.shape == (1, 1, wide, 1)
+        alike = Cases(problem.declared[None], groups[:, :1])
+        assert rows.pull(alike, problem.shares[None], np.ones((1, 1, len(rows))))[0].shape == (1, 1, 1, 1)
+
+
+def test_the_sum_of_each_group_is_a_row_of_its_own_without_a_share():
+    of = {"a": "x", "b": "y", "c": "y"}
+    problem = Problem(
+        actions=("a", "b", "c"),
+        outcomes=(Outcome("click"), Outcome("shown", known=1.0, sure=False)),
+        maximize=GeneralizedGini(("shown label=y", "shown label=x", "click")),
+        groups=(Groups("label", ["x", "y"], of=of), Groups("age", ["young", "old"])),
+        horizon=9,
+        n_plays=3,
+    )
+    assert problem.each("shown", by="label") == ("shown label=x", "shown label=y")
+    rows = select(problem, problem.objective.outcomes)
+    groups = problem.groups_of(np.array([[3]]))
+    np.testing.assert_array_equal(groups, [[[0, 3], [1, 3], [1, 3]]])
+    z, y = np.array([[[1.0], [1.0], [0.0]]]), np.array([[[1.0], [0.0], [0.5]]])
+    v = rows.post(Cases(z, groups), np.full((1, 4), 0.01), y, z)
+    np.testing.assert_array_equal(v, [[1.0, 1.0, 1.5]])
+    np.testing.assert_array_equal(rows.is_known, [False, False, False])
+    low, high = problem.round_ranges(rows.names)
+    np.testing.assert_array_equal(low, [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(high, [2.0, 1.0, 3.0])  # two actions of label y, one of x, three plays
+    with pytest.raises(InvalidInput, match="^maximize: expected one of the outcomes"):
+        replace(problem, maximize=GeneralizedGini(("shown label=z",)))
+    with pytest.raises(InvalidInput, match="^each: by: expected one of"):
+        problem.each("shown", by="mood")
+
+
+def test_rows_of_known_outcomes_need_no_reading_of_their_own():
+    rows = stack([select(EVERYTHING, ("letters", "gain", "miles")), select(EVERYTHING, ("hours",))])
+    np.testing.assert_array_equal(rows.readings(by_row=True), [0, 0, 0, 1])
+    np.testing.assert_array_equal(rows.readings(by_row=False), [0, 0, 0, 0])
+    np.testing.assert_array_equal(rows.is_known, [True, False, True, False])
 
 
 def test_select_reads_one_outcome_per_row_learned_or_known():
     rows = select(EVERYTHING, ("miles", "hours"))
-    frame = Context(np.zeros((1, 1, 1)), np.zeros((1, 1, 2)), np.array([[0, 3]]), np.ones((1, 1), bool))
-    v = rows.post(frame, np.ones((1, 5)), np.array([[0.5, 1.25]]), np.array([[2.0, 3.5]]))
+    frame = Context(np.zeros((1, 1, 1)), np.zeros((1, 1, 2)), np.array([[[0, 3]]]), np.ones((1, 1), bool))
+    v = rows.post(frame, np.ones((1, 5)), np.array([[[0.5, 1.25]]]), np.array([[[2.0, 3.5]]]))
     assert rows.names == ("miles", "hours")
     np.testing.assert_array_equal(v, [[3.5, 1.25]])
     assert rows.reads_learned
@@ -80,7 +143,7 @@ def test_no_constraints_are_no_rows():
     assert (len(rows), bound.shape) == (0, (0,))
     frame = Context(np.zeros((1, 1, 1)), np.zeros((1, 1, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 1), bool))
     prices, offset = rows.pull(frame, np.zeros((1, 0)), np.zeros((1, 1, 0)))
-    np.testing.assert_array_equal(prices, np.zeros((1, 1, 1)))
+    np.testing.assert_array_equal(prices, np.zeros((1, 1, 1, 1)))
     np.testing.assert_array_equal(offset, np.zeros((1, 1, 1)))
 
 
@@ -89,8 +152,8 @@ def test_stack_puts_rows_below_each_other():
     both = stack([a, b])
     assert both.names == a.names + b.names
     rng = np.random.default_rng(1)
-    frame = Context(np.zeros((2, 1, 1)), np.zeros((1, 1, 2)), np.array([[0, 4], [2, 3]]), np.ones((1, 1), bool))
-    shares, y, z = rng.uniform(0.1, 1, (2, 5)), rng.normal(size=(2, 2)), rng.normal(size=(2, 2))
+    frame = Context(np.zeros((2, 1, 1)), np.zeros((1, 1, 2)), np.array([[[0, 4]], [[2, 3]]]), np.ones((1, 1), bool))
+    shares, y, z = rng.uniform(0.1, 1, (2, 5)), rng.normal(size=(2, 1, 2)), rng.normal(size=(2, 1, 2))
     parts = [r.post(frame, shares, y, z) for r in (a, b)]
     np.testing.assert_array_equal(both.post(frame, shares, y, z), np.concatenate(parts, 1))
 
@@ -109,8 +172,8 @@ def test_the_courts_parity_rows_are_those_of_the_paper():
     shares = COURT.problem.shares[None]
     for group in (0, 1):
         for action, z in (("nothing", [0, 0]), ("ride", [1, 0]), ("voucher", [0, 1])):
-            frame = Context(np.zeros((1, 1, 1)), np.zeros((1, 1, 2)), np.array([[group]]), np.ones((1, 1), bool))
-            v = rows.post(frame, shares, np.zeros((1, 1)), np.array([z], float))[0]
+            frame = Context(np.zeros((1, 1, 1)), np.zeros((1, 1, 2)), np.array([[[group]]]), np.ones((1, 1), bool))
+            v = rows.post(frame, shares, np.zeros((1, 1, 1)), np.array([[z]], float))[0]
             ride, voucher = float(action == "ride"), float(action == "voucher")
             expected = [ride, voucher]
             for c in (ride, voucher):
@@ -146,8 +209,8 @@ def test_parity_columns_sum_to_a_direct_count_of_what_each_group_was_given(learn
     c = rng.choice([0.0, 0.5, 2.0], 500)
     y = np.stack([rng.random(500), c], 1) if learned else rng.random((500, 1))
     z = np.zeros((500, 0)) if learned else c[:, None]
-    frame = Context(np.zeros((500, 1, 1)), z[:, None], np.stack([side, place], 1), np.ones((1, 1), bool))
-    total = rows.post(frame, problem.shares[None], y, z).sum(0)
+    frame = Context(np.zeros((500, 1, 1)), z[:, None], np.stack([side, place], 1)[:, None], np.ones((1, 1), bool))
+    total = rows.post(frame, problem.shares[None], y[:, None], z[:, None]).sum(0)
     expected = []
     for groups, shares, first in ((side, [0.4, 0.6], 0), (place, list(SHARES.values()), 2)):
         for g, share in enumerate(shares):
@@ -165,9 +228,9 @@ def test_parity_columns_with_estimated_shares_use_what_was_believed_at_the_time(
     for t in range(200):
         believed = np.bincount(place[: t + 1], minlength=3) / (t + 1)  # the case at hand included
         shares = np.concatenate([[0.4, 0.6], believed])[None]
-        groups = np.array([[0, 2 + place[t]]])
+        groups = np.array([[[0, 2 + place[t]]]])
         frame = Context(np.zeros((1, 1, 1)), np.array([[[c[t]]]]), groups, np.ones((1, 1), bool))
-        total += rows.post(frame, shares, np.zeros((1, 1)), np.array([[c[t]]]))[0]
+        total += rows.post(frame, shares, np.zeros((1, 1, 1)), np.array([[[c[t]]]]))[0]
         expected[place[t]] += c[t] / believed[place[t]]
         expected -= c[t]
     np.testing.assert_allclose(total, np.stack([expected, -expected], 1).ravel(), rtol=1e-9)
@@ -177,8 +240,9 @@ def test_a_group_of_which_nothing_is_known_divides_by_no_share():
     problem = parity_problem(learned=False, known_shares=False)
     rows, _ = constraint_rows(problem, problem.subject_to[1:])
     shares = np.array([[0.4, 0.6, 1.0, 0.0, 0.0]])  # the first case was of group a, the other groups are yet to come
-    frame = Context(np.zeros((1, 1, 1)), np.array([[[2.0]]]), np.array([[0, 2]]), np.ones((1, 1), bool))
-    np.testing.assert_array_equal(rows.post(frame, shares, np.zeros((1, 1)), np.array([[2.0]])), [[0, 0, -2, 2, -2, 2]])
+    frame = Context(np.zeros((1, 1, 1)), np.array([[[2.0]]]), np.array([[[0, 2]]]), np.ones((1, 1), bool))
+    v = rows.post(frame, shares, np.zeros((1, 1, 1)), np.array([[[2.0]]]))
+    np.testing.assert_array_equal(v, [[0, 0, -2, 2, -2, 2]])
 
 
 def test_a_margin_is_taken_off_budgets_only():

@@ -28,26 +28,28 @@ def norms(x, inverse):
 
 
 def factors(rows, groups, shares):
-    """What each row is multiplied by in the case at hand, (R, d)."""
-    out = np.empty((len(groups), len(rows)))
-    for r in range(len(groups)):
-        for j in range(len(rows)):
-            g, column = rows.grouping[j], rows.column[j]
-            member = g >= 0 and groups[r, g] == column
-            out[r, j] = rows.always[j] + (rows.inside[j] / per_replica(shares, r)[column] if member else 0.0)
+    """What each row is multiplied by for every candidate, or for the case, (R, 1 or A, d)."""
+    out = np.empty((*groups.shape[:2], len(rows)))
+    for r in range(groups.shape[0]):
+        for a in range(groups.shape[1]):
+            for j in range(len(rows)):
+                g, column = rows.grouping[j], rows.column[j]
+                member = g >= 0 and groups[r, a, g] == column
+                share = per_replica(shares, r)[column] if member and rows.by_share[j] else 1.0
+                out[r, a, j] = rows.always[j] + (rows.inside[j] / share if member else 0.0)
     return out
 
 
 def post(rows, groups, shares, y, z):
-    return factors(rows, groups, shares) * (y @ rows.learned.T + z @ rows.known.T)
+    return (factors(rows, groups, shares) * (y @ rows.learned.T + z @ rows.known.T)).sum(1)
 
 
 def pull(rows, groups, shares, known, q):
+    """Prices (R, K, 1 or A, M) and offsets (R, K, A)."""
     f = factors(rows, groups, shares)
-    prices = (q * f[:, None]) @ rows.learned
-    per_known = (q * f[:, None]) @ rows.known
-    offset = [per_known[r] @ per_replica(known, r).T for r in range(len(q))]
-    return prices, np.array(offset).reshape(*q.shape[:2], known.shape[1])
+    priced = q[:, :, None, :] * f[:, None]
+    known = np.broadcast_to(known, (len(q), *known.shape[1:]))
+    return priced @ rows.learned, ((priced @ rows.known) * known[:, None]).sum(3)
 
 
 def top_k(mean, bonus, playable, k):
@@ -87,20 +89,12 @@ def dual_advance(price, excess, regime, limits, reset, bound, rounds, v):
     return price, np.where(over[:, None], 0.0, excess), regime + over
 
 
-def worst_case(rows, groups, shares, known, low, high):
+def worst_case(rows, known, low, high):
     """The most that each row can be for every candidate, by trying every corner of the box of outcomes, (R, A, d)."""
     corners = np.array(list(itertools.product(*zip(low, high, strict=True))), float)
-    out = np.empty((len(groups), known.shape[1], len(rows)))
-    for r in range(len(groups)):
-        for a in range(known.shape[1]):
-            z = np.tile(per_replica(known, r)[a], (len(corners), 1))
-            share = per_replica(shares, r)[None]
-            out[r, a] = post(rows, np.tile(groups[r], (len(corners), 1)), share, corners, z).max(0)
-    return out
-
-
-def fits(worst, left, plays, total):
-    return (plays * worst <= left[:, None] + 1e-9 * total).all(2)
+    most = (corners @ rows.learned.T).max(0)
+    uses = known[:, :, None, :] * rows.known
+    return most + np.where(rows.sure, uses, np.maximum(uses, 0.0)).sum(3)
 
 
 LINKS = {

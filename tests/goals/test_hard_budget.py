@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -20,24 +22,23 @@ from tests.test_rows import frames
 from tests.worlds import Market
 
 
-@given(frames(), st.integers(1, 3), st.integers(0, 10_000))
-def test_the_mask_is_its_twin_which_tries_every_corner_of_the_ranges(frame, plays, seed):
+@given(frames(), st.integers(0, 10_000))
+def test_what_fits_is_its_twin_which_tries_every_corner_of_the_ranges(frame, seed):
     rows, context, shares, y, _ = frame
-    rows = Rows.plain(list(rows.names), rows.learned, rows.known)
+    rows = replace(Rows.plain(rows.names, rows.learned, rows.known), sure=rows.sure)
     rng = np.random.default_rng(seed)
-    low = rng.uniform(-2, 1, y.shape[1])
-    high, total = low + rng.uniform(0.1, 2, y.shape[1]), rng.uniform(0.5, 6, len(rows))
+    low = rng.uniform(-2, 1, y.shape[2])
+    high, total = low + rng.uniform(0.1, 2, y.shape[2]), rng.uniform(0.5, 6, len(rows))
     goal = HardBudget(rows=rows, total=total, low=low, high=high)
     state = goal.start(len(y))
     state.left *= rng.uniform(0, 1, state.left.shape)
-    playable = rng.random((len(y), context.known.shape[1])) < 0.8
-    worst = twins.worst_case(rows, context.groups, shares, context.known, low, high)
-    expected = playable & twins.fits(worst, state.left, plays, total)
-    goal.limit(state, context, shares, plays, playable)
-    np.testing.assert_array_equal(playable, expected)
+    worst, left = goal.room(state, context)
+    expected = twins.worst_case(rows, context.known, low, high)
+    np.testing.assert_allclose(worst, np.broadcast_to(expected, worst.shape), atol=1e-12)
+    np.testing.assert_allclose(left, state.left, rtol=1e-8)
 
 
-def spending(low=0.0, high=1.0, rate=0.3, horizon=120, actions=("a", "b", "c")):
+def spending(low=0.0, high=1.0, rate=0.3, horizon=120, actions=("a", "b", "c"), plays=1):
     """Costs that are learned and wanted: whoever maximises them spends whatever it can."""
     return Problem(
         actions=actions,
@@ -45,12 +46,13 @@ def spending(low=0.0, high=1.0, rate=0.3, horizon=120, actions=("a", "b", "c")):
         maximize=Linear({"cost": 1.0, "fee": 1.0}),
         subject_to=(Budget("cost", rate=rate), Budget("fee", rate=rate)),
         horizon=horizon,
+        n_plays=plays,
     )
 
 
-def spender(problem, plays=1):
-    model = Ridge(n_features=3)
-    return Policy(problem=problem, model=model, goals=(reward(problem), hard_budget(problem)), choice=TopK(plays))
+def spender(problem):
+    goals = (reward(problem), hard_budget(problem))
+    return Policy(problem=problem, model=Ridge(n_features=3), goals=goals, choice=TopK(problem.n_plays))
 
 
 def run(policy, environment, replicas=6):
@@ -61,9 +63,9 @@ def run(policy, environment, replicas=6):
     for step in range(world.steps):
         context = world.context(step)
         decision = policy.act(state, context)
-        _, ((_, _, y),) = truth.respond(step, context, decision)
+        _, (answer,) = truth.respond(step, context, decision)
         played = (decision.plays >= 0)[:, :, None] * decision.counted[:, None, None]
-        spent = spent + (np.concatenate([y, decision.known], 2) * played).sum(1)
+        spent = spent + (np.concatenate([answer.y, decision.known], 2) * played).sum(1)
         for arrival in world.respond(step, context, decision)[1]:
             policy.learn(state, arrival.decision, arrival.y)
         yield state, spent, decision
@@ -73,9 +75,9 @@ def run(policy, environment, replicas=6):
 @pytest.mark.parametrize("delay", [0, 1, 9, 1000])
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, 1.0), (-0.5, 0.25), (0.25, 0.75)])
 def test_no_total_is_ever_exceeded_whatever_costs_turn_out_to_be(low, high, delay, plays):
-    problem = spending(low, high)
+    problem = spending(low, high, plays=plays)
     total = np.array([0.3, 0.3]) * problem.horizon
-    for state, spent, _ in run(spender(problem, plays), Delayed(Market(problem=problem), delay)):
+    for state, spent, _ in run(spender(problem), Delayed(Market(problem=problem), delay)):
         assert (spent <= total + 1e-9 * total).all()
         assert np.isfinite(state.goals[1].left).all()
     assert (state.t <= problem.horizon).all()
@@ -96,8 +98,8 @@ def test_a_replica_stops_when_nothing_fits_and_the_others_go_on():
     np.testing.assert_array_equal(states[-1].t, ends)
     _, _, last = list(run(spender(problem), Market(problem=problem)))[-1]
     np.testing.assert_array_equal(last.plays, np.full((6, 1), -1))
-    np.testing.assert_array_equal(last.propensities, np.zeros((6, 3)))
-    assert not last.playable.any()
+    np.testing.assert_array_equal(last.propensities, np.zeros((6, 1)))
+    np.testing.assert_array_equal(last.restricted, np.ones(6))
 
 
 def test_what_is_free_goes_on_when_the_budget_is_gone():
@@ -126,8 +128,8 @@ def _plain(policy, environment, steps, replicas=3):
 
 @pytest.mark.parametrize("plays", [1, 2])
 def test_what_is_held_back_is_settled_when_the_outcome_arrives(plays):
-    problem = spending(-0.5, 1.0)
-    policy = spender(problem, plays)
+    problem = spending(-0.5, 1.0, plays=plays)
+    policy = spender(problem)
     world = Market(problem=problem).start(1, np.arange(2))
     state = policy.start(seed=1, replicas=2)
     total = np.array([0.3, 0.3]) * problem.horizon
@@ -169,8 +171,8 @@ def test_what_is_never_observed_stays_held_back():
 
 
 def test_one_play_of_two_not_observed_keeps_both_held_back():
-    problem = spending()
-    policy = spender(problem, plays=2)
+    problem = spending(plays=2)
+    policy = spender(problem)
     world = Market(problem=problem).start(2, np.arange(1))
     state = policy.start(seed=2)
     decision = policy.act(state, world.context(0))
@@ -184,8 +186,8 @@ def test_one_play_of_two_not_observed_keeps_both_held_back():
 
 def test_plays_that_did_not_fit_cost_and_teach_nothing():
     """Two candidates are wanted and one is offered: whatever stands in the place of the second outcome is ignored."""
-    problem = spending()
-    policy = spender(problem, plays=2)
+    problem = spending(plays=2)
+    policy = spender(problem)
     x = np.random.default_rng(1).random((1, 3, 3))
     context = Context(x, problem.declared[None], np.zeros((1, 1, 0), np.int64), np.array([[False, True, False]]))
     states = []
