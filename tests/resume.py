@@ -28,7 +28,7 @@ def go_on(case, state, first, last):
         decision = policy.act(state, context)
         for arrival in world.respond(step, context, decision)[1]:
             policy.learn(state, arrival.decision, arrival.y)
-        told.append([decision.plays.tolist(), decision.prices.tolist(), decision.probabilities.tolist()])
+        told.append([decision.plays.tolist(), decision.prices.tolist(), decision.propensities.tolist()])
     return told
 
 

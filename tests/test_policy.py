@@ -51,11 +51,11 @@ def after(policy, environment, replicas, rounds):
 def test_a_replica_of_a_batch_acts_as_it_does_alone(policy, environment):
     """Action for action, and bit for bit in what it believes."""
     ids = [0, 4, 2, 17, 9]
-    together = [(d.plays, d.probabilities, d.worth, d.prices) for _, d in run(policy, environment, ids, 600)]
+    together = [(d.plays, d.lottery, d.worth, d.prices) for _, d in run(policy, environment, ids, 600)]
     for i, replica in enumerate(ids):
         alone = run(policy, environment, [replica], 600)
         for whole, (_, d) in zip(together, alone, strict=True):
-            for a, b in zip(whole, (d.plays, d.probabilities, d.worth, d.prices), strict=True):
+            for a, b in zip(whole, (d.plays, d.lottery, d.worth, d.prices), strict=True):
                 np.testing.assert_array_equal(a[i], b[0])
 
 
@@ -98,7 +98,7 @@ def test_a_decision_stays_as_it_was_while_the_policy_goes_on():
 def test_a_decision_says_everything_that_its_outcome_will_need():
     _, d = after(POLICIES[0], COURT, [0, 1], 60)
     assert d.plays.shape == (2, 1)
-    np.testing.assert_array_equal(d.probabilities.sum(1), [1.0, 1.0])
+    np.testing.assert_array_equal(d.lottery.sum(1), [1.0, 1.0])
     assert d.features.shape == (2, 1, 5)
     assert d.known.shape == (2, 1, 2)
     assert d.prices.shape == (2, 2, 1)  # the objective's reading, and one for all constraints, whose costs are known
@@ -132,7 +132,7 @@ def test_when_the_horizon_is_over_nothing_is_played_and_no_round_counts():
         over = step >= 30
         np.testing.assert_array_equal(decision.plays, np.full((2, 1), -1) if over else decision.plays)
         np.testing.assert_array_equal(decision.rounds, np.zeros(2) if over else np.ones(2))
-        np.testing.assert_array_equal(decision.probabilities.sum(1), np.zeros(2) if over else np.ones(2))
+        np.testing.assert_array_equal(decision.lottery.sum(1), np.zeros(2) if over else np.ones(2))
         if step == 29:
             policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
             end = {path: z.copy() for path, z in flatten(state)}
@@ -271,7 +271,7 @@ def test_explain_says_prices_groups_values_and_what_was_masked_and_played():
     lines = {a: next(z for z in text.splitlines() if z.strip().startswith(a)) for a in COURT.problem.actions}
     for a, line in enumerate(lines.values()):
         assert f"worth {decision.worth[1, a]:+.4f}" in line
-        assert f"probability {decision.probabilities[1, a]:.3f}" in line
+        assert f"probability {decision.lottery[1, a]:.3f}" in line
     assert "masked: not offered, or its worst case does not fit" in lines["ride"]
     assert "played (1 of 1)" in lines[COURT.problem.actions[decision.plays[1, 0]]]
     assert "masked" not in policy.explain(decision, replica=0)

@@ -96,7 +96,7 @@ def test_a_replica_stops_when_nothing_fits_and_the_others_go_on():
     np.testing.assert_array_equal(states[-1].t, ends)
     _, _, last = list(run(spender(problem), Market(problem=problem)))[-1]
     np.testing.assert_array_equal(last.plays, np.full((6, 1), -1))
-    np.testing.assert_array_equal(last.probabilities, np.zeros((6, 3)))
+    np.testing.assert_array_equal(last.lottery, np.zeros((6, 3)))
     assert not last.playable.any()
 
 

@@ -70,7 +70,7 @@ def test_budgets_are_never_exceeded_and_every_lottery_sums_to_one(problem):
         y = world.respond(step, context, d)[1][0].y
         policy.learn(state, d, y)
         spent += (np.concatenate([y, d.known], 2) * d.rounds[:, None, None]).sum(1)
-        np.testing.assert_allclose(d.probabilities.sum(1), d.rounds)
+        np.testing.assert_allclose(d.lottery.sum(1), d.rounds)
     for b in problem.budgets:
         total = b.per_round(problem.horizon) * problem.horizon
         assert (spent[:, problem.names.index(b.outcome)] <= total + 1e-9).all()

@@ -68,7 +68,7 @@ def test_every_lottery_is_the_linear_programs(inner):
     for r in play(policy, state, world.start(0, state.replicas), range(300)):
         g, phi, wanted, used = plain.vectors()
         worth, slack = wanted @ g, phi @ plain.bound - used @ phi
-        p, best = r.decision.probabilities[0], plain.solve(worth, slack)
+        p, best = r.decision.lottery[0], plain.solve(worth, slack)
         bound += phi.any()
         mixed += (p > 0).sum() == 2
         assert best is not None  # doing nothing fits

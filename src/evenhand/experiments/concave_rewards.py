@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from evenhand.choices import Gamma
+from evenhand.choices import Rate
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
@@ -83,7 +83,7 @@ def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
         fw_linucb(p, wide),
         replace(fw_linucb(p, scalarised, optimism="net"), name="fw_linucb, scalarised"),
         replace(fw_linucb(p, wide, smoothing=Randomized(0.01)), name="fw_linucb, random smoothing"),
-        fw_squarecb(p, ridge, gamma=Gamma(GAMMA, 0.5)),
+        fw_squarecb(p, ridge, gamma=Rate(GAMMA, 0.5)),
         fw_epsilon_greedy(p, ridge),
         molincb(p, ridge),
     ]

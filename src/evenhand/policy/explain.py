@@ -21,7 +21,7 @@ def explain(problem: Problem, goals: list[Rows], d: Decision, replica: int) -> s
         name = problem.actions[a] if len(problem.actions) == d.worth.shape[1] else f"candidate {a}"
         note = "" if d.playable[replica, a] else "  masked: not offered, or its worst case does not fit"
         note = f"  played ({played.index(a) + 1} of {len(played)})" if a in played else note
-        lines.append(f"  {name:<20} worth {worth:+.4f}  probability {d.probabilities[replica, a]:.3f}{note}")
+        lines.append(f"  {name:<20} worth {worth:+.4f}  probability {d.lottery[replica, a]:.3f}{note}")
     if d.rounds[replica] == 0:
         lines.append("  nothing was played: nothing fits, or the horizon is over")
     elif d.steered[replica] == 0:

@@ -14,7 +14,7 @@ from evenhand.choices.base import Choice, Follows
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream, uniform
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Context, Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals.base import Goal, Learns, Limits, Plans, Priced, StepsAhead
 from evenhand.models.base import Model
@@ -96,6 +96,11 @@ def _start(offered: Bools, t: Floats, horizon: float, replicas: int) -> Bools:
     return playable
 
 
+def _offer(playable: Bools) -> Offer:
+    """Without limits that plays share: a hard limit asks for as many times the worst case as there are plays."""
+    return Offer(playable, np.zeros((1, playable.shape[1], 0)), np.zeros((len(playable), 0)))
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Policy:
     """Decides case after case, and learns from what follows.
@@ -166,13 +171,14 @@ class Policy:
         w, offset = self._readings(context, shares, row_prices)
         mean, bonus = self._ask(state, context.features, w)
         mean = mean + offset
-        pick = self.choice.pick(state.choice, mean, bonus, playable, state.t, self._draw(state))
+        worth, offer = Worth(mean, bonus, random=False), _offer(playable)
+        pick = self.choice.pick(state.choice, worth, offer, state.t, self._draw(state, playable.shape[1]))
         features, known, rounds = _take(context.features, context.known, pick.plays)
         return Decision(
             plays=pick.plays,
-            probabilities=pick.probabilities,
+            propensities=pick.propensities,
             rounds=rounds,
-            steered=pick.steered,
+            steered=1.0 - pick.forced,
             features=features,
             known=known,
             groups=context.groups,
@@ -182,6 +188,7 @@ class Policy:
             mean=mean,
             bonus=bonus,
             playable=playable,
+            lottery=pick.lottery,
         )
 
     def commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
@@ -289,10 +296,11 @@ class Policy:
         checks.worth(type(self.model).__name__, mean, bonus, w, self._reach, x.shape[1], state.t)
         return mean, bonus
 
-    def _draw(self, state: PolicyState) -> Floats:
-        if self.choice.draws == 0:
+    def _draw(self, state: PolicyState, candidates: int) -> Floats:
+        draws = self.choice.draws(candidates)
+        if draws == 0:
             return np.zeros((len(state.t), 0))
-        return uniform(state.seed, Stream.CHOICE, state.replicas, state.t, self.choice.draws)
+        return uniform(state.seed, Stream.CHOICE, state.replicas, state.t, draws)
 
     def _estimate(self, state: PolicyState, decision: Decision, rows: Rows, sign: Floats) -> Floats:
         """Every row of the plays, at the end of its interval that a price of this sign likes."""

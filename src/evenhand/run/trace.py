@@ -45,7 +45,7 @@ class Plays(NamedTuple):
     def enter(self, step: int, d: Decision, learned: int) -> None:
         """Write down one decision."""
         self.actions[step] = d.plays
-        self.probabilities[step] = np.take_along_axis(d.probabilities, np.maximum(d.plays, 0), 1)
+        self.probabilities[step] = d.propensities
         self.rounds[step] = d.rounds
         self.groups[step] = d.groups
         self.outcomes[step, ..., learned:] = d.known

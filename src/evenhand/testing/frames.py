@@ -46,7 +46,7 @@ def decision_of(context: Context, shares: Floats, plays: int, rounds: Floats) ->
     none = np.zeros((count, 0, 0))
     return Decision(
         plays=np.tile(np.arange(plays), (count, 1)),
-        probabilities=np.tile((np.arange(candidates) < plays).astype(float), (count, 1)),
+        propensities=np.ones((count, plays)),
         rounds=rounds,
         steered=np.ones(count),
         features=context.features[:, :plays],
@@ -58,4 +58,5 @@ def decision_of(context: Context, shares: Floats, plays: int, rounds: Floats) ->
         mean=np.zeros((count, 1, candidates)),
         bonus=np.zeros((count, 1, candidates)),
         playable=np.ones((count, candidates), bool),
+        lottery=np.tile((np.arange(candidates) < 1).astype(float), (count, 1)),
     )

@@ -17,7 +17,7 @@ from evenhand.goals.linear import indifferent
 from evenhand.models.null_model import NullModel
 from evenhand.policy import checks
 from evenhand.policy.policy import Policy
-from evenhand.testing.promises import IDS, alone, require, same, same_records, snapshot, sound_pick, unchanged
+from evenhand.testing.promises import IDS, alone, require, same, same_records, snapshot, sound_plays, unchanged
 
 
 def check_environment(environment: Environment, *, policy: Policy | None = None, rounds: int = 20) -> None:
@@ -74,7 +74,7 @@ def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) 
     """
     together = list(_run(policy, environment, IDS, rounds))
     for d in (r.decision for r in together):
-        sound_pick(d.plays, d.probabilities, d.playable, policy.choice.n_plays)
+        sound_plays(d.plays, d.propensities, policy.choice.n_plays)
         same(d.rounds, (d.plays[:, 0] >= 0).astype(float), "a round counts where something is played")
     for i, replica in enumerate(IDS):
         for step, solo in enumerate(_run(policy, environment, np.array([replica]), rounds)):
