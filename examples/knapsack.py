@@ -16,7 +16,7 @@ problem = eh.Problem(
 tree = DecisionTreeRegressor(max_depth=4, min_samples_leaf=10)
 model = eh.Sklearn(estimator=tree, n_features=5, n_outcomes=2)
 # a tree has no widths: inverse gaps explore instead
-policy = eh.resolving(problem, model, warmup=60, choice=eh.InverseGap(eh.Gamma(30.0, 0.5)))
+policy = eh.resolving(problem, model, warmup=60, choice=eh.InverseGap(eh.Rate(30.0, 0.5)))
 state = policy.start(seed=0)
 rng = np.random.default_rng(0)
 

@@ -10,12 +10,12 @@ from sklearn.linear_model import LinearRegression, SGDRegressor
 from evenhand.choices import (
     Cycle,
     EpsilonGreedy,
-    Gamma,
     Gibbs,
     GradientLottery,
     InverseGap,
     Lottery,
     Random,
+    Rate,
     Staged,
     TopK,
 )
@@ -314,17 +314,24 @@ GOALS = [
     ),
 ]
 
-RATES = [Gamma(2.0), Gamma(5.0, 0.5)]
+RATES = [Rate(2.0), Rate(5.0, 0.5)]
 CHOICES = [
     *(InverseGap(rate) for rate in RATES),
-    Staged(10, InverseGap(Gamma(20.0)), first=TopK(1)),
+    Staged(10, InverseGap(Rate(20.0)), warmup=TopK(1)),
     Cycle(),
+    InverseGap(Rate(9.0), n_plays=2),
+    InverseGap(Rate(1.0, 0.5), n_plays=9),
+    Cycle(2),
     EpsilonGreedy(0.1),
     EpsilonGreedy(0.0),
+    EpsilonGreedy(0.3, n_plays=2),
+    EpsilonGreedy(1.0, n_plays=3),
     Gibbs(0.05),
+    Gibbs(0.2, n_plays=2),
+    Gibbs(1e-3, n_plays=9),
     GradientLottery(GeneralizedGini(("a", "b")), candidates=4, scale=0.5, steps=20),
     Staged(10, GradientLottery(AlphaFair(("a", "b"), alpha=1.0, offset=2.0), candidates=4, scale=2.0)),
-    Staged(7, Gibbs(2.0), first=Cycle()),
+    Staged(7, Gibbs(2.0), warmup=Cycle()),
     Lottery(1),
     Lottery(2),
     TopK(),
@@ -332,9 +339,14 @@ CHOICES = [
     TopK(9),  # more than are ever on offer
     Random(),
     Random((0.1, 0.2, 0.0, 0.7)),
+    Random(n_plays=2),
+    Random((0.1, 0.2, 0.0, 0.7), n_plays=3),
+    Random(n_plays=9),
     Staged(10, TopK(1)),
-    Staged(10, Random((0.0, 1.0, 0.0, 0.0)), first=TopK(1)),
-    Staged(10, TopK(2), first=Staged(5, TopK(2), first=TopK(2))),
+    Staged(10, Random((0.0, 1.0, 0.0, 0.0)), warmup=TopK(1)),
+    Staged(10, TopK(2)),
+    Staged(10, Gibbs(0.1, n_plays=3), warmup=Cycle(3)),
+    Staged(10, TopK(2), warmup=Staged(5, TopK(2), warmup=TopK(2))),
 ]
 
 
@@ -407,7 +419,7 @@ RECIPES = {
         (fw_linucb(_GOALS.problem, Scalarised(n_features=4, n_outcomes=3, width=Fixed(0.1)), optimism="net"), _GOALS),
         (fw_linucb(_GOALS.problem, _WIDE, smoothing=Randomized(0.05, samples=3)), Delayed(_GOALS, delay=4)),
     ],
-    "fw_squarecb": [(fw_squarecb(_GOALS.problem, _WIDE, gamma=Gamma(100.0, 0.5)), _GOALS)],
+    "fw_squarecb": [(fw_squarecb(_GOALS.problem, _WIDE, gamma=Rate(100.0, 0.5)), _GOALS)],
     "fw_epsilon_greedy": [(fw_epsilon_greedy(_GOALS.problem, _WIDE, epsilon=0.2), _GOALS)],
     "molincb": [
         (molincb(_GOALS.problem, _WIDE, steps=5), _GOALS),
@@ -440,7 +452,7 @@ RECIPES = {
     ],
     "square_cbwk": [
         (square_cbwk(MIXED.problem, Glmtron(n_features=9, n_outcomes=3, radius=1.5), gamma=20.0), MIXED),
-        (square_cbwk(MIXED.problem, Gradient(n_features=9, n_outcomes=3), gamma=Gamma(2.0, 0.5), scale=3.0), MIXED),
+        (square_cbwk(MIXED.problem, Gradient(n_features=9, n_outcomes=3), gamma=Rate(2.0, 0.5), scale=3.0), MIXED),
         (square_cbwk(EVERYTHING, _PAIR, gamma=5.0), Delayed(_MARKET, delay=4)),
     ],
     "lin_cbwk": [
@@ -453,7 +465,7 @@ RECIPES = {
             MIXED,
         ),
         (
-            two_stage_square_cbwk(EVERYTHING, _PAIR, gamma=Gamma(2.0, 0.5), explore=3, radius=0.1, step=0.2),
+            two_stage_square_cbwk(EVERYTHING, _PAIR, gamma=Rate(2.0, 0.5), explore=3, radius=0.1, step=0.2),
             Delayed(_MARKET, delay=4),
         ),
     ],
@@ -469,7 +481,7 @@ RECIPES = {
         (resolving(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),
         (resolving(COURT.problem, _LEARNER, warmup=0, every=7), Delayed(COURT, delay=5)),
         (resolving(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2)), warmup=5), MIXED),
-        (resolving(EVERYTHING, _PAIR, contexts=3, choice=InverseGap(Gamma(9.0))), Delayed(_MARKET, delay=4)),
+        (resolving(EVERYTHING, _PAIR, contexts=3, choice=InverseGap(Rate(9.0))), Delayed(_MARKET, delay=4)),
     ],
     "pgd": [
         (pgd(COURT.problem, _LEARNER, warmup=20), COURT),

@@ -99,7 +99,9 @@ def test_a_decision_beyond_the_horizon_is_refused():
 
 def test_a_cancelled_decision_gives_back_what_it_holds():
     costs = (*SPENDING.outcomes, Outcome("letter", known={"go": 1.0}))
-    problem = dataclasses.replace(SPENDING, outcomes=costs, subject_to=(Budget("cost", total=5), Budget("letter", total=4)))
+    problem = dataclasses.replace(
+        SPENDING, outcomes=costs, subject_to=(Budget("cost", total=5), Budget("letter", total=4))
+    )
     policy = pgd(problem, Ridge(n_features=2, n_outcomes=2), warmup=0, margin=0.0, hard=True)
     state = policy.start()
     case = CASE._replace(known=problem.declared[None])

@@ -115,9 +115,9 @@ def test_the_sum_of_each_group_is_a_row_of_its_own_without_a_share():
     low, high = problem.round_ranges(rows.names)
     np.testing.assert_array_equal(low, [0.0, 0.0, 0.0])
     np.testing.assert_array_equal(high, [2.0, 1.0, 3.0])  # two actions of label y, one of x, three plays
-    with pytest.raises(InvalidInput, match="^maximize: expected one of the outcomes"):
+    with pytest.raises(InvalidInput, match=r"^maximize: expected one of the outcomes"):
         replace(problem, maximize=GeneralizedGini(("shown label=z",)))
-    with pytest.raises(InvalidInput, match="^each: by: expected one of"):
+    with pytest.raises(InvalidInput, match=r"^each: by: expected one of"):
         problem.each("shown", by="mood")
 
 

@@ -177,9 +177,9 @@ CHANGES = {
     "low": _with_goal(2, dataclasses.replace(_HARD, low=_HARD.low - 1)),
     "high": _with_goal(2, dataclasses.replace(_HARD, high=_HARD.high + 1)),
     "warm-up": dataclasses.replace(_BASE, choice=Staged(51, TopK(1))),
-    "k": dataclasses.replace(_BASE, choice=Staged(50, TopK(2), first=TopK(2))),
-    "first": dataclasses.replace(_BASE, choice=Staged(50, TopK(1), first=TopK(1))),
-    "weights": dataclasses.replace(_BASE, choice=Staged(50, TopK(1), first=Random((1.0, 1.0, 1.0)))),
+    "k": dataclasses.replace(_BASE, choice=Staged(50, TopK(2), warmup=TopK(2))),
+    "first": dataclasses.replace(_BASE, choice=Staged(50, TopK(1), warmup=TopK(1))),
+    "weights": dataclasses.replace(_BASE, choice=Staged(50, TopK(1), warmup=Random((1.0, 1.0, 1.0)))),
     "choice": dataclasses.replace(_BASE, choice=TopK(1)),
 }
 

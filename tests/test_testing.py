@@ -206,18 +206,23 @@ class Choice:
 
     fault: str = ""
     n_plays: int = 1
-    draws: int = 1
+    reads_bonus: bool = False
+
+    def draws(self, candidates):
+        return self.n_plays
 
     def start(self, replicas):
         return Memory(np.zeros(replicas))
 
-    def pick(self, state, mean, bonus, playable, t, u):
-        inner = Random() if self.n_plays == 1 else TopK(2)
-        plays, chance, steered = inner.pick(None, mean, bonus, playable, t, u)
+    def pick(self, state, worth, offer, t, u):
+        inner = Random(n_plays=self.n_plays)
+        if self.fault == "forgets the budget":
+            offer = offer._replace(left=offer.left + 9.0)
+        plays, odds, chance, forced = inner.pick(None, worth, offer, t, u)
         if self.fault == "moves its state":
             state.told += 1
         if self.fault == "writes into the values":
-            mean[:] = 0.0
+            worth.mean[:] = 0.0
         if self.fault == "plays the masked":
             plays[:, 0] = 0
         if self.fault == "negative":
@@ -227,31 +232,48 @@ class Choice:
         if self.fault == "sums to less":
             chance = 0.9 * chance
         if self.fault == "stops early":
-            plays[u[:, 0] < 0.2] = -1
+            plays[u[:, 0] < 0.2], odds[u[:, 0] < 0.2] = -1, 1.0
         if self.fault == "plays twice":
             plays[:, 1] = plays[:, 0]
         if self.fault == "biased":
-            plays = np.where(playable[:, :1], 0, plays)
+            plays = np.where(offer.playable[:, :1], 0, plays)
+            odds = np.where(plays >= 0, np.take_along_axis(chance, np.maximum(plays, 0), 1), 1.0)
+        if self.fault == "biased later":
+            odds[:, 1:] = np.where(plays[:, 1:] >= 0, 1.0, odds[:, 1:])
+        if self.fault == "another propensity":
+            odds = np.where(plays >= 0, 0.9 * odds, odds)
+        if self.fault == "propensity of 0":
+            odds = 0.0 * odds
+        if self.fault == "unsure of nothing":
+            odds = np.where(plays >= 0, odds, 0.5)
         if self.fault == "mixes replicas":
-            plays, chance = (Random().pick(None, mean, bonus, playable, t, u[::-1]))[:2]
-        if self.fault == "half steered":
-            steered = steered + 0.5
+            plays, odds, chance, _ = inner.pick(None, worth, offer, t, u[::-1])
+        if self.fault == "half forced":
+            forced = forced - 0.5
         if self.fault == "one play too many":
             plays = np.concatenate([plays, np.full_like(plays, -1)], 1)
-        return Pick(plays, chance, steered)
+        if self.fault == "leaves room":
+            plays[:, 1] = -1
+            odds[:, 1] = 1.0
+        if self.fault == "starts late":
+            plays = plays[:, ::-1]
+        return Pick(plays, odds, chance, forced)
 
 
 CHOICE_FAULTS = {
     "moves its state": "`pick` leaves the state as it is",
     "writes into the values": "`pick` leaves what it is handed as it is",
     "plays the masked": "the first play is made wherever|what is played is playable",
-    "negative": "probabilities are never negative",
-    "probability on the masked": "what is not playable has probability 0",
-    "sums to less": "probabilities sum to the number of plays",
+    "negative": "chances are never negative",
+    "probability on the masked": "what is not playable has no chance",
+    "sums to less": "chances sum to 1",
     "stops early": "the first play is made wherever anything is playable",
-    "biased": "candidate 0 is chosen with the stated 0.3333, not 1.0000",
+    "biased": "candidate 0 comes first with the stated 0.3333, not 1.0000",
+    "another propensity": "the propensity of the first play is its chance",
+    "propensity of 0": "propensities are above 0",
+    "unsure of nothing": "where nothing can be played, that is certain",
     "mixes replicas": "a replica has the same plays in a batch and alone",
-    "half steered": "`steered` is 0 or 1",
+    "half forced": "`forced` is 0 or 1",
     "one play too many": "plays have shape",
 }
 
@@ -263,10 +285,20 @@ def test_a_faulty_choice_is_caught(fault):
         check_choice(Choice(fault))
 
 
-def test_a_choice_that_plays_a_candidate_twice_is_caught():
+CHOICE_FAULTS_OF_TWO = {
+    "plays twice": "no candidate is played twice",
+    "biased later": r"a list of plays begins with \[0, 2\] with the stated 0\.3333",
+    "leaves room": "a place stays empty only where nothing fits",
+    "starts late": "empty places come after",
+    "forgets the budget": "plays fit together",
+}
+
+
+@pytest.mark.parametrize("fault", CHOICE_FAULTS_OF_TWO)
+def test_a_faulty_choice_of_two_is_caught(fault):
     check_choice(Choice(n_plays=2))
-    with pytest.raises(AssertionError, match=r"no candidate is played twice|sum to the number of plays"):
-        check_choice(Choice("plays twice", n_plays=2))
+    with pytest.raises(AssertionError, match=CHOICE_FAULTS_OF_TWO[fault]):
+        check_choice(Choice(fault, n_plays=2))
 
 
 @dataclass(frozen=True)
@@ -382,13 +414,17 @@ class Peeking:
     """A choice whose probabilities depend on the whole batch."""
 
     n_plays: int = 1
-    draws: int = 1
+    reads_bonus: bool = True
+
+    def draws(self, candidates):
+        return 1
 
     def start(self, replicas):
         return None
 
-    def pick(self, state, mean, bonus, playable, t, u):
-        return TopK(1).pick(state, mean + 0.5 * (np.arange(3) == 2) * (len(mean) > 1), bonus, playable, t, u)
+    def pick(self, state, worth, offer, t, u):
+        mean = worth.mean + 0.5 * (np.arange(3) == 2) * (len(worth.mean) > 1)
+        return TopK(1).pick(state, worth._replace(mean=mean), offer, t, u)
 
 
 @pytest.mark.parametrize(
@@ -396,7 +432,7 @@ class Peeking:
     [
         (_policy(Forgetful()), "a state holds arrays and numbers"),
         (_policy(choice=Peeking()), "replica 0 acts as it does alone"),
-        (_policy(NullModel(n_features=5), choice=Choice("sums to less")), "probabilities sum to the number of plays"),
+        (_policy(NullModel(n_features=5), choice=Choice("propensity of 0")), "propensities are above 0"),
     ],
     ids=["state in a dictionary", "batch", "probabilities"],
 )

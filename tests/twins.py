@@ -54,12 +54,12 @@ def pull(rows, groups, shares, known, q):
 
 def top_k(mean, bonus, playable, k):
     worth = np.where(playable, (mean + bonus).sum(1), -np.inf)
-    plays, probabilities = np.full((len(worth), k), -1), np.zeros(playable.shape)
+    plays, first = np.full((len(worth), k), -1), np.zeros(playable.shape)
     for r in range(len(worth)):
         best = np.argsort(-worth[r], kind="stable")[: min(k, playable[r].sum())]
         plays[r, : len(best)] = best
-        probabilities[r, best] = 1.0
-    return plays, probabilities
+        first[r, best[:1]] = 1.0
+    return plays, first
 
 
 def lottery(weights, playable):

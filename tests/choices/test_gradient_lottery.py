@@ -9,6 +9,7 @@ from evenhand.environments import MultiObjective
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from evenhand.recipes import molincb
+from tests.choices import plain
 
 NAMES = ("a", "b", "c")
 GINI = GeneralizedGini(NAMES)
@@ -18,8 +19,8 @@ def lottery(choice, worth, playable=None, state=None, t=0.0):
     """The chances of one replica."""
     playable = np.ones((1, worth.shape[1]), bool) if playable is None else playable[None]
     state = choice.start(1) if state is None else state
-    pick = choice.pick(state, worth[None], 0 * worth[None], playable, np.full(1, t), np.full((1, 1), 0.5))
-    return pick.probabilities[0]
+    pick = choice.pick(state, plain.worth(worth[None]), plain.offer(playable), np.full(1, t), np.full((1, 1), 0.5))
+    return pick.lottery[0]
 
 
 def nearest(p, playable):
@@ -85,17 +86,17 @@ def test_it_goes_on_from_what_it_chose_and_not_from_what_others_did():
     policy = molincb(world.problem, Ridge(n_features=10, n_outcomes=3, width=Fixed(0.5)), steps=2)
     state, there = policy.start(replicas=2), world.start(0, np.arange(2))
     first = policy.decide(state, there.context(0))
-    assert (np.abs(first.probabilities - 0.25) > 0.01).any(1).all()
+    assert (np.abs(first.lottery - 0.25) > 0.01).any(1).all()
     assert (state.choice.chances == 0.25).all()
     policy.commit(state, there.context(0), first._replace(rounds=np.array([1.0, 0.0])))
-    assert state.choice.chances[0] == pytest.approx(first.probabilities[0])
+    assert state.choice.chances[0] == pytest.approx(first.lottery[0])
     assert (state.choice.chances[1] == 0.25).all()
-    policy.commit(state, there.context(1), first._replace(steered=np.zeros(2), probabilities=np.full((2, 4), 9.0)))
+    policy.commit(state, there.context(1), first._replace(steered=np.zeros(2), lottery=np.full((2, 4), 9.0)))
     assert (state.choice.chances < 1.1).all()
-    for staged in (Staged(3, policy.choice), Staged(3, TopK(1), first=policy.choice)):
+    for staged in (Staged(3, policy.choice), Staged(3, TopK(1), warmup=policy.choice)):
         within = staged.start(2)
         staged.on_decision(within, first)
-        assert (within.then or within.first).chances == pytest.approx(first.probabilities)
+        assert (within.then or within.warmup).chances == pytest.approx(first.lottery)
 
 
 def test_the_steps_have_the_published_size():

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.choices import Gamma, InverseGap
+from evenhand.choices import InverseGap, Rate
 from evenhand.core.errors import InvalidInput
 from tests import twins
+from tests.choices import plain
 
 SHAPES = {
     "replicas": st.integers(1, 5),
@@ -21,11 +22,9 @@ SHAPES = {
 
 
 def pick(mean, playable, gamma=2.0, u=0.5, power=0.0, t=0.0):
-    count = len(mean)
-    draws = np.full((count, 1), u)
     bonus = np.full(mean.shape, 0.7)
     bonus[..., 0] = 1e6  # bonuses are not read
-    return InverseGap(Gamma(gamma, power)).pick(None, mean, bonus, playable, np.full(count, t), draws)
+    return plain.pick(InverseGap(Rate(gamma, power)), plain.worth(mean, bonus), plain.offer(playable), t, u)
 
 
 @given(**SHAPES)
@@ -37,9 +36,7 @@ def test_probabilities_are_the_formula(replicas, readings, candidates, chance, t
     # Sums of up to 3 readings cancel to within 3 eps of their largest; gamma times that moves 1 / (A + gamma gap).
     atol = 1e-12 + min(1.0, 3e-16 * 9 * gamma * scale) if readings > 1 else 1e-12
     with np.errstate(over="ignore"):
-        np.testing.assert_allclose(
-            got.probabilities, twins.inverse_gap(mean, playable, np.full(replicas, gamma)), atol=atol
-        )
+        np.testing.assert_allclose(got.lottery, twins.inverse_gap(mean, playable, np.full(replicas, gamma)), atol=atol)
 
 
 @given(**SHAPES)
@@ -48,7 +45,7 @@ def test_probabilities_are_probabilities(replicas, readings, candidates, chance,
     rng = np.random.default_rng(seed)
     mean = scale * rng.normal(size=(replicas, readings, candidates)).round(0 if ties else 9)
     playable = rng.random((replicas, candidates)) < chance
-    p = pick(mean, playable, gamma).probabilities
+    p = pick(mean, playable, gamma).lottery
     assert p.shape == (replicas, candidates)
     assert (p >= 0.0).all()
     assert (p[~playable] == 0.0).all()
@@ -59,30 +56,30 @@ def test_probabilities_are_probabilities(replicas, readings, candidates, chance,
 
 def test_one_candidate_is_played_for_certain():
     got = pick(np.array([[[-3.0]]]), np.ones((1, 1), bool), u=1.0 - 2.0**-53)
-    assert got.probabilities.tolist() == [[1.0]]
+    assert got.lottery.tolist() == [[1.0]]
     assert got.plays.tolist() == [[0]]
 
 
 def test_the_only_playable_candidate_is_played_for_certain_however_bad():
     got = pick(np.array([[[9.0, -3.0, 9.0]]]), np.array([[False, True, False]]))
-    assert got.probabilities.tolist() == [[0.0, 1.0, 0.0]]
+    assert got.lottery.tolist() == [[0.0, 1.0, 0.0]]
     assert got.plays.tolist() == [[1]]
 
 
 def test_where_nothing_is_playable_nothing_is_played():
     got = pick(np.zeros((2, 1, 3)), np.array([[False] * 3, [True] * 3]))
-    assert got.probabilities[0].tolist() == [0.0, 0.0, 0.0]
+    assert got.lottery[0].tolist() == [0.0, 0.0, 0.0]
     assert got.plays[0, 0] == -1
     assert got.plays[1, 0] >= 0
 
 
 def test_ties_are_even():
-    np.testing.assert_allclose(pick(np.full((1, 2, 5), 0.3), np.ones((1, 5), bool), 1e9).probabilities, 0.2, rtol=1e-15)
+    np.testing.assert_allclose(pick(np.full((1, 2, 5), 0.3), np.ones((1, 5), bool), 1e9).lottery, 0.2, rtol=1e-15)
 
 
 def test_masked_candidates_count_neither_for_the_gap_nor_for_their_number():
     """Worth 0 and 1 beside a masked 5: 1 / (2 + 2 (1 - 0)) = 1/4."""
-    p = pick(np.array([[[0.0, 5.0, 1.0]]]), np.array([[True, False, True]]), 2.0).probabilities
+    p = pick(np.array([[[0.0, 5.0, 1.0]]]), np.array([[True, False, True]]), 2.0).lottery
     assert p.tolist() == [[0.25, 0.0, 0.75]]
 
 
@@ -96,25 +93,25 @@ def test_the_play_is_the_candidate_on_whose_part_the_draw_falls():
     ("scale", "power", "t", "rate"), [(3.0, 0.0, 99.0, 3.0), (3.0, 0.5, 99.0, 30.0), (2.0, 1.0, 0.0, 2.0)]
 )
 def test_the_rate_grows_with_the_rounds_that_were_decided(scale, power, t, rate):
-    assert Gamma(scale, power).at(t) == pytest.approx(rate)
-    p = pick(np.array([[[0.0, 1.0]]]), np.ones((1, 2), bool), scale, power=power, t=t).probabilities
+    assert Rate(scale, power).at(t) == pytest.approx(rate)
+    p = pick(np.array([[[0.0, 1.0]]]), np.ones((1, 2), bool), scale, power=power, t=t).lottery
     assert p[0, 0] == pytest.approx(1 / (2 + rate))
 
 
 def test_every_replica_has_a_rate_of_its_own():
-    choice, mean = InverseGap(Gamma(1.0, 0.5)), np.tile([[[0.0, 1.0]]], (2, 1, 1))
-    got = choice.pick(None, mean, 0 * mean, np.ones((2, 2), bool), np.array([0.0, 99.0]), np.zeros((2, 1)))
-    np.testing.assert_allclose(got.probabilities[:, 0], [1 / 3, 1 / 12])
-    np.testing.assert_array_equal(got.steered, np.ones(2))
+    choice, mean = InverseGap(Rate(1.0, 0.5)), np.tile([[[0.0, 1.0]]], (2, 1, 1))
+    got = plain.pick(choice, plain.worth(mean), plain.offer(np.ones((2, 2))), [0.0, 99.0], 0.0)
+    np.testing.assert_allclose(got.lottery[:, 0], [1 / 3, 1 / 12])
+    np.testing.assert_array_equal(got.forced, np.zeros(2))
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
 def test_a_rate_is_positive_and_finite(scale):
-    with pytest.raises(InvalidInput, match=r"^Gamma\.scale: expected a finite number above 0"):
-        Gamma(scale)
+    with pytest.raises(InvalidInput, match=r"^Rate\.scale: expected a finite number above 0"):
+        Rate(scale)
 
 
 @pytest.mark.parametrize("power", [-0.1, 1.1, math.nan])
 def test_a_power_lies_between_a_fixed_rate_and_a_linear_one(power):
-    with pytest.raises(InvalidInput, match=r"^Gamma\.power: expected a number in \[0, 1\]"):
-        Gamma(1.0, power)
+    with pytest.raises(InvalidInput, match=r"^Rate\.power: expected a number in \[0, 1\]"):
+        Rate(1.0, power)

@@ -5,10 +5,11 @@ from scipy.optimize import linprog
 
 from evenhand.choices import Lottery, TopK
 from evenhand.core.errors import InvalidInput
+from tests.choices import plain
 
 
 def pick(choice, mean, bonus, playable, u=0.5):
-    return choice.pick(None, mean, bonus, playable, np.zeros(len(mean)), np.full((len(mean), 1), u))
+    return plain.pick(choice, plain.worth(mean, bonus), plain.offer(playable), u=u)
 
 
 @given(
@@ -29,7 +30,7 @@ def test_no_lottery_is_better_by_highs(candidates, wanted, slacks, chance, digit
     readings = mean + bonus
     worth, slack = readings[:, :wanted].sum(1), readings[:, wanted:].sum(1)
     for r in range(30):
-        p = made.probabilities[r]
+        p = made.lottery[r]
         if not playable[r].any():
             assert made.plays[r] == -1
             assert not p.any()
@@ -54,10 +55,10 @@ def test_of_equals_the_first_is_taken():
     slack = np.array([1.0, 0.0, 0.0, -1.0, -1.0])
     readings = np.stack([wanted, slack])[None]
     everything = np.ones((1, 5), bool)
-    np.testing.assert_array_equal(pick(Lottery(1), readings, 0 * readings, everything).probabilities, [[0, 1, 0, 0, 0]])
+    np.testing.assert_array_equal(pick(Lottery(1), readings, 0 * readings, everything).lottery, [[0, 1, 0, 0, 0]])
     readings[0, 1, :2] = 2.0, -1.0  # the first and the fourth are now worth 4/3 together
     expected = [[1 / 3, 0, 0, 2 / 3, 0]]
-    np.testing.assert_allclose(pick(Lottery(1), readings, 0 * readings, everything).probabilities, expected)
+    np.testing.assert_allclose(pick(Lottery(1), readings, 0 * readings, everything).lottery, expected)
 
 
 def test_optimism_counts_on_both_sides():
@@ -65,15 +66,15 @@ def test_optimism_counts_on_both_sides():
     bonus = np.array([[[0.0, 0.2], [0.0, 1.0]]])
     made = pick(Lottery(1), mean, bonus, np.ones((1, 2), bool))
     assert made.plays.tolist() == [[1]]
-    assert made.steered.tolist() == [1.0]
+    assert made.forced.tolist() == [0.0]
 
 
 def test_where_nothing_has_enough_slack_the_most_is_played():
     readings = np.array([[[9.0, 1.0, 2.0], [-3.0, -1.0, -1.0]]])
     made = pick(Lottery(1), readings, 0 * readings, np.ones((1, 3), bool))
-    np.testing.assert_array_equal(made.probabilities, [[0.0, 1.0, 0.0]])
+    np.testing.assert_array_equal(made.lottery, [[0.0, 1.0, 0.0]])
     made = pick(Lottery(1), readings, 0 * readings, np.array([[True, False, False]]))
-    np.testing.assert_array_equal(made.probabilities, [[1.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(made.lottery, [[1.0, 0.0, 0.0]])
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-12, 1e12])
@@ -81,7 +82,7 @@ def test_units_of_slack_do_not_matter(scale):
     readings = np.array([[[0.0, 1.0, 0.3], [0.5, -0.5, 0.1]]])
     readings[:, 1] *= scale
     made = pick(Lottery(1), readings, 0 * readings, np.ones((1, 3), bool))
-    np.testing.assert_allclose(made.probabilities, [[0.5, 0.5, 0.0]])
+    np.testing.assert_allclose(made.lottery, [[0.5, 0.5, 0.0]])
 
 
 @pytest.mark.parametrize("readings", [1, 2])
@@ -91,12 +92,12 @@ def test_without_slack_it_is_the_argmax(readings):
     playable = rng.random((40, 5)) < 0.6
     made, top = pick(Lottery(readings), mean, bonus, playable), pick(TopK(1), mean, bonus, playable)
     np.testing.assert_array_equal(made.plays, top.plays)
-    np.testing.assert_array_equal(made.probabilities, top.probabilities)
+    np.testing.assert_array_equal(made.lottery, top.lottery)
 
 
 def test_at_least_one_reading_is_wanted_and_no_more_than_there_are():
-    with pytest.raises(InvalidInput, match=r"^Lottery\.first: expected a whole number of at least 1, got 0"):
+    with pytest.raises(InvalidInput, match=r"^Lottery\.wanted: expected a whole number of at least 1, got 0"):
         Lottery(0)
     none = np.zeros((1, 2, 3))
-    with pytest.raises(InvalidInput, match=r"^Lottery\.first: expected at most 2, the readings that the goals have"):
+    with pytest.raises(InvalidInput, match=r"^Lottery\.wanted: expected at most 2, the readings that the goals have"):
         pick(Lottery(3), none, none, np.ones((1, 3), bool))

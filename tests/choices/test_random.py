@@ -5,11 +5,11 @@ from hypothesis import given, strategies as st
 from evenhand.choices import Random
 from evenhand.core.errors import InvalidInput
 from tests import twins
+from tests.choices import plain
 
 
 def pick(choice, playable, u):
-    zeros = np.zeros((len(u), 1, playable.shape[1]))
-    return choice.pick(None, zeros, zeros, playable, np.zeros(len(u)), u[:, None])
+    return plain.pick(choice, plain.none(*playable.shape), plain.offer(playable), u=u[:, None])
 
 
 @given(
@@ -26,9 +26,9 @@ def test_a_draw_is_that_of_the_twin(replicas, candidates, chance, weighted, seed
     playable, u = rng.random((replicas, candidates)) < chance, rng.random(replicas)
     got = pick(Random(tuple(weights.tolist()) if weighted else None), playable, u)
     probabilities = twins.lottery(weights if weighted else np.ones(candidates), playable)
-    np.testing.assert_allclose(got.probabilities, probabilities, rtol=1e-12)
+    np.testing.assert_allclose(got.lottery, probabilities, rtol=1e-12)
     np.testing.assert_array_equal(got.plays, twins.drawn(probabilities, u))
-    np.testing.assert_array_equal(got.steered, np.zeros(replicas))
+    np.testing.assert_array_equal(got.forced, np.ones(replicas))
 
 
 @pytest.mark.parametrize("u", [0.0, 1.0 - 2.0**-53])
@@ -53,12 +53,14 @@ def test_rounding_never_lets_a_weight_of_zero_be_drawn():
 
 def test_where_only_candidates_of_weight_zero_can_be_played_all_are_alike():
     got = pick(Random((1.0, 0.0, 0.0)), np.array([[False, True, True]]), np.array([0.6]))
-    np.testing.assert_array_equal(got.probabilities, [[0.0, 0.5, 0.5]])
+    np.testing.assert_array_equal(got.lottery, [[0.0, 0.5, 0.5]])
     assert got.plays[0, 0] == 2
 
 
 @pytest.mark.parametrize(
-    "weights", [(), (0.0, 0.0), (-0.1, 1.0), (float("nan"), 1.0), (float("inf"), 1.0), "x", ("x",), 1.0], ids=str
+    "weights",
+    [(), (0.0, 0.0), (-0.1, 1.0), (float("nan"), 1.0), (float("inf"), 1.0), (1e308, 1e308), "x", ("x",), 1.0],
+    ids=str,
 )
 def test_weights_are_finite_not_negative_and_not_all_zero(weights):
     with pytest.raises(InvalidInput, match=r"^Random\.weights: expected finite numbers of at least 0, not all 0"):

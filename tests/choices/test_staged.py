@@ -3,29 +3,28 @@ import pytest
 
 from evenhand.choices import Random, Staged, TopK
 from evenhand.core.errors import InvalidInput
+from tests.choices import plain
 
 MEAN = np.array([[[0.1, 0.9, 0.3]]])
 
 
 def pick(choice, t, u=0.99):
-    t = np.array(t, float)
-    mean = np.repeat(MEAN, len(t), 0)
-    return choice.pick(choice.start(len(t)), mean, 0 * mean, np.ones((len(t), 3), bool), t, np.full((len(t), 1), u))
+    return plain.pick(choice, plain.worth(np.repeat(MEAN, len(t), 0)), plain.offer(np.ones((len(t), 3))), t, u)
 
 
 def test_the_warm_up_lasts_as_many_rounds_as_it_says():
-    for t, expected, steered in ((0, 2, 0.0), (4, 2, 0.0), (5, 1, 1.0), (6, 1, 1.0)):
+    for t, expected, forced in ((0, 2, 1.0), (4, 2, 1.0), (5, 1, 0.0), (6, 1, 0.0)):
         got = pick(Staged(5, TopK(1)), [t])
         assert got.plays.tolist() == [[expected]]
-        assert got.steered.tolist() == [steered]
+        assert got.forced.tolist() == [forced]
 
 
 def test_every_replica_is_in_the_stage_of_its_own_rounds():
     got = pick(Staged(5, TopK(1)), [3, 9, 4, 5])
     assert got.plays.ravel().tolist() == [2, 1, 2, 1]
-    assert got.steered.tolist() == [0.0, 1.0, 0.0, 1.0]
-    np.testing.assert_allclose(got.probabilities[0], [1 / 3] * 3)
-    np.testing.assert_array_equal(got.probabilities[1], [0.0, 1.0, 0.0])
+    assert got.forced.tolist() == [1.0, 0.0, 1.0, 0.0]
+    np.testing.assert_allclose(got.lottery[0], [1 / 3] * 3)
+    np.testing.assert_array_equal(got.lottery[1], [0.0, 1.0, 0.0])
 
 
 def test_no_warm_up_is_none():
@@ -33,17 +32,18 @@ def test_no_warm_up_is_none():
 
 
 def test_stages_may_have_stages():
-    choice = Staged(4, TopK(1), first=Staged(2, Random((0.0, 0.0, 1.0)), first=Random((1.0, 0.0, 0.0))))
+    choice = Staged(4, TopK(1), warmup=Staged(2, Random((0.0, 0.0, 1.0)), warmup=Random((1.0, 0.0, 0.0))))
     assert [pick(choice, [t]).plays[0, 0] for t in range(6)] == [0, 0, 2, 2, 1, 1]
 
 
 def test_it_draws_what_the_needier_stage_needs():
-    assert Staged(5, TopK(1)).draws == 1
-    assert Staged(5, TopK(1), first=TopK(1)).draws == 0
+    assert Staged(5, TopK(1)).draws(9) == 1
+    assert Staged(5, TopK(1), warmup=TopK(1)).draws(9) == 0
+    assert Staged(5, TopK(4)).draws(9) == 4
 
 
 def test_a_negative_length_and_stages_of_different_plays_are_refused():
     with pytest.raises(InvalidInput, match=r"^Staged\.rounds: expected a whole number of at least 0, got -1"):
         Staged(-1, TopK(1))
-    with pytest.raises(InvalidInput, match=r"^Staged\.first: expected a choice of 2 plays, like `then`, got 1"):
-        Staged(5, TopK(2))
+    with pytest.raises(InvalidInput, match=r"^Staged\.warmup: expected a choice of 2 plays, like `then`, got 1"):
+        Staged(5, TopK(2), warmup=Random())

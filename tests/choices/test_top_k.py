@@ -5,6 +5,7 @@ from hypothesis import given, strategies as st
 from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
 from tests import twins
+from tests.choices import plain
 
 
 @given(
@@ -20,19 +21,20 @@ def test_the_best_are_those_of_the_twin(replicas, readings, candidates, k, chanc
     rng = np.random.default_rng(seed)
     mean, bonus = rng.normal(size=(2, replicas, readings, candidates)).round(0 if ties else 9)
     playable = rng.random((replicas, candidates)) < chance
-    pick = TopK(k).pick(None, mean, bonus, playable, np.zeros(replicas), np.zeros((replicas, 0)))
-    plays, probabilities = twins.top_k(mean, bonus, playable, k)
+    pick = plain.pick(TopK(k), plain.worth(mean, bonus), plain.offer(playable))
+    plays, first = twins.top_k(mean, bonus, playable, k)
     np.testing.assert_array_equal(pick.plays, plays)
-    np.testing.assert_array_equal(pick.probabilities, probabilities)
-    np.testing.assert_array_equal(pick.steered, np.ones(replicas))
+    np.testing.assert_array_equal(pick.lottery, first)
+    np.testing.assert_array_equal(pick.propensities, np.ones((replicas, k)))
+    np.testing.assert_array_equal(pick.forced, np.zeros(replicas))
 
 
 def test_optimism_counts_and_readings_add_up():
     mean = np.array([[[1.0, 0.0, 0.5], [0.0, 0.0, 0.2]]])
     bonus = np.array([[[0.0, 0.0, 0.0], [0.0, 1.5, 0.0]]])
-    everything = np.ones((1, 3), bool)
-    assert TopK().pick(None, mean, bonus, everything, np.zeros(1), np.zeros((1, 0))).plays.tolist() == [[1]]
-    assert TopK(3).pick(None, mean, bonus, everything, np.zeros(1), np.zeros((1, 0))).plays.tolist() == [[1, 0, 2]]
+    worth, everything = plain.worth(mean, bonus), plain.offer([True] * 3)
+    assert plain.pick(TopK(), worth, everything).plays.tolist() == [[1]]
+    assert plain.pick(TopK(3), worth, everything).plays.tolist() == [[1, 0, 2]]
 
 
 @pytest.mark.parametrize("k", [0, -1])

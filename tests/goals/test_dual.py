@@ -26,7 +26,7 @@ def receipt(replicas=1, steered=1.0):
     none = np.zeros((replicas, 0, 0))
     return Decision(
         plays=np.zeros((replicas, 1), np.int64),
-        probabilities=np.ones((replicas, 1)),
+        propensities=np.ones((replicas, 1)),
         rounds=np.ones(replicas),
         steered=np.full(replicas, steered),
         features=none,
@@ -38,6 +38,7 @@ def receipt(replicas=1, steered=1.0):
         mean=np.zeros((replicas, 1, 1)),
         bonus=np.zeros((replicas, 1, 1)),
         playable=np.ones((replicas, 1), bool),
+        lottery=np.ones((replicas, 1)),
     )
 
 

@@ -24,7 +24,7 @@ from tests.worlds import Market
 
 @given(frames(), st.integers(0, 10_000))
 def test_what_fits_is_its_twin_which_tries_every_corner_of_the_ranges(frame, seed):
-    rows, context, shares, y, _ = frame
+    rows, context, _, y, _ = frame
     rows = replace(Rows.plain(rows.names, rows.learned, rows.known), sure=rows.sure)
     rng = np.random.default_rng(seed)
     low = rng.uniform(-2, 1, y.shape[2])

@@ -18,6 +18,7 @@ from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.recipes import primal_lp
 from evenhand.recipes.primal import Slack, general, soft, with_null_action
 from tests.calls import ask
+from tests.choices import plain
 from tests.parts import COURT
 
 ACTIONS, SETS, T = 3, 3, 400
@@ -88,9 +89,8 @@ def planned(y, came, temperature=0.002, doubt=0.0, **options):
         goal.on_context(state, context(i), decision, np.array([t + 1.0]), ask)
     lam = -goal.price(state)[0].sum(1)[0]
     worth = y[:, :, 0] - y[:, :, 1:] @ lam
-    one = np.ones((SETS, ACTIONS), bool)
-    luck = np.zeros((SETS, 1))
-    lottery = Gibbs(temperature).pick(None, worth[:, None], 0 * worth[:, None], one, np.zeros(SETS), luck).probabilities
+    everything = plain.offer(np.ones((SETS, ACTIONS)))
+    lottery = plain.pick(Gibbs(temperature), plain.worth(worth[:, None]), everything).lottery
     return lottery, state, bound, lam
 
 

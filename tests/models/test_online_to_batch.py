@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, strategies as st
 from sklearn.linear_model import LinearRegression, SGDRegressor
 
-from evenhand.choices import Gamma, InverseGap
+from evenhand.choices import InverseGap, Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
@@ -148,6 +148,6 @@ def test_a_model_whose_state_cannot_be_copied_is_refused():
 @pytest.mark.parametrize("name", ["newton", "logistic link", "cells", "beside", "trees or so"])
 def test_a_policy_acts_alike_in_a_batch_alone_and_after_it_was_saved(name):
     model = OnlineToBatch(inner=INNER[name], snapshots=4)
-    choice = InverseGap(Gamma(20.0))
+    choice = InverseGap(Rate(20.0))
     policy = Policy(problem=EVERYTHING, model=model, goals=(reward(EVERYTHING), hard_budget(EVERYTHING)), choice=choice)
     check_policy(policy, Market(problem=EVERYTHING, offered=0.8), rounds=40)

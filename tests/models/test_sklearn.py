@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SG
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from evenhand.choices import Gamma, InverseGap
+from evenhand.choices import InverseGap, Rate
 from evenhand.core.errors import CannotSave, InvalidInput
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
@@ -242,7 +242,7 @@ def test_the_contract_of_a_model_holds(model):
 
 def policy(model, problem=COURT.problem):
     goals = (reward(problem), hard_budget(problem))
-    return Policy(problem=problem, model=model, goals=goals, choice=InverseGap(Gamma(30.0)))
+    return Policy(problem=problem, model=model, goals=goals, choice=InverseGap(Rate(30.0)))
 
 
 def test_a_refitted_model_acts_alike_in_a_batch_alone_and_after_it_was_saved():

@@ -5,7 +5,7 @@ from evenhand.choices.cycle import Cycle
 from evenhand.choices.epsilon_greedy import EpsilonGreedy
 from evenhand.choices.gibbs import Gibbs
 from evenhand.choices.gradient_lottery import GradientLottery
-from evenhand.choices.inverse_gap import Gamma, InverseGap
+from evenhand.choices.inverse_gap import InverseGap, Rate
 from evenhand.choices.lottery import Lottery
 from evenhand.choices.random import Random
 from evenhand.choices.staged import Staged
@@ -16,13 +16,13 @@ __all__ = [
     "Cycle",
     "EpsilonGreedy",
     "Follows",
-    "Gamma",
     "Gibbs",
     "GradientLottery",
     "InverseGap",
     "Lottery",
     "Pick",
     "Random",
+    "Rate",
     "Staged",
     "TopK",
 ]

@@ -4,44 +4,45 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from evenhand.core.kernel import kernel
-from evenhand.core.records import Decision
+from evenhand.core.records import Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats, Ints
+
+__all__ = ["Choice", "Follows", "Hears", "Offer", "Pick", "Worth"]
 
 
 class Pick(NamedTuple):
-    """What a choice decided."""
+    """What a choice decided. The product of a replica's propensities is the probability of its list."""
 
-    plays: Ints  # (R, P), -1 where nothing could be played
-    probabilities: Floats  # (R, A) with which each candidate was to be chosen
-    steered: Floats  # (R,) 1 where the values made the choice, 0 where it looked away
-
-
-@kernel
-def optimistic(mean: Floats, bonus: Floats, a: int) -> float:
-    """Worth of candidate a with its optimism, over all readings, `(K,A),(K,A),()->()`."""
-    total = 0.0
-    for k in range(len(mean)):
-        total += mean[k, a] + bonus[k, a]
-    return total
+    plays: Ints  # (R, P), -1 where nothing (more) can be played
+    propensities: Floats  # (R, P) of each play given the plays before it; 1 where nothing (more) can be played
+    lottery: Floats  # (R, A) chances of every candidate at the first place
+    forced: Floats  # (R,) 1 where the values did not make the choice
 
 
 class Choice(Protocol):
-    """Turns values into plays. It never picks what is not playable, and draws no luck but what it is handed."""
+    """Turns values into plays. It never picks what is not playable, and uses no luck but what it is handed.
+
+    Candidate a fits if `worst[a] <= left` in every limit, and each play uses up its worst. A choice takes candidates in
+    its own order while they fit: it skips one that no longer fits, and may still take a smaller one after it. That each
+    playable candidate fits alone is the caller's affair, and so is any tolerance in `left`.
+    """
 
     @property
     def n_plays(self) -> int:
         """P, how many candidates are chosen per round."""
 
     @property
-    def draws(self) -> int:
+    def reads_bonus(self) -> bool:
+        """Whether bonuses change what is played; if not, exploration has to come from the choice itself."""
+
+    def draws(self, candidates: int) -> int:
         """How many uniform numbers it needs per round."""
 
     def start(self, n_replicas: int) -> Any:
         """Its state before the first round."""
 
-    def pick(self, state: Any, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
-        """Choose, `(K,A),(K,A),(A),(),(draws)->(P),(A),()`, in decided round t (counted from 0)."""
+    def pick(self, state: Any, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Choose, `(K,A),(K,A),(A),(A,d),(d),(),(draws)->(P),(P),(A),()`, in decided round t (counted from 0)."""
 
 
 @runtime_checkable
@@ -49,4 +50,12 @@ class Follows(Protocol):
     """A choice that goes on from what it chose."""
 
     def on_decision(self, state: Any, decision: Decision) -> None:
-        """A decision was made; it is this choice's own where `steered` and `rounds` are 1."""
+        """A decision was made; it is this choice's own where it counts and was not forced."""
+
+
+@runtime_checkable
+class Hears(Protocol):
+    """A choice that is told what its plays came to."""
+
+    def on_outcome(self, state: Any, decision: Decision, exposed: Bools | None) -> None:
+        """The outcome of a decision arrived; `exposed` says which plays came to anything, `(P)`, None if all did."""

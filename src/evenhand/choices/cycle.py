@@ -3,53 +3,68 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices.base import Pick
+from evenhand.choices._shared import fits, nothing_played, use_up
+from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import whole
 
 
 @kernel
-def _next(playable: Bools, t: Floats) -> tuple[Ints, Floats]:
-    """Candidate t mod A, or the next one that is playable, `(A),()->(1),(A)`."""
-    actions = playable.shape[1]
-    plays, probabilities = np.full((len(playable), 1), -1), np.zeros(playable.shape)
-    for r in range(len(playable)):
-        for i in range(actions):
-            a = (int(t[r]) + i) % actions
-            if playable[r, a]:
-                plays[r, 0], probabilities[r, a] = a, 1.0
-                break
-    return plays, probabilities
+def _next(playable: Bools, worst: Floats, left: Floats, t: Floats, n_plays: int) -> tuple[Ints, Floats, Floats]:
+    """The next candidates from t P mod A on that are playable and fit together, `(A),(A,d),(d),()->(P),(P),(A)`."""
+    plays, propensities, lottery = nothing_played(playable, n_plays)
+    candidates, left = playable.shape[1], left.copy()
+    for r in range(len(t)):
+        made, first = 0, int(t[r]) * n_plays
+        for i in range(candidates):
+            a = (first + i) % candidates
+            if made < n_plays and playable[r, a] and fits(worst, left, r, a):
+                plays[r, made] = a
+                made += 1
+                use_up(worst, left, r, a)
+        if made > 0:
+            lottery[r, plays[r, 0]] = 1.0
+    return plays, propensities, lottery
 
 
 @dataclass(frozen=True)
 class Cycle:
     """Play candidate t mod A in round t, or the next one that is playable.
 
-    Where all are playable, each is played equally often.
+    Several are the next ones from t P mod A on that are playable and fit together. Where all are and do, each is played
+    equally often.
 
-    >>> none, playable = np.zeros((1, 1, 3)), np.ones((1, 3), bool)
-    >>> [Cycle().pick(None, none, none, playable, np.full(1, t), np.zeros((1, 0))).plays.item() for t in range(4)]
-    [0, 1, 2, 0]
+    Args:
+        n_plays: P, how many are played.
+
+    Raises:
+        InvalidInput: `n_plays` is below 1.
+
+    >>> worth = Worth(np.zeros((1, 1, 3)), np.zeros((1, 1, 3)), random=False)
+    >>> offer = Offer(np.ones((1, 3), bool), worst=np.zeros((1, 3, 0)), left=np.zeros((1, 0)))
+    >>> [Cycle(2).pick(None, worth, offer, np.full(1, t), np.zeros((1, 0))).plays.tolist() for t in range(3)]
+    [[[0, 1]], [[2, 0]], [[1, 2]]]
     """
 
-    @property
-    def n_plays(self) -> int:
-        """One candidate."""
-        return 1
+    n_plays: int = 1
+    reads_bonus: ClassVar[bool] = False
 
-    @property
-    def draws(self) -> int:
+    def __post_init__(self) -> None:
+        whole("Cycle.n_plays", self.n_plays, 1)
+
+    def draws(self, candidates: int) -> int:
         """No luck is needed."""
         return 0
 
     def start(self, n_replicas: int) -> None:
         """No state."""
 
-    def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
-        """Take turns, `(K,A),(K,A),(A),(),(0)->(1),(A),()`."""
-        plays, probabilities = _next(playable, t)
-        return Pick(plays, probabilities, np.zeros(len(playable)))
+    def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Take turns, `(K,A),(K,A),(A),(A,d),(d),(),(0)->(P),(P),(A),()`."""
+        made = _next(offer.playable, offer.worst, offer.left, t, self.n_plays)
+        return Pick(*made, forced=np.ones(len(t)))

@@ -4,33 +4,48 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices.base import Pick, optimistic
-from evenhand.choices.random import draw
+from evenhand.choices._shared import add_up, drawn, nothing_played, settle
+from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import whole
 
 
 @kernel
-def _draw(mean: Floats, bonus: Floats, playable: Bools, epsilon: float, u: Floats) -> tuple[Ints, Floats, Floats]:
-    """1 - epsilon for the best, epsilon shared by all that is playable, `(K,A),(K,A),(A),(),(1)->(1),(A),()`."""
-    p = np.zeros(playable.shape)
-    for r in range(len(playable)):
-        best, most, count = -1, -np.inf, 0
-        for a in range(playable.shape[1]):
-            if playable[r, a]:
+def _weigh(worth: Floats, free: Bools, epsilon: float) -> Floats:
+    """1 - epsilon for the best, epsilon shared by all that is free, `(A),(A),()->(A)`."""
+    chances = np.zeros(worth.shape)
+    for r in range(len(free)):
+        best, count = -1, 0
+        for a in range(free.shape[1]):
+            if free[r, a]:
                 count += 1
-                worth = optimistic(mean[r], bonus[r], a)
-                if best < 0 or worth > most:
-                    best, most = a, worth
-        for a in range(playable.shape[1]):
-            if playable[r, a]:
-                p[r, a] = epsilon / count + (1.0 - epsilon if a == best else 0.0)
-    plays, p = draw(p, playable, u[:, 0])
-    return plays, p, np.ones(len(playable))
+                if best < 0 or worth[r, a] > worth[r, best]:
+                    best = a
+        for a in range(free.shape[1]):
+            if free[r, a]:
+                chances[r, a] = epsilon / count + (1.0 - epsilon if a == best else 0.0)
+    return chances
+
+
+@kernel
+def _draw(
+    mean: Floats, bonus: Floats, playable: Bools, worst: Floats, left: Floats, epsilon: float, u: Floats, n_plays: int
+) -> tuple[Ints, Floats, Floats]:
+    plays, propensities, lottery = nothing_played(playable, n_plays)
+    free, left, worth = playable.copy(), left.copy(), add_up(mean + bonus)
+    for i in range(n_plays):
+        chances = _weigh(worth, free, epsilon)
+        played = drawn(chances, free, u, i)
+        if i == 0:
+            lottery[:] = chances
+        settle(plays, propensities, i, played, chances, worst, free, left)
+    return plays, propensities, lottery
 
 
 @dataclass(frozen=True)
@@ -38,37 +53,38 @@ class EpsilonGreedy:
     """Play the candidate of highest optimistic value with probability 1 - epsilon, else any, each as likely.
 
     Equation: p_a = epsilon / A + (1 - epsilon) 1{a best}, A the number of playable candidates; of equals the first one.
+    With several plays the same holds at every place, for the candidates that are left and fit beside the plays before.
 
     Args:
         epsilon: in [0, 1].
+        n_plays: how many are played.
 
     Raises:
-        InvalidInput: an epsilon out of range.
+        InvalidInput: an epsilon out of range, or `n_plays` below 1.
 
-    >>> worth, playable = np.array([[[0.0, 1.0]]]), np.ones((1, 2), bool)
-    >>> EpsilonGreedy(0.1).pick(None, worth, 0 * worth, playable, np.zeros(1), np.array([[0.5]])).probabilities
+    >>> worth = Worth(np.array([[[0.0, 1.0]]]), np.zeros((1, 1, 2)), random=False)
+    >>> offer = Offer(np.ones((1, 2), bool), worst=np.zeros((1, 2, 0)), left=np.zeros((1, 0)))
+    >>> EpsilonGreedy(0.1).pick(None, worth, offer, np.zeros(1), np.array([[0.5]])).lottery
     array([[0.05, 0.95]])
     """
 
     epsilon: float
+    n_plays: int = 1
+    reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (isinstance(self.epsilon, Real) and 0 <= self.epsilon <= 1):
             raise InvalidInput("EpsilonGreedy.epsilon", "a number in [0, 1]", repr(self.epsilon))
+        whole("EpsilonGreedy.n_plays", self.n_plays, 1)
 
-    @property
-    def n_plays(self) -> int:
-        """One candidate."""
-        return 1
-
-    @property
-    def draws(self) -> int:
-        """One uniform number."""
-        return 1
+    def draws(self, candidates: int) -> int:
+        """One uniform number per play."""
+        return self.n_plays
 
     def start(self, n_replicas: int) -> None:
         """No state."""
 
-    def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(),(1)->(1),(A),()`."""
-        return Pick(*_draw(mean, bonus, playable, self.epsilon, u))
+    def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(P)->(P),(P),(A),()`."""
+        known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left
+        return Pick(*_draw(*known, self.epsilon, u, self.n_plays), forced=np.zeros(len(offer.playable)))

@@ -4,31 +4,56 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices.base import Pick, optimistic
-from evenhand.choices.random import draw
+from evenhand.choices._shared import add_up, drawn, nothing_played, settle
+from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import whole
 
 
 @kernel
-def _draw(mean: Floats, bonus: Floats, playable: Bools, temperature: float, u: Floats) -> tuple[Ints, Floats, Floats]:
-    """Draw in proportion to exp((worth - best worth) / temperature), `(K,A),(K,A),(A),(),(1)->(1),(A),()`."""
-    p = np.zeros(playable.shape)
-    for r in range(len(playable)):
+def _weigh(worth: Floats, free: Bools, temperature: float) -> Floats:
+    """exp((worth - best worth) / temperature) of what is free, `(A),(A),()->(A)`.
+
+    The best is sought at every place, as the exponentials of those that are left must not all vanish.
+    """
+    chances = np.zeros(worth.shape)
+    for r in range(len(free)):
         best = -np.inf
-        for a in range(playable.shape[1]):
-            if playable[r, a]:
-                p[r, a] = optimistic(mean[r], bonus[r], a)
-                best = max(best, p[r, a])
-        for a in range(playable.shape[1]):
-            if playable[r, a]:
-                p[r, a] = math.exp((p[r, a] - best) / temperature)
-    plays, p = draw(p, playable, u[:, 0])
-    return plays, p, np.ones(len(playable))
+        for a in range(free.shape[1]):
+            if free[r, a]:
+                best = max(best, worth[r, a])
+        for a in range(free.shape[1]):
+            if free[r, a]:
+                chances[r, a] = math.exp((worth[r, a] - best) / temperature)
+    return chances
+
+
+@kernel
+def _draw(
+    mean: Floats,
+    bonus: Floats,
+    playable: Bools,
+    worst: Floats,
+    left: Floats,
+    temperature: float,
+    u: Floats,
+    n_plays: int,
+) -> tuple[Ints, Floats, Floats]:
+    plays, propensities, lottery = nothing_played(playable, n_plays)
+    free, left, worth = playable.copy(), left.copy(), add_up(mean + bonus)
+    for i in range(n_plays):
+        chances = _weigh(worth, free, temperature)
+        played = drawn(chances, free, u, i)
+        if i == 0:
+            lottery[:] = chances
+        settle(plays, propensities, i, played, chances, worst, free, left)
+    return plays, propensities, lottery
 
 
 @dataclass(frozen=True)
@@ -37,37 +62,40 @@ class Gibbs:
 
     Equation: p = argmax over lotteries p of p.worth + temperature H(p), H the entropy: within temperature ln A of the
     best candidate's optimistic worth, and the argmax itself as the temperature falls to 0.
+    Several are drawn one after the other without replacement, by the same rule over the candidates that are left and
+    fit beside the plays before.
+    Source: of several plays, the model of rankings by Plackett 1975 and Luce 1959.
 
     Args:
         temperature: in units of worth, above 0.
+        n_plays: how many are drawn.
 
     Raises:
-        InvalidInput: a temperature that is not a positive number.
+        InvalidInput: a temperature that is not a positive number, or `n_plays` below 1.
 
-    >>> worth, playable = np.array([[[0.0, 1.0, 1.0]]]), np.ones((1, 3), bool)
-    >>> Gibbs(0.01).pick(None, worth, 0 * worth, playable, np.zeros(1), np.array([[0.9]])).probabilities.round(3)
+    >>> worth = Worth(np.array([[[0.0, 1.0, 1.0]]]), np.zeros((1, 1, 3)), random=False)
+    >>> offer = Offer(np.ones((1, 3), bool), worst=np.zeros((1, 3, 0)), left=np.zeros((1, 0)))
+    >>> Gibbs(0.01).pick(None, worth, offer, np.zeros(1), np.array([[0.9]])).lottery.round(3)
     array([[0. , 0.5, 0.5]])
     """
 
     temperature: float
+    n_plays: int = 1
+    reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
             raise InvalidInput("Gibbs.temperature", "a finite number above 0", self.temperature)
+        whole("Gibbs.n_plays", self.n_plays, 1)
 
-    @property
-    def n_plays(self) -> int:
-        """One candidate."""
-        return 1
-
-    @property
-    def draws(self) -> int:
-        """One uniform number."""
-        return 1
+    def draws(self, candidates: int) -> int:
+        """One uniform number per play."""
+        return self.n_plays
 
     def start(self, n_replicas: int) -> None:
         """No state."""
 
-    def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(),(1)->(1),(A),()`."""
-        return Pick(*_draw(mean, bonus, playable, self.temperature, u))
+    def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(P)->(P),(P),(A),()`."""
+        known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left
+        return Pick(*_draw(*known, self.temperature, u, self.n_plays), forced=np.zeros(len(offer.playable)))

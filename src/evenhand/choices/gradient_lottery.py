@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices.base import Pick
-from evenhand.choices.random import draw
+from evenhand.choices._shared import draw
+from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
@@ -84,7 +85,8 @@ class GradientLottery:
     optimistic readings of the candidates, K of them, one for each outcome of f.
     Source: Mehrotra et al. 2020 (MO-LinCB), after Busa-Fekete et al. 2017, Algorithm 1 (MO-OGDE), which takes one step
     a round and keeps every chance above eta_t / A. Candidates whose features change from round to round need many
-    steps, as one of them only undoes what the last round wanted.
+    steps, as one of them only undoes what the last round wanted. It plays one candidate, as the
+    mixture is one of candidates.
 
     Args:
         objective: f, whose outcomes are the readings, in order.
@@ -98,9 +100,10 @@ class GradientLottery:
 
     >>> from evenhand.objectives import GeneralizedGini
     >>> choice = GradientLottery(GeneralizedGini(("a", "b")), candidates=3, scale=0.5, steps=100)
-    >>> worth, playable = np.array([[[1.0, 0.0, 0.3], [0.0, 1.0, 0.3]]]), np.ones((1, 3), bool)
-    >>> pick = choice.pick(choice.start(1), worth, 0 * worth, playable, np.zeros(1), np.array([[0.7]]))
-    >>> pick.probabilities.round(1)  # half of each is worth more than either, or than a little of both
+    >>> worth = Worth(np.array([[[1.0, 0.0, 0.3], [0.0, 1.0, 0.3]]]), np.zeros((1, 2, 3)), random=False)
+    >>> offer = Offer(np.ones((1, 3), bool), worst=np.zeros((1, 3, 0)), left=np.zeros((1, 0)))
+    >>> pick = choice.pick(choice.start(1), worth, offer, np.zeros(1), np.array([[0.7]]))
+    >>> pick.lottery.round(1)  # half of each is worth more than either, or than a little of both
     array([[0.5, 0.5, 0. ]])
     """
 
@@ -108,6 +111,8 @@ class GradientLottery:
     candidates: int
     scale: float
     steps: int = 1
+    n_plays: ClassVar[int] = 1
+    reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole("GradientLottery.candidates", self.candidates, 1)
@@ -117,13 +122,7 @@ class GradientLottery:
         above = "a finite number above 0"
         number("GradientLottery.scale", self.scale, above, lambda x: math.isfinite(x) and x > 0)
 
-    @property
-    def n_plays(self) -> int:
-        """One candidate."""
-        return 1
-
-    @property
-    def draws(self) -> int:
+    def draws(self, candidates: int) -> int:
         """One uniform number."""
         return 1
 
@@ -131,28 +130,27 @@ class GradientLottery:
         """Every candidate has the same chance."""
         return GradientLotteryState(np.full((n_replicas, self.candidates), 1.0 / self.candidates))
 
-    def pick(
-        self, state: GradientLotteryState, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats
-    ) -> Pick:
-        """Climb and draw, `(K,A),(K,A),(A),(),(1)->(1),(A),()`."""
+    def pick(self, state: GradientLotteryState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Climb and draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
         meant = (len(self.objective.outcomes), self.candidates)
-        if mean.shape[1:] != meant:
-            expected = f"as many readings and candidates as come, {mean.shape[1:]}"
+        if worth.mean.shape[1:] != meant:
+            expected = f"as many readings and candidates as come, {worth.mean.shape[1:]}"
             raise InvalidInput("GradientLottery.objective, candidates", expected, meant)
-        worth, p, some = mean + bonus, _restrict(state.chances, playable), playable.any(1)
+        readings, p = worth.mean + worth.bonus, _restrict(state.chances, offer.playable)
+        some = offer.playable.any(1)
         if some.any():
             step = self.scale / np.sqrt(t + 1.0)
             for _ in range(self.steps):
-                z = _mixture(worth, p)
+                z = _mixture(readings, p)
                 z[~some] = z[some][0]  # where nothing can be played, any slope will do
-                _ascend(worth, p, self._slope(z, t), step, playable)
-        plays, probabilities = draw(p, playable, u[:, 0])
-        return Pick(plays, probabilities, np.ones(len(p)))
+                _ascend(readings, p, self._slope(z, t), step, offer.playable)
+        made = draw(p, offer.playable, offer.worst, offer.left, u, self.n_plays)
+        return Pick(*made, forced=np.zeros(len(p)))
 
     def on_decision(self, state: GradientLotteryState, decision: Decision) -> None:
         """Go on from the lottery that was played."""
-        mine = (decision.rounds > 0) & (decision.steered > 0)
-        state.chances[mine] = decision.probabilities[mine]
+        mine = (decision.counted > 0) & (decision.forced == 0)
+        state.chances[mine] = decision.lottery[mine]
 
     def _slope(self, z: Floats, t: Floats) -> Floats:
         try:

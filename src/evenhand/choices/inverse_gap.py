@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices.base import Pick
-from evenhand.choices.random import draw
+from evenhand.choices._shared import add_up, drawn, nothing_played, settle
+from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import whole
 
 
 @kernel
-def _rate(scale: float, power: float, t: float) -> float:
+def _at(scale: float, power: float, t: float) -> float:
     return scale if power == 0.0 else scale * (t + 1.0) ** power
 
 
 @dataclass(frozen=True)
-class Gamma:
+class Rate:
     """A learning rate scale * (t + 1)^power in decided round t, t counted from 0.
 
     Power 0 is a fixed rate, power 1/2 the schedule of FW-SquareCB's experiments.
@@ -28,7 +30,7 @@ class Gamma:
     Raises:
         InvalidInput: a scale that is not positive, or a power outside [0, 1].
 
-    >>> Gamma(2.0, 0.5).at(3.0)
+    >>> Rate(2.0, 0.5).at(3.0)
     4.0
     """
 
@@ -37,76 +39,99 @@ class Gamma:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.scale) and self.scale > 0):
-            raise InvalidInput("Gamma.scale", "a finite number above 0", self.scale)
+            raise InvalidInput("Rate.scale", "a finite number above 0", self.scale)
         if not 0 <= self.power <= 1:
-            raise InvalidInput("Gamma.power", "a number in [0, 1]", self.power)
+            raise InvalidInput("Rate.power", "a number in [0, 1]", self.power)
 
     def at(self, t: float) -> float:
         """The rate in round t."""
-        return float(_rate(self.scale, self.power, t))
+        return float(_at(self.scale, self.power, t))
+
+
+@kernel
+def _weigh(worth: Floats, free: Bools, scale: float, power: float, t: Floats) -> Floats:
+    """Inverse-gap probabilities over what is free, `(A),(A),(),(),()->(A)`."""
+    chances = np.zeros(worth.shape)
+    for r in range(len(free)):
+        rate = _at(scale, power, t[r])
+        best, count = -1, 0
+        for a in range(free.shape[1]):
+            if free[r, a]:
+                count += 1
+                if best < 0 or worth[r, a] > worth[r, best]:
+                    best = a
+        rest = 0.0
+        for a in range(free.shape[1]):
+            if free[r, a] and a != best:
+                chances[r, a] = 1.0 / (count + rate * (worth[r, best] - worth[r, a]))
+                rest += chances[r, a]
+        if best >= 0:
+            chances[r, best] = 1.0 - rest
+    return chances
 
 
 @kernel
 def _draw(
-    mean: Floats, playable: Bools, scale: float, power: float, t: Floats, u: Floats
+    mean: Floats,
+    playable: Bools,
+    worst: Floats,
+    left: Floats,
+    rate: tuple[float, float],
+    t: Floats,
+    u: Floats,
+    n_plays: int,
 ) -> tuple[Ints, Floats, Floats]:
-    """Inverse-gap probabilities over what is playable, and a draw, `(K,A),(A),(),(1)->(1),(A),()`."""
-    p = np.zeros(playable.shape)
-    worth = np.empty(playable.shape[1])
-    for r in range(len(playable)):
-        gamma = _rate(scale, power, t[r])
-        best, count = -1, 0
-        for a in range(len(worth)):
-            worth[a] = 0.0
-            for k in range(mean.shape[1]):
-                worth[a] += mean[r, k, a]
-            if playable[r, a]:
-                count += 1
-                if best < 0 or worth[a] > worth[best]:
-                    best = a
-        rest = 0.0
-        for a in range(len(worth)):
-            if playable[r, a] and a != best:
-                p[r, a] = 1.0 / (count + gamma * (worth[best] - worth[a]))
-                rest += p[r, a]
-        if best >= 0:
-            p[r, best] = 1.0 - rest
-    plays, _ = draw(p, playable, u[:, 0])
-    return plays, p, np.ones(len(playable))
+    plays, propensities, lottery = nothing_played(playable, n_plays)
+    free, left, worth = playable.copy(), left.copy(), add_up(mean)
+    for i in range(n_plays):
+        chances = _weigh(worth, free, rate[0], rate[1], t)
+        played = drawn(chances.copy(), free, u, i)
+        if i == 0:
+            lottery[:] = chances
+        settle(plays, propensities, i, played, chances, worst, free, left)
+    return plays, propensities, lottery
 
 
 @dataclass(frozen=True)
 class InverseGap:
-    """Play candidate a with probability 1 / (A + gamma (best - worth of a)), the best one with what is left.
+    """Play candidate a with probability 1 / (A + rate (best - worth of a)), the best one with what is left.
 
-    Equation: p_a = 1 / (A + gamma (l_b - l_a)) for a != b = argmax l, p_b = 1 - sum of the others, with A the number of
+    Equation: p_a = 1 / (A + rate (l_b - l_a)) for a != b = argmax l, p_b = 1 - sum of the others, with A the number of
     *playable* candidates; as each p_a is at most 1/A, p_b is at least 1/A. Bonuses are not read: exploration comes from
     the draw.
+    With several plays the same rule holds at every place, at the same rate, where A counts the candidates that are left
+    and fit beside the plays before. The published bounds on regret are for one play.
     Source: Foster & Rakhlin 2020 (SquareCB); Han et al. 2022, Algorithm 1.
 
     Args:
-        gamma: the learning rate; large ones exploit.
+        rate: the learning rate; large ones exploit.
+        n_plays: how many are played.
 
-    >>> worth, playable = np.array([[[0.0, 1.0, 0.5]]]), np.ones((1, 3), bool)
-    >>> InverseGap(Gamma(2.0)).pick(None, worth, 0 * worth, playable, np.zeros(1), np.array([[0.9]])).probabilities
+    Raises:
+        InvalidInput: `n_plays` is below 1.
+
+    >>> worth = Worth(np.array([[[0.0, 1.0, 0.5]]]), np.zeros((1, 1, 3)), random=False)
+    >>> offer = Offer(np.ones((1, 3), bool), worst=np.zeros((1, 3, 0)), left=np.zeros((1, 0)))
+    >>> InverseGap(Rate(2.0)).pick(None, worth, offer, np.zeros(1), np.array([[0.9]])).lottery
     array([[0.2 , 0.55, 0.25]])
     """
 
-    gamma: Gamma
+    rate: Rate
+    n_plays: int = 1
+    reads_bonus: ClassVar[bool] = False
 
-    @property
-    def n_plays(self) -> int:
-        """One candidate."""
-        return 1
+    def __post_init__(self) -> None:
+        whole("InverseGap.n_plays", self.n_plays, 1)
 
-    @property
-    def draws(self) -> int:
-        """One uniform number."""
-        return 1
+    def draws(self, candidates: int) -> int:
+        """One uniform number per play."""
+        return self.n_plays
 
     def start(self, n_replicas: int) -> None:
         """No state."""
 
-    def pick(self, state: None, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(),(1)->(1),(A),()`."""
-        return Pick(*_draw(mean, playable, self.gamma.scale, self.gamma.power, t, u))
+    def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(P)->(P),(P),(A),()`."""
+        rate = (float(self.rate.scale), float(self.rate.power))
+        made = _draw(worth.mean, offer.playable, offer.worst, offer.left, rate, t, u, self.n_plays)
+        return Pick(*made, forced=np.zeros(len(t)))

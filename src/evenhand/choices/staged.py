@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Pick
+from evenhand.choices.base import Choice, Follows, Offer, Pick, Worth
 from evenhand.choices.random import Random
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Floats
 from evenhand.core.validate import whole
 
 
@@ -20,39 +20,38 @@ from evenhand.core.validate import whole
 class StagedState:
     """The states of both choices."""
 
-    first: Any
+    warmup: Any
     then: Any
 
 
 @dataclass(frozen=True)
 class Staged:
-    """A warm-up: `first` for the given number of decided rounds, `then` for the rest.
+    """A warm-up: one choice for the given number of decided rounds, `then` for the rest.
 
-    Its rounds count in all averages and budgets, but prices do not learn from rounds they did not steer.
+    Its rounds count in all averages and budgets, but prices do not learn from rounds whose plays they did not choose.
 
     Args:
         rounds: length of the warm-up, at least 0.
         then: the choice after it.
-        first: the choice in it; uniform by default.
+        warmup: the choice in it; None draws as many candidates as `then` plays, uniformly.
 
     Raises:
         InvalidInput: a negative length, or two choices that play different numbers of candidates.
 
     >>> from evenhand.choices.top_k import TopK
-    >>> Staged(50, TopK(1)).draws
-    1
+    >>> Staged(50, TopK(3)).draws(candidates=20)
+    3
     """
 
     rounds: int
     then: Choice
-    first: Choice = field(default_factory=Random)
+    warmup: Choice | None = None
 
     def __post_init__(self) -> None:
         whole("Staged.rounds", self.rounds, 0)
-        if self.first.n_plays != self.then.n_plays:
-            raise InvalidInput(
-                "Staged.first", f"a choice of {self.then.n_plays} plays, like `then`", self.first.n_plays
-            )
+        if self._warmup.n_plays != self.then.n_plays:
+            expected = f"a choice of {self.then.n_plays} plays, like `then`"
+            raise InvalidInput("Staged.warmup", expected, self._warmup.n_plays)
 
     @property
     def n_plays(self) -> int:
@@ -60,36 +59,55 @@ class Staged:
         return self.then.n_plays
 
     @property
-    def draws(self) -> int:
+    def reads_bonus(self) -> bool:
+        """What `then` says: a warm-up ends, and exploration must not."""
+        return self.then.reads_bonus
+
+    def draws(self, candidates: int) -> int:
         """What the needier of the two needs."""
-        return max(self.first.draws, self.then.draws)
+        return max(self._warmup.draws(candidates), self.then.draws(candidates))
 
     def start(self, n_replicas: int) -> StagedState:
         """The states of both choices."""
-        return StagedState(self.first.start(n_replicas), self.then.start(n_replicas))
+        return StagedState(self._warmup.start(n_replicas), self.then.start(n_replicas))
 
-    def pick(self, state: StagedState, mean: Floats, bonus: Floats, playable: Bools, t: Floats, u: Floats) -> Pick:
-        """Choose with whichever stage the replica is in, `(K,A),(K,A),(A),(),(draws)->(P),(A),()`."""
+    def pick(self, state: StagedState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Choose by the stage that each replica is in, `(K,A),(K,A),(A),(A,d),(d),(),(draws)->(P),(P),(A),()`."""
         early = t < self.rounds
         if not early.any():
-            return self.then.pick(state.then, mean, bonus, playable, t, u)
-        first = self.first.pick(state.first, mean, bonus, playable, t, u)
+            return self.then.pick(state.then, worth, offer, t, u)
+        first = self._warmup.pick(state.warmup, worth, offer, t, u)
         if early.all():
             return first
-        then = self.then.pick(state.then, mean, bonus, playable, t, u)
+        then = self.then.pick(state.then, worth, offer, t, u)
         return Pick(
             np.where(early[:, None], first.plays, then.plays),
-            np.where(early[:, None], first.probabilities, then.probabilities),
-            np.where(early, first.steered, then.steered),
+            np.where(early[:, None], first.propensities, then.propensities),
+            np.where(early[:, None], first.lottery, then.lottery),
+            np.where(early, first.forced, then.forced),
         )
 
     def on_decision(self, state: StagedState, decision: Decision) -> None:
-        """Tell whichever stage follows what it chose."""
+        """Tell whichever stage goes on from what it chose."""
         for stage, choice in self._following:
             choice.on_decision(getattr(state, stage), decision)
+
+    def on_outcome(self, state: StagedState, decision: Decision, exposed: Bools | None) -> None:
+        """Tell whichever stage hears what its plays came to."""
+        for stage, choice in self._hearing:
+            choice.on_outcome(getattr(state, stage), decision, exposed)
+
+    @cached_property
+    def _warmup(self) -> Choice:
+        return Random(n_plays=self.then.n_plays) if self.warmup is None else self.warmup
 
     @cached_property
     def _following(self) -> list[tuple[str, Follows]]:
         """Once, as to ask what an object is able to do takes longer than most choices."""
-        stages = (("first", self.first), ("then", self.then))
+        stages = (("warmup", self._warmup), ("then", self.then))
         return [(stage, choice) for stage, choice in stages if isinstance(choice, Follows)]
+
+    @cached_property
+    def _hearing(self) -> list[tuple[str, Hears]]:
+        stages = (("warmup", self._warmup), ("then", self.then))
+        return [(stage, choice) for stage, choice in stages if isinstance(choice, Hears)]

@@ -43,7 +43,7 @@ class Decision(NamedTuple):
 
     id: Ints  # (1,) the number that `commit` gives it, -1 before
     plays: Ints  # (R, P) chosen candidates, -1 where nothing (more) could be played
-    propensities: Floats  # (R, P) probability of each play given the plays before it; NaN where nobody knows it
+    propensities: Floats  # (R, P) probability of each play given the plays before it; NaN where unknown
     counted: Floats  # (R,) 1 for a round that counts, 0 where nothing was played or the decision was not taken
     forced: Floats  # (R,) 1 where the values did not make the choice, as in a warm-up
     restricted: Floats  # (R,) 1 where a hard limit masked something that was offered

@@ -225,7 +225,7 @@ class Policy:
         luck = self._draw(state, Stream.CHOICE, self.choice.draws(candidates))
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
         features, known, counted = entries.take(context.features, context.known, pick.plays)
-        unknown = worth.random & (pick.forced[:, None] == 0.0)
+        unknown = worth.random & (pick.forced[:, None] == 0.0) & (pick.plays >= 0)
         return Decision(
             id=np.full(1, -1),
             plays=pick.plays,

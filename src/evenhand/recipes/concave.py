@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from evenhand.choices import EpsilonGreedy, Gamma, InverseGap, Staged, TopK
+from evenhand.choices import EpsilonGreedy, InverseGap, Rate, Staged, TopK
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Goal, Plans
@@ -63,7 +63,7 @@ def fw_linucb(
 
 
 @named("C3", source="Do et al. 2023, Algorithm 4 (FW-SquareCB)")
-def fw_squarecb(problem: Problem, model: Model, *, gamma: Gamma, smoothing: Smoothing | None = None) -> Policy:
+def fw_squarecb(problem: Problem, model: Model, *, gamma: Rate, smoothing: Smoothing | None = None) -> Policy:
     """Play by inverse gaps in worth at the objective's slope.
 
     Equation: p_a = 1 / (A + gamma_t (s_b - s_a)), s = y_hat g, b the best; gamma_t = gamma_0 sqrt(t) in experiments.
@@ -71,14 +71,14 @@ def fw_squarecb(problem: Problem, model: Model, *, gamma: Gamma, smoothing: Smoo
     Args:
         problem, smoothing: as for `fw_linucb`.
         model: any; bonuses are not read.
-        gamma: such as Gamma(1e4, 0.5).
+        gamma: such as Rate(1e4, 0.5).
 
     Raises:
         InvalidInput: as for `fw_linucb`.
 
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Ridge
-    >>> fw_squarecb(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, ridge=0.1), gamma=Gamma(1e4, 0.5)).name
+    >>> fw_squarecb(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, ridge=0.1), gamma=Rate(1e4, 0.5)).name
     'fw_squarecb'
     """
     goals = (_slope(problem, smoothing, "net"),)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from evenhand.choices import Gamma, InverseGap, TopK
+from evenhand.choices import InverseGap, Rate, TopK
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.goals import DualHedge
@@ -28,7 +28,7 @@ def square_cbwk(
     problem: Problem,
     model: Model,
     *,
-    gamma: Gamma | float,
+    gamma: Rate | float,
     scale: float | None = None,
     step: float | None = None,
 ) -> Policy:
@@ -54,7 +54,7 @@ def square_cbwk(
     >>> square_cbwk(problem, Glmtron(n_features=52, n_outcomes=5), gamma=20.0).name
     'square_cbwk'
     """
-    choice = InverseGap(gamma if isinstance(gamma, Gamma) else Gamma(gamma))
+    choice = InverseGap(gamma if isinstance(gamma, Rate) else Rate(gamma))
     goals = hedged(problem, scale, step, "net")  # no bonus is read
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name="square_cbwk")
 

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from evenhand.choices import Cycle, Gamma, InverseGap, Staged
+from evenhand.choices import Cycle, InverseGap, Rate, Staged
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import whole
@@ -28,7 +28,7 @@ def two_stage_square_cbwk(
     problem: Problem,
     model: Model,
     *,
-    gamma: Gamma | float,
+    gamma: Rate | float,
     explore: int,
     radius: float | None = None,
     step: float | None = None,
@@ -86,7 +86,7 @@ def two_stage_square_cbwk(
         problem=problem,
         model=model,
         goals=(objective, prices, hard_budget(problem)),
-        choice=Staged(length, InverseGap(gamma if isinstance(gamma, Gamma) else Gamma(gamma)), first=Cycle()),
+        choice=Staged(length, InverseGap(gamma if isinstance(gamma, Rate) else Rate(gamma)), warmup=Cycle()),
         name="two_stage_square_cbwk",
     )
 

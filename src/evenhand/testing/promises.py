@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.choices.base import Offer, Pick
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.policy.saving import flatten
 
@@ -53,29 +54,47 @@ def require(holds: bool, promise: str) -> None:
         raise AssertionError(promise)
 
 
-def sound_pick(plays: Ints, probabilities: Floats, playable: Bools, count: int) -> None:
-    """What was picked is playable, once each, with the probabilities that are stated, `(count),(A),(A)`."""
-    require(plays.shape == (len(playable), count), f"plays have shape (R, {count}), not {plays.shape}")
-    require(bool((probabilities >= 0.0).all()), "probabilities are never negative")
-    require(bool((probabilities[~playable] == 0.0).all()), "what is not playable has probability 0")
-    made = plays >= 0
-    require(bool((made[:, 0] == playable.any(1)).all()), "the first play is made wherever anything is playable")
-    missing = np.abs(probabilities.sum(1) - made.sum(1))
-    require(bool((missing <= 1e-9 * count).all()), "probabilities sum to the number of plays that are made")
-    for chosen, chance in zip(plays, probabilities, strict=True):
-        real = chosen[chosen >= 0]
-        require(bool((chance[real] > 0.0).all()), "what is played is playable, and of positive probability")
-        require(len(set(real.tolist())) == len(real), "no candidate is played twice in a round")
-
-
 def sound_plays(plays: Ints, propensities: Floats, count: int) -> None:
-    """Each candidate is played once at most, places are filled in order, and propensities are chances, `(count),(count)`."""
-    require(plays.shape == (len(plays), count), f"plays have shape (R, {count}), not {plays.shape}")
-    require(propensities.shape == plays.shape, f"propensities have shape (R, {count}), not {propensities.shape}")
+    """No candidate is played twice, empty places come last, and propensities are probabilities, `(count),(count)`."""
+    for name, z in (("plays", plays), ("propensities", propensities)):
+        require(z.ndim == 2 and z.shape[1] == count, f"{name} have shape (R, {count}), not {z.shape}")
     made = plays >= 0
-    require(bool((made[:, 1:] <= made[:, :-1]).all()), "places are filled in order")
-    known = propensities[made & ~np.isnan(propensities)]
-    require(bool(((known > 0.0) & (known <= 1.0 + 1e-9)).all()), "the propensity of a play is in (0, 1], or NaN")
+    require(not (made[:, 1:] & ~made[:, :-1]).any(), "empty places come after the plays that are made")
     for chosen in plays:
         real = chosen[chosen >= 0]
         require(len(set(real.tolist())) == len(real), "no candidate is played twice in a round")
+    sure = propensities[~np.isnan(propensities)]
+    require(bool((sure > 0.0).all() and (sure <= 1.0 + 1e-9).all()), "propensities are above 0 and at most 1, or NaN")
+    require(not (propensities[~made] < 1.0).any(), "where nothing can be played, that is certain: a propensity of 1")
+
+
+def sound_pick(pick: Pick, offer: Offer, count: int) -> None:
+    """What was picked is playable and fits together, and its chances are a lottery over what is playable."""
+    plays, playable, lottery = pick.plays, offer.playable, pick.lottery
+    sound_plays(plays, pick.propensities, count)
+    require(bool((plays < playable.shape[1]).all()), "plays are candidates")
+    require(bool(np.isin(pick.forced, (0.0, 1.0)).all()), "`forced` is 0 or 1")
+    require(lottery.shape == playable.shape, f"the lottery has shape (R, A) = {playable.shape}, not {lottery.shape}")
+    require(bool((lottery >= 0.0).all()), "chances are never negative")
+    require(bool((lottery[~playable] == 0.0).all()), "what is not playable has no chance")
+    some = playable.any(1)
+    require(bool((np.abs(lottery.sum(1) - some) <= 1e-9).all()), "chances sum to 1 where anything is playable")
+    require(bool(((plays[:, 0] >= 0) == some).all()), "the first play is made wherever anything is playable")
+    stated = pick.propensities[some, 0]
+    chance = lottery[some, plays[some, 0]]
+    require(not (np.abs(stated - chance) > 1e-9).any(), "the propensity of the first play is its chance")
+    for r in range(len(plays)):
+        _fitting(plays[r], playable[r], offer.worst[r if len(offer.worst) > 1 else 0], offer.left[r])
+
+
+def _fitting(plays: Ints, playable: Bools, worst: Floats, left: Floats) -> None:
+    """Plays are playable and fit together, and where one more would fit there is one, `(P),(A),(A,d),(d)`."""
+    rest, slack = playable.copy(), 1e-9 * np.abs(left)
+    for a in plays:
+        if a < 0:
+            fits = (worst <= left - slack).all(1)
+            require(not (rest & fits).any(), "a place stays empty only where nothing fits that is left")
+            return
+        require(bool(rest[a]), "what is played is playable")
+        require(bool((worst[a] <= left + slack).all()), "plays fit together into what is left")
+        rest[a], left = False, left - worst[a]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from evenhand.choices import Gamma
+from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
 from evenhand.environments import MultiObjective
@@ -87,7 +87,7 @@ def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
         fw_linucb(p, wide),
         replace(fw_linucb(p, scalarised, optimism="net"), name="fw_linucb, scalarised"),
         replace(fw_linucb(p, wide, smoothing=Randomized(0.01)), name="fw_linucb, random smoothing"),
-        fw_squarecb(p, ridge, gamma=Gamma(GAMMA, 0.5)),
+        fw_squarecb(p, ridge, gamma=Rate(GAMMA, 0.5)),
         fw_epsilon_greedy(p, ridge),
         molincb(p, ridge),
     ]

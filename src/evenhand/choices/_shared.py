@@ -1,0 +1,111 @@
+"""Kernels that several choices use: plays that fit together, and draws of one place after the other.
+
+They take the arrays of an offer one by one, as handing over a record costs as much as a draw.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+
+
+@kernel
+def add_up(readings: Floats) -> Floats:
+    """The worth of every candidate over all readings, `(K,A)->(A)`."""
+    count, k, candidates = readings.shape
+    worth = np.zeros((count, candidates))
+    for r in range(count):
+        for i in range(k):
+            for a in range(candidates):
+                worth[r, a] += readings[r, i, a]
+    return worth
+
+
+@kernel
+def fits(worst: Floats, left: Floats, r: int, a: int) -> bool:
+    """Whether candidate a fits into what is left to replica r, `(A,d),(d)->()`."""
+    row = r if len(worst) > 1 else 0
+    for j in range(left.shape[1]):  # noqa: SIM110, a loop compiles to less than a generator
+        if worst[row, a, j] > left[r, j]:
+            return False
+    return True
+
+
+@kernel
+def use_up(worst: Floats, left: Floats, r: int, a: int) -> None:
+    """Take the worst case of a play off what is left, `(A,d),(d)`, in place: a copy, as limits keep their own books."""
+    row = r if len(worst) > 1 else 0
+    for j in range(left.shape[1]):
+        left[r, j] -= worst[row, a, j]
+
+
+@kernel
+def nothing_played(playable: Bools, n_plays: int) -> tuple[Ints, Floats, Floats]:
+    """Plays, propensities and lottery to be filled in, `(A)->(P),(P),(A)`."""
+    count = len(playable)
+    return np.full((count, n_plays), -1), np.ones((count, n_plays)), np.zeros(playable.shape)
+
+
+@kernel
+def drawn(chances: Floats, free: Bools, u: Floats, i: int) -> Ints:
+    """A free candidate in proportion to weights, which become chances in place, `(A),(A),(P)->()`; -1 if none is free.
+
+    Where all free candidates have weight 0, each is as likely as the other.
+    """
+    played = np.full(len(free), -1)
+    for r in range(len(free)):
+        total, count = 0.0, 0
+        for a in range(free.shape[1]):
+            if free[r, a]:
+                total += chances[r, a]
+                count += 1
+        reached = 0.0
+        for a in range(free.shape[1]):
+            if not free[r, a]:
+                chances[r, a] = 0.0
+                continue
+            chances[r, a] = chances[r, a] / total if total > 0.0 else 1.0 / count
+            if chances[r, a] > 0.0 and (played[r] < 0 or reached <= u[r, i]):
+                played[r] = a
+            reached += chances[r, a]
+    return played
+
+
+@kernel
+def settle(
+    plays: Ints, propensities: Floats, i: int, played: Ints, chances: Floats, worst: Floats, free: Bools, left: Floats
+) -> None:
+    """Put candidates at place i: then neither they nor what no longer fits are free, `(P),(P),(),(),(A),(A,d),(A),(d)`.
+
+    In place.
+    """
+    for r in range(len(played)):
+        chosen = played[r]
+        if chosen < 0:
+            continue
+        plays[r, i] = chosen
+        propensities[r, i] = chances[r, chosen]
+        if i + 1 == plays.shape[1]:
+            continue
+        free[r, chosen] = False
+        use_up(worst, left, r, chosen)
+        for a in range(free.shape[1]):
+            free[r, a] = free[r, a] and fits(worst, left, r, a)
+
+
+@kernel
+def draw(
+    weights: Floats, playable: Bools, worst: Floats, left: Floats, u: Floats, n_plays: int
+) -> tuple[Ints, Floats, Floats]:
+    """Draw in proportion to weights, place by place without replacement, `(A),(A),(A,d),(d),(P)->(P),(P),(A)`."""
+    plays, propensities, lottery = nothing_played(playable, n_plays)
+    free, left, chances = playable.copy(), left.copy(), np.empty(playable.shape)
+    for i in range(n_plays):
+        chances[:] = weights
+        played = drawn(chances, free, u, i)
+        if i == 0:
+            lottery[:] = chances
+        settle(plays, propensities, i, played, chances, worst, free, left)
+    return plays, propensities, lottery
