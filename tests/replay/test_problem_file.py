@@ -8,7 +8,8 @@ from evenhand.core.errors import EvenhandError, InfeasibleProblem
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Budget, Parity
 from evenhand.replay.problem_file import read_spec
-from evenhand.replay.spec import Grouping, Settings
+from evenhand.replay.settings import Settings
+from evenhand.replay.spec import Grouping
 from tests.replay import shop
 
 EMAIL = Path(__file__).parents[2] / "examples" / "email.toml"
@@ -66,7 +67,8 @@ def test_everything_that_can_be_said(tmp_path):
         ridge = 2
         width = 0
         warmup = 0
-        gamma = 0.5
+        limits = [10, 20.5]
+        reset = true
         margin = 0
         """,
     )
@@ -77,7 +79,9 @@ def test_everything_that_can_be_said(tmp_path):
     assert spec.groups["where"] == Grouping(column="town", shares={"north": 0.3, "south": 0.7})
     assert spec.groups["age group"] == Grouping(column="age group", shares="estimated")
     assert spec.settings == Settings(
-        name="pgd_adaptive", model="ridge", ridge=2.0, width=0.0, warmup=0, gamma=0.5, margin=0.0
+        name="pgd_adaptive",
+        arguments={"warmup": 0, "limits": [10, 20.5], "reset": True, "margin": 0},
+        model_arguments={"ridge": 2, "width": 0},
     )
     problem = spec.problem({"age group": ("young", "old")})
     assert problem.high.tolist() == [1.0, 500.0]
@@ -140,14 +144,18 @@ WRONG = [
     ("[[budget]]", "[budget]", r"budget: expected tables under \[\[budget\]\]"),
     ("[[parity]]", '[[budget]]\noutcome="post"\ntotal=1\n[[parity]]', "budget: expected one budget per outcome"),
     ("tolerance = 0.1", "tolerance = -1", r"Parity\('post'\).tolerance"),
-    ("tolerance = 0.1", "", r"parity\[0\].tolerance: expected a finite number, got nothing"),
+    ("tolerance = 0.1", "", r"parity\[0\].tolerance: expected a finite number, as Parity needs one, got nothing"),
     ('by = "town"', 'by = "visit"', "expected columns known before acting"),
-    ("[policy]", "[policy]\nname = 'best'", "policy.name: expected one of pgd, pgd_adaptive, uniform, got best"),
-    ("[policy]", "[policy]\nmodel = 'tree'", "policy.model: expected one of ridge, logistic, got tree"),
-    ("[policy]", "[policy]\nsteps = 3", "policy.steps: expected one of the keys name"),
-    ("[policy]", "[policy]\nridge = 0", "policy.ridge: expected a number above 0"),
+    ("[policy]", "[policy]\nname = 'best'", r"policy.name: expected one of bwcr, .*uniform, got best"),
+    ("[policy]", "[policy]\nmodel = 'tree'", "policy.model: expected one of aggregation, .*, ridge, .*, got tree"),
+    (
+        "[policy]",
+        "[policy]\nsteps = 3",
+        "policy.steps: expected one of the keys name, .*, warmup, hard, ridge, width, got",
+    ),
+    ("[policy]", "[policy]\nridge = 0", "policy.model: Ridge.ridge: expected a number above 0"),
     ("[policy]", "[policy]\nwidth = -1", "policy.width: expected a number of at least 0"),
-    ("warmup = 20", "warmup = -1", "policy.warmup: expected a whole number of at least 0"),
+    ("warmup = 20", "warmup = -1", r"policy: Staged.*: expected .* at least 0"),
     ("[policy]", "[interactions]\nc = []\n[policy]", "interactions: expected one of none, a, b, got c"),
     ("[policy]", "[interactions]\na = ['p']\n[policy]", "interactions.a: expected one of age, town, got p"),
     ("[policy]", "[groups.town]\nshares = 'even'\n[policy]", "groups.town.shares: expected one of log, estimated"),
@@ -176,7 +184,5 @@ def test_an_infeasible_problem_is_named(tmp_path):
 def test_logistic_needs_outcomes_that_are_chances(tmp_path):
     text = shop.PROBLEM.replace("[policy]", "[policy]\nmodel = 'logistic'")
     assert read(tmp_path, text).settings.model == "logistic"
-    with pytest.raises(
-        EvenhandError, match=r"policy.model: expected 'ridge', as 'visit' may leave \[0, 1\], got logistic"
-    ):
+    with pytest.raises(EvenhandError, match=r"policy.model: Logistic: expected an outcome with a range"):
         read(tmp_path, text.replace("range = [0, 1]", "range = [0, 2]"))

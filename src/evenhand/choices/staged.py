@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Offer, Pick, Worth
+from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Worth
 from evenhand.choices.random import Random
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 
 

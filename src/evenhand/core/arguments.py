@@ -77,7 +77,10 @@ got an unknown key (did you mean outcomes?)
             if not can_be_written(known[name].hint):
                 raise InvalidInput(named, "an argument that a file can give", f"{part.__name__}, which needs Python")
             raise InvalidInput(named, f"{described(known[name].hint)}, as {part.__name__} needs one", "nothing")
-    return part(**found)
+    try:
+        return part(**found)
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}: {error.field}", error.expected, error.got) from error
 
 
 def read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
@@ -113,6 +116,26 @@ def described(hint: Any) -> str:
     return _described(hint) or "nothing that a file can give"
 
 
+def kinds(hint: Any) -> dict[str, Any]:
+    """The parts that can stand for a type, by name: itself, or all that its package exports and a protocol describes.
+
+    >>> from evenhand.objectives import Smoothing
+    >>> list(kinds(Smoothing))
+    ['moreau', 'randomized']
+    """
+    if not getattr(hint, "_is_protocol", False):
+        return {snake(hint.__name__): hint}
+    wanted = [n for n in {**vars(hint), **vars(hint).get("__annotations__", {})} if not n.startswith("_")]
+    package = ".".join(hint.__module__.split(".")[:2])
+    return {
+        name: part
+        for name, part in exported(package).items()
+        if inspect.isclass(part)
+        and not getattr(part, "_is_protocol", False)
+        and all(hasattr(part, n) or n in getattr(part, "__dataclass_fields__", {}) for n in wanted)
+    }
+
+
 def _described(hint: Any, many: bool = False) -> str:
     simple = {float: "finite number", int: "whole number", str: "text"}
     if hint in simple:
@@ -131,8 +154,8 @@ def _described(hint: Any, many: bool = False) -> str:
         each = [_described(h, many=True) for h in inner[1:]]
         return f"a table of {each[0]}" if all(each) else ""
     if _is_part(hint):
-        kinds = _kinds(hint)
-        return f"a table with {KIND} = {' | '.join(kinds)}" if list(kinds) != [snake(hint.__name__)] else "a table"
+        named = list(kinds(hint))
+        return "a table" if named == [snake(hint.__name__)] else f"a table with {KIND} = {' | '.join(named)}"
     return ""
 
 
@@ -166,27 +189,12 @@ def _read_list(field: str, value: Any, inner: tuple[Any, ...], given: Mapping[st
 
 
 def _read_part(field: str, value: dict[str, Any], hint: Any, given: Mapping[str, Any]) -> Any:
-    kinds = _kinds(hint)
-    if KIND not in value and len(kinds) > 1:
-        raise InvalidInput(f"{field}.{KIND}", f"one of {', '.join(kinds)}", "nothing")
-    part = closest(f"{field}.{KIND}", kinds, str(value[KIND])) if KIND in value else next(iter(kinds.values()))
+    known = kinds(hint)
+    if KIND not in value and len(known) > 1:
+        raise InvalidInput(f"{field}.{KIND}", f"one of {', '.join(known)}", "nothing")
+    part = closest(f"{field}.{KIND}", known, str(value[KIND])) if KIND in value else next(iter(known.values()))
     return build(part, field, {k: v for k, v in value.items() if k != KIND}, given)
 
 
 def _is_part(hint: Any) -> bool:
     return inspect.isclass(hint) and hint.__module__.startswith("evenhand.")
-
-
-def _kinds(hint: Any) -> dict[str, Any]:
-    """The parts that can stand for a type: itself, or all that its package exports and that a protocol describes."""
-    if not getattr(hint, "_is_protocol", False):
-        return {snake(hint.__name__): hint}
-    wanted = [n for n in {**vars(hint), **vars(hint).get("__annotations__", {})} if not n.startswith("_")]
-    package = ".".join(hint.__module__.split(".")[:2])
-    return {
-        name: part
-        for name, part in exported(package).items()
-        if inspect.isclass(part)
-        and not getattr(part, "_is_protocol", False)
-        and all(hasattr(part, n) or n in getattr(part, "__dataclass_fields__", {}) for n in wanted)
-    }

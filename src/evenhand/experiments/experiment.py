@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, field, fields
@@ -183,9 +182,8 @@ def discover() -> dict[str, type[Experiment]]:
     found: dict[str, type[Experiment]] = {}
     for info in pkgutil.iter_modules(home.__path__, f"{home.__name__}."):
         module = importlib.import_module(info.name) if info.ispkg else None
-        here: list[Any] = list(vars(module).values()) if module else []
-        for thing in here:
-            if inspect.isclass(thing) and thing.__module__ == info.name and hasattr(thing, "sections"):
+        for thing in vars(module).values() if module else ():
+            if getattr(thing, "__module__", "") == info.name and hasattr(thing, "sections"):
                 found[thing.name] = thing
     return found
 

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
+from evenhand.core.arguments import KIND, arguments, build, read
 from evenhand.core.errors import InvalidInput
-from evenhand.objectives import Linear
-from evenhand.problem.constraints import Budget, Constraint, Parity, by_group
+from evenhand.core.registry import exported
+from evenhand.objectives import Linear, Objective
+from evenhand.problem.constraints import Constraint, by_group
 from evenhand.problem.problem import Outcome
-from evenhand.replay.spec import Grouping, Settings, Spec
+from evenhand.replay.settings import Settings
+from evenhand.replay.spec import Grouping, Spec
 from evenhand.replay.toml import Table, load
 
-_NUMBERS = ("maximize", "horizon", "allow_bad")
-_TABLES = ("features", "interactions", "action", "propensity", "outcomes", "groups", "budget", "parity", "policy")
+_PLAIN = ("maximize", "horizon", "allow_bad")
+_TABLES = ("features", "interactions", "action", "propensity", "outcomes", "groups", "policy")
+
+
+def constraint_kinds() -> dict[str, Any]:
+    """Every constraint that `evenhand.problem` exports, by the name of its tables.
+
+    >>> list(constraint_kinds())
+    ['budget', 'floor', 'parity']
+    """
+    places = "evenhand.problem.constraints"
+    return {name: z for name, z in exported("evenhand.problem").items() if z.__module__.startswith(places)}
 
 
 def read_spec(path: Path) -> Spec:
@@ -23,11 +36,11 @@ def read_spec(path: Path) -> Spec:
     Raises:
         InvalidInput: the file is missing or no TOML, or names the key that is unknown, missing or wrong.
     """
-    root = load(path, (*_NUMBERS, *_TABLES))
+    root = load(path, (*_PLAIN, *_TABLES, *constraint_kinds()))
     features, action = root.table("features", ("numeric", "categorical")), root.table("action", ("column", "values"))
-    interactions, maximize = root.table("interactions", None), root.text_or_numbers("maximize")
+    interactions = root.table("interactions", None)
     outcomes = list(_outcomes(root.table("outcomes", None)))
-    constraints: tuple[Constraint, ...] = (*_budgets(root), *_parities(root))
+    constraints = tuple(_constraints(root))
     return Spec(
         actions=action.names("values"),
         action=action.text("column"),
@@ -37,12 +50,12 @@ def read_spec(path: Path) -> Spec:
         interactions={a: interactions.texts(a) for a in interactions.keys} if "interactions" in root else None,
         outcomes=tuple(o for o, _ in outcomes),
         columns={o.name: column for o, column in outcomes if column is not None},
-        maximize=maximize if isinstance(maximize, str) else Linear(maximize),
+        maximize=_objective(root),
         subject_to=constraints,
         groups=_groups(root.table("groups", None), constraints),
         horizon=root.whole("horizon"),
         allow_bad=root.number("allow_bad", 0.01),
-        settings=_settings(root.table("policy", tuple(f.name for f in fields(Settings)))),
+        settings=Settings.of(root.table("policy", None).values),
     )
 
 
@@ -63,14 +76,21 @@ def _outcomes(table: Table) -> Iterator[tuple[Outcome, str | None]]:
             yield Outcome(name, *t.pair("range", (0.0, 1.0))), t.text("column", name)
 
 
-def _budgets(root: Table) -> Iterator[Budget]:
-    for t in root.tables("budget", ("outcome", "total", "rate")):
-        yield Budget(t.text("outcome"), total=t.number("total", None), rate=t.number("rate", None))
+def _objective(root: Table) -> str | Objective:
+    """A name, weights, or an objective of the kind that a table names."""
+    value = root.value("maximize")
+    if isinstance(value, dict) and isinstance(value.get(KIND), str):
+        found: Objective = read("maximize", value, Objective, {})
+        return found
+    plain = root.text_or_numbers("maximize")
+    return plain if isinstance(plain, str) else Linear(plain)
 
 
-def _parities(root: Table) -> Iterator[Parity]:
-    for t in root.tables("parity", ("outcome", "by", "tolerance")):
-        yield Parity(t.text("outcome"), by=t.text("by"), tolerance=t.number("tolerance"))
+def _constraints(root: Table) -> Iterator[Constraint]:
+    """A table per constraint under the name of its kind, whose keys are its fields."""
+    for kind, part in constraint_kinds().items():
+        for i, t in enumerate(root.tables(kind, tuple(arguments(part)))):
+            yield build(part, f"{kind}[{i}]", t.values, {})
 
 
 def _groups(table: Table, constraints: Sequence[Constraint]) -> dict[str, Grouping]:
@@ -79,16 +99,3 @@ def _groups(table: Table, constraints: Sequence[Constraint]) -> dict[str, Groupi
         t = table.table(name, ("column", "shares"))
         found[name] = Grouping(column=t.text("column", name), shares=t.text_or_numbers("shares", "log"))
     return found
-
-
-def _settings(t: Table) -> Settings:
-    default = Settings()
-    return Settings(
-        name=t.text("name", default.name),
-        model=t.text("model", default.model),
-        ridge=t.number("ridge", default.ridge),
-        width=t.number("width", default.width),
-        warmup=t.whole("warmup", default.warmup),
-        gamma=t.number("gamma", None),
-        margin=t.number("margin", None),
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.problem.constraints import by_group, of_one_outcome
 from evenhand.problem.problem import Problem
 from evenhand.replay.measures import Digest, Measure, Run, goal, measures
-from evenhand.replay.spec import Settings
+from evenhand.replay.settings import Settings
 from evenhand.replay.systems import BLIND
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import number, table
@@ -79,7 +79,7 @@ class Replay:
             "replicas": self.shuffles,
             "bootstrap": self.bootstrap,
             "seed": self.seed,
-            "policy": asdict(self.settings),
+            "policy": self.settings.to_dict(),
         }
         results = Results("replay", settings, interrupted=self.interrupted)
         for system, found in self.measured.items():

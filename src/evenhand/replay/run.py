@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import closest
 from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
@@ -17,7 +18,8 @@ from evenhand.replay.measures import Run
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import read_csv
 from evenhand.replay.report import Replay
-from evenhand.replay.spec import RECIPES, Spec
+from evenhand.replay.settings import recipes
+from evenhand.replay.spec import Spec
 from evenhand.replay.systems import systems
 from evenhand.report.results import folder
 from evenhand.run.simulation import simulate
@@ -42,7 +44,7 @@ def replay_log(
     Args:
         log_path: a CSV file with a header.
         problem_path: a TOML file that says what its columns mean and what is to be decided.
-        policy: the recipe, instead of the one that the problem file names: pgd, pgd_adaptive or uniform.
+        policy: a recipe, instead of the one that the problem file names; it keeps the arguments that it has as well.
         replicas: shuffles, at least 1.
         bootstrap: resamples of the rows, at least 2, or 0 for no standard errors.
         seed: of all luck, in [0, 2**64).
@@ -73,12 +75,14 @@ def replay_log(
         raise InvalidInput("replicas", "a whole number of at least 1", replicas)
     if bootstrap < 0 or bootstrap == 1:
         raise InvalidInput("bootstrap", "0, or a whole number of at least 2", bootstrap)
-    if policy is not None and policy not in RECIPES:
-        raise InvalidInput("policy", f"one of {', '.join(RECIPES)}", policy)
+    if policy is not None:
+        closest("policy", recipes(), policy)
     log_path, problem_path = Path(log_path), Path(problem_path)
     spec = read_spec(problem_path)
-    if policy is not None:
-        spec = replace(spec, settings=replace(spec.settings, name=policy))
+    notes: list[str] = []
+    if policy is not None and policy != spec.settings.name:
+        settings, notes = spec.settings.with_recipe(policy)
+        spec = replace(spec, settings=settings)
     encoded, bad = read_log(log_path, spec)
     problem = spec.problem(encoded.levels)
     log = environment(problem, encoded, shuffles=replicas)
@@ -87,6 +91,9 @@ def replay_log(
 
         out = folder(Path(out))
     policies = systems(problem, spec.settings, log.n_features)
+    if policies[0].model.n_features != log.n_features:
+        expected = f"one of {log.n_features} features, as the log has"
+        raise InvalidInput("policy.model", expected, f"{spec.settings.model} of {policies[0].model.n_features}")
     runs = []
     for p in policies:
         run = _run(p, log, replicas + bootstrap, seed, progress)
@@ -103,7 +110,7 @@ def replay_log(
         rows=len(log.actions),
         left_out=tuple(bad.messages()),
         left_out_rows=bad.count,
-        notes=tuple(encoded.notes),
+        notes=(*notes, *encoded.notes),
         shuffles=replicas,
         bootstrap=bootstrap,
         seed=seed,

@@ -6,51 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evenhand.core.errors import InvalidInput
-from evenhand.objectives import Linear
+from evenhand.objectives import Objective
 from evenhand.problem.constraints import Constraint, of_one_outcome
 from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.replay.settings import Settings
+from evenhand.replay.systems import systems
 
-RECIPES = ("pgd", "pgd_adaptive", "uniform")
-MODELS = ("ridge", "logistic")
 SHARES = ("log", "estimated")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How to decide: a recipe, its model and their numbers.
-
-    Args:
-        name: the recipe.
-        model: of every learned outcome: ridge regression, or logistic regression of outcomes within [0, 1].
-        ridge: the model's penalty.
-        width: optimism, in standard-error-like units ||x||_{V^-1} times the outcome's range; 0 means none.
-        warmup: accepted rounds played uniformly at first.
-        gamma: step of the prices (`pgd` only); None leaves it to the recipe.
-        margin: taken off every budget per round; None leaves it to the recipe.
-
-    Raises:
-        InvalidInput: an unknown recipe or model, or a negative warm-up.
-    """
-
-    name: str = "pgd"
-    model: str = "ridge"
-    ridge: float = 1.0
-    width: float = 0.5
-    warmup: int = 50
-    gamma: float | None = None
-    margin: float | None = None
-
-    def __post_init__(self) -> None:
-        _one_of("policy.name", RECIPES, self.name)
-        _one_of("policy.model", MODELS, self.model)
-        if self.warmup < 0:
-            raise InvalidInput("policy.warmup", "a whole number of at least 0", self.warmup)
-        if self.ridge <= 0:
-            raise InvalidInput("policy.ridge", "a number above 0", self.ridge)
-        for name in ("width", "gamma", "margin"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise InvalidInput(f"policy.{name}", "a number of at least 0", value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +36,7 @@ class Spec:
         outcomes: learned and known ones.
         columns: of the learned outcomes.
         maximize: as in `Problem`.
-        subject_to: budgets and parities.
+        subject_to: the constraints.
         groups: the groupings, by name.
         horizon: in accepted rounds.
         allow_bad: the largest fraction of rows that may be left out.
@@ -92,7 +54,7 @@ class Spec:
     interactions: Mapping[str, tuple[str, ...]] | None = None
     outcomes: tuple[Outcome, ...]
     columns: Mapping[str, str]
-    maximize: str | Linear
+    maximize: str | Objective
     subject_to: tuple[Constraint, ...] = ()
     groups: Mapping[str, Grouping] = field(default_factory=dict)
     horizon: int
@@ -121,14 +83,16 @@ class Spec:
         for name, grouping in self.groups.items():
             if isinstance(grouping.shares, str):
                 _one_of(f"groups.{name}.shares", SHARES, grouping.shares)
-        for outcome in self.outcomes:
-            if self.settings.model == "logistic" and not outcome.is_known and not 0 <= outcome.low < outcome.high <= 1:
-                raise InvalidInput("policy.model", f"'ridge', as {outcome.name!r} may leave [0, 1]", "logistic")
         spent = [c.outcome for c in of_one_outcome(self.subject_to) if c.spends]
         for name in {n for n in spent if spent.count(n) > 1}:
             raise InvalidInput("budget", "one budget per outcome", f"several of {name!r}")
-        # Problem checks all names; with stand-ins for groups it does so before a long log is read.
-        self.problem(dict.fromkeys(self.groups, ("one", "other")))
+        # Problem and recipe check what they are given; with stand-ins for groups they do so before a long log is read.
+        problem = self.problem(dict.fromkeys(self.groups, ("one", "other")))
+        for policy in systems(problem, self.settings, n_features=1):
+            try:
+                policy.model.start(1, problem.low, problem.high)
+            except InvalidInput as error:
+                raise InvalidInput(f"policy.model: {error.field}", error.expected, error.got) from error
 
     @property
     def places(self) -> dict[str, str]:

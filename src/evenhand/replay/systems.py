@@ -2,57 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from evenhand.models import Fixed, Logistic, Ridge, Stacked
-from evenhand.models.base import Model
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import snake
+from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes import optimistic, pgd, pgd_adaptive, uniform
-from evenhand.replay.spec import Settings
+from evenhand.recipes import fw, optimistic, uniform
+from evenhand.replay.settings import Settings
 
 BLIND = "uniform"
 
 
 def systems(problem: Problem, settings: Settings, n_features: int) -> list[Policy]:
-    """The policy under test first, then what it is to be held against; budgets are hard in all that have one.
+    """The policy under test first, then what it is to be held against.
+
+    Raises:
+        InvalidInput: the recipe does not take the problem or one of its arguments.
 
     >>> from evenhand.environments import Court
     >>> [p.name for p in systems(Court().problem, Settings(), n_features=5)]
     ['pgd, budget and parity', 'pgd, budget alone', 'no constraints', 'uniform']
     """
-    free = replace(problem, subject_to=())
-    found = []
-    if settings.name != BLIND and problem.subject_to:
-        parities = len(problem.subject_to) - len(problem.spending)
-        if parities and problem.spending:
-            found.append(_steered(problem, settings, n_features, "budget and parity"))
-            alone = replace(problem, subject_to=problem.spending)
-            found.append(_steered(alone, settings, n_features, "budget alone"))
-        else:
-            found.append(_steered(problem, settings, n_features, "parity" if parities else "budget"))
-    if settings.name != BLIND:
-        policy = optimistic(free, model(free, settings, n_features), warmup=settings.warmup)
-        found.append(replace(policy, name="no constraints"))
-    return [*found, uniform(problem, n_features)]
+    return [*_tested(problem, settings, n_features), uniform(problem, n_features)]
 
 
-def model(problem: Problem, settings: Settings, n_features: int) -> Model:
-    """One model per learned outcome, whose width is in units of that outcome's range."""
-    parts: list[Model] = []
-    for low, high in zip(problem.low, problem.high, strict=True):
-        width = Fixed(settings.width * float(high - low))
-        if settings.model == "logistic":
-            parts.append(Logistic(n_features=n_features, ridge=settings.ridge, width=width))
-        else:
-            parts.append(Ridge(n_features=n_features, ridge=settings.ridge, width=width))
-    return parts[0] if len(parts) == 1 else Stacked(tuple(parts))
+def _tested(problem: Problem, settings: Settings, n_features: int) -> Iterator[Policy]:
+    if settings.name == BLIND:
+        return
+    others = [c for c in problem.subject_to if c not in problem.spending]
+    kinds = dict.fromkeys(snake(type(c).__name__) for c in (*problem.spending, *others))
+    if kinds:
+        name = f"{settings.name}, {' and '.join(kinds)}"
+        yield replace(settings.build(problem, n_features), name=name)
+    if problem.spending and others:
+        alone = replace(problem, subject_to=problem.spending)
+        yield replace(settings.build(alone, n_features), name=f"{settings.name}, budget alone")
+    yield replace(_unconstrained(replace(problem, subject_to=()), settings, n_features), name="no constraints")
 
 
-def _steered(problem: Problem, settings: Settings, n_features: int, name: str) -> Policy:
-    hard, m = bool(problem.spending), model(problem, settings, n_features)
-    if settings.name == "pgd":
-        policy = pgd(problem, m, gamma=settings.gamma, margin=settings.margin, warmup=settings.warmup, hard=hard)
-    else:
-        policy = pgd_adaptive(problem, m, margin=settings.margin, warmup=settings.warmup, hard=hard)
-    return replace(policy, name=f"{settings.name}, {name}")
+def _unconstrained(problem: Problem, settings: Settings, n_features: int) -> Policy:
+    """The recipe itself; where it has to have constraints, the best for the objective after the same warm-up."""
+    try:
+        return settings.build(problem, n_features)
+    except InvalidInput as error:
+        if error.__cause__ is None:  # an argument could not be read: no recipe has been asked yet
+            raise
+    model = settings.build_model(problem, n_features)
+    warmup = int(settings.arguments.get("warmup", 50))
+    if isinstance(problem.objective, Linear):
+        return optimistic(problem, model, warmup=warmup)
+    return fw(problem, lambda p: optimistic(p, model, warmup=warmup))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import unknown_key
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -28,13 +29,13 @@ class Table:
     >>> table = Table({"rate": 0.3}, "budget", ("rate", "total"))
     >>> table.number("rate"), table.number("total", None)
     (0.3, None)
-    >>> Table({"totl": 5}, "budget", ("rate", "total"))
+    >>> Table({"all": 5}, "budget", ("rate", "total"))
     Traceback (most recent call last):
-    evenhand.core.errors.InvalidInput: budget.totl: expected one of the keys rate, total, got an unknown key
+    evenhand.core.errors.InvalidInput: budget.all: expected one of the keys rate, total, got an unknown key
     """
 
     def __init__(self, data: Mapping[str, Any], where: str, keys: tuple[str, ...] | None) -> None:
-        """Take the table that stands at `where`; None where the keys are names that the user chose.
+        """Take the table that stands at `where`; `keys` is None where the user chose them, or a part has them.
 
         Raises:
             InvalidInput: a key that is not among `keys`.
@@ -42,15 +43,23 @@ class Table:
         self._data, self._where = data, where
         for key in data:
             if keys is not None and key not in keys:
-                raise InvalidInput(self.field(key), f"one of the keys {', '.join(keys)}", "an unknown key")
+                raise unknown_key(self.field(key), keys, key)
 
     def __contains__(self, key: str) -> bool:
         return key in self._data
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that are there."""
         return tuple(self._data)
+
+    def value(self, key: str) -> Any:
+        """A value as it stands in the file; None where there is none."""
+        return self._data.get(key)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Everything as it stands in the file."""
+        return dict(self._data)
 
     def field(self, key: str) -> str:
         """The full name of a key, for messages."""

@@ -1,0 +1,153 @@
+"""How a replay decides: a recipe and a model by name, with the arguments that a file gives them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.core.arguments import arguments, build, can_be_written, kinds, read
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import closest, exported, unknown_key
+from evenhand.models import Fixed, Stacked, Width
+from evenhand.models.base import Model
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+
+# What the program gives to recipes and models, so that no file may.
+OF_RECIPES = ("problem", "model", "n_features")
+OF_MODELS = ("n_features", "n_outcomes", "arms")
+WIDTH = 0.5  # in units of an outcome's range
+
+
+def recipes() -> dict[str, Callable[..., Policy]]:
+    """Every recipe by its name."""
+    return {name: z for name, z in exported("evenhand.recipes").items() if inspect.isfunction(z)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """A recipe, its model, and their arguments as a file has them: numbers, texts, lists and tables.
+
+    Args:
+        name: of the recipe, any that `evenhand.recipes` exports.
+        arguments: of the recipe, by its own keywords.
+        model: of the learned outcomes, any that `evenhand.models` exports.
+        model_arguments: of the model; a width that is a number is in units of each outcome's range.
+
+    Raises:
+        InvalidInput: an unknown recipe or model, or a key that neither has.
+
+    >>> Settings(name="resolving", arguments={"warmup": 300}).to_dict()
+    {'name': 'resolving', 'warmup': 300, 'model': {'name': 'ridge'}}
+    """
+
+    name: str = "pgd"
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    model: str = "ridge"
+    model_arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        closest("policy.name", recipes(), self.name)
+        closest("policy.model", kinds(Model), self.model)
+        of_recipe, of_model = writable(self.recipe, OF_RECIPES), writable(self.model_part, OF_MODELS)
+        for key in self.arguments:
+            if key not in of_recipe:
+                raise unknown_key(f"policy.{key}", ("name", "model", *of_recipe), key)
+        for key in self.model_arguments:
+            if key not in of_model:
+                raise unknown_key(f"policy.model.{key}", ("name", *of_model), key)
+
+    @staticmethod
+    def of(table: Mapping[str, Any]) -> Settings:
+        """Read what stands under [policy]; arguments of a model that is just named may stand there as well.
+
+        Raises:
+            InvalidInput: a key that neither the recipe nor the model has, or a name that is no text.
+        """
+        rest = dict(table)
+        name, model = read("policy.name", rest.pop("name", "pgd"), str, {}), rest.pop("model", "ridge")
+        recipe = closest("policy.name", recipes(), name)
+        if isinstance(model, dict):
+            inside = dict(model)
+            named = read("policy.model.name", inside.pop("name", "ridge"), str, {})
+            return Settings(name=name, arguments=rest, model=named, model_arguments=inside)
+        part = closest("policy.model", kinds(Model), read("policy.model", model, str, {}))
+        of_recipe, of_model = writable(recipe, OF_RECIPES), writable(part, OF_MODELS)
+        for key in rest:
+            if key not in (*of_recipe, *of_model):
+                raise unknown_key(f"policy.{key}", dict.fromkeys(("name", "model", *of_recipe, *of_model)), key)
+        return Settings(
+            name=name,
+            arguments={k: v for k, v in rest.items() if k in of_recipe},
+            model=model,
+            model_arguments={k: v for k, v in rest.items() if k not in of_recipe},
+        )
+
+    def with_recipe(self, name: str) -> tuple[Settings, list[str]]:
+        """Another recipe with the arguments that it has as well, and a note for each that it has not."""
+        kept = writable(closest("policy", recipes(), name), OF_RECIPES)
+        lost = [key for key in self.arguments if key not in kept]
+        values = {k: v for k, v in self.arguments.items() if k in kept}
+        notes = [f"policy.{key} is no argument of {name} and was left out" for key in lost]
+        return Settings(name=name, arguments=values, model=self.model, model_arguments=self.model_arguments), notes
+
+    @property
+    def recipe(self) -> Callable[..., Policy]:
+        return recipes()[self.name]
+
+    @property
+    def model_part(self) -> Any:
+        return kinds(Model)[self.model]
+
+    def build(self, problem: Problem, n_features: int) -> Policy:
+        """The policy; its budgets are hard unless the file says otherwise.
+
+        Raises:
+            InvalidInput: an argument of another type or out of its range, or a problem that the recipe does not take.
+        """
+        known = arguments(self.recipe)
+        given = {"problem": problem, "n_features": n_features}
+        if "model" in known:
+            given["model"] = self.build_model(problem, n_features)
+        hard = {"hard": bool(problem.budgets)} if "hard" in known else {}
+        found: Policy = build(self.recipe, "policy", hard | dict(self.arguments), given)
+        return found
+
+    def build_model(self, problem: Problem, n_features: int) -> Model:
+        """The model of all learned outcomes; one per outcome where it knows only one, or its width is a number.
+
+        Raises:
+            InvalidInput: an argument of another type or out of its range, or an outcome that the model cannot have.
+        """
+        part, values = self.model_part, dict(self.model_arguments)
+        known = arguments(part)
+        given: dict[str, Any] = {"n_features": n_features, "arms": len(problem.actions)}
+        parts = list(self._parts(problem, part, values, given)) if known.get("width") else []
+        if not parts:
+            count = len(problem.learned) if "n_outcomes" not in known else 1
+            parts = [build(part, "policy.model", values, given | {"n_outcomes": len(problem.learned)})] * count
+        return parts[0] if len(parts) == 1 else Stacked(tuple(parts))
+
+    def _parts(self, problem: Problem, part: Any, values: dict[str, Any], given: dict[str, Any]) -> Iterator[Model]:
+        """A model per outcome, whose width is in units of the outcome's range; none where it is another width."""
+        width = values.get("width", WIDTH)
+        if isinstance(width, dict):
+            return
+        width = read("policy.width", width, float, {})
+        if width < 0:
+            raise InvalidInput("policy.width", "a number of at least 0", width)
+        rest = {k: v for k, v in values.items() if k != "width"}
+        for low, high in zip(problem.low, problem.high, strict=True):
+            own: Width = Fixed(width * float(high - low))
+            yield build(part, "policy.model", rest, given | {"n_outcomes": 1, "width": own})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in `results.json`."""
+        return {"name": self.name, **self.arguments, "model": {"name": self.model, **self.model_arguments}}
+
+
+def writable(part: Any, given: tuple[str, ...]) -> tuple[str, ...]:
+    """The arguments of a part that a file can give."""
+    return tuple(n for n, a in arguments(part).items() if n not in given and can_be_written(a.hint))
