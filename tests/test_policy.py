@@ -51,11 +51,11 @@ def after(policy, environment, replicas, rounds):
 def test_a_replica_of_a_batch_acts_as_it_does_alone(policy, environment):
     """Action for action, and bit for bit in what it believes."""
     ids = [0, 4, 2, 17, 9]
-    together = [(d.plays, d.propensities, d.worth, d.prices) for _, d in run(policy, environment, ids, 600)]
+    together = [(d.plays, d.propensities, d.row_prices, d.prices) for _, d in run(policy, environment, ids, 600)]
     for i, replica in enumerate(ids):
         alone = run(policy, environment, [replica], 600)
         for whole, (_, d) in zip(together, alone, strict=True):
-            for a, b in zip(whole, (d.plays, d.propensities, d.worth, d.prices), strict=True):
+            for a, b in zip(whole, (d.plays, d.propensities, d.row_prices, d.prices), strict=True):
                 np.testing.assert_array_equal(a[i], b[0])
 
 
@@ -98,13 +98,15 @@ def test_a_decision_stays_as_it_was_while_the_policy_goes_on():
 def test_a_decision_says_everything_that_its_outcome_will_need():
     _, d = after(POLICIES[0], COURT, [0, 1], 60)
     assert d.plays.shape == (2, 1)
-    np.testing.assert_array_equal(d.propensities.sum(1), [1.0, 1.0])
+    np.testing.assert_array_equal(d.propensities, [[1.0], [1.0]])
     assert d.features.shape == (2, 1, 5)
     assert d.known.shape == (2, 1, 2)
-    assert d.prices.shape == (2, 2, 1)  # the objective's reading, and one for all constraints, whose costs are known
-    assert [q.shape for q in d.row_prices] == [(2, 1, 1), (2, 1, 10)]
+    assert d.prices.shape == (2, 2, 1, 1)  # the objective's reading, and one for all constraints, whose costs are known
+    assert d.row_prices.shape == (2, 11)
+    assert d.lottery.shape == (2, 0)
+    assert max(z.nbytes for z in d) <= 2 * 11 * 8  # a receipt is small
     np.testing.assert_array_equal(d.shares, [[0.5, 0.5]])
-    np.testing.assert_array_equal(d.steered, [1.0, 1.0])
+    np.testing.assert_array_equal(d.forced, [0.0, 0.0])
 
 
 def test_worth_is_the_priced_mean_with_its_optimism():
@@ -118,8 +120,8 @@ def test_worth_is_the_priced_mean_with_its_optimism():
         x = context.features[0, a]
         half = 0.025 * (1 + np.log(model.count[0])) * np.sqrt(x @ model.inverse[0] @ x)
         ucb = min(1 / (1 + np.exp(-x @ model.theta[0])) + half, 1.0)
-        v = dual.rows.post(context, COURT.problem.shares[None], np.zeros((1, 1)), context.known[:, a])[0]
-        assert decision.worth[0, a] == pytest.approx(ucb - lam @ (v - dual.bound))
+        v = dual.rows.post(context, COURT.problem.shares[None], np.zeros((1, 1, 1)), context.known[:, a : a + 1])[0]
+        assert policy.worth(state, context, decision)[0, a] == pytest.approx(ucb - lam @ v)
 
 
 def test_when_the_horizon_is_over_nothing_is_played_and_no_round_counts():
@@ -132,7 +134,6 @@ def test_when_the_horizon_is_over_nothing_is_played_and_no_round_counts():
         over = step >= 30
         np.testing.assert_array_equal(decision.plays, np.full((2, 1), -1) if over else decision.plays)
         np.testing.assert_array_equal(decision.counted, np.zeros(2) if over else np.ones(2))
-        np.testing.assert_array_equal(decision.propensities.sum(1), np.zeros(2) if over else np.ones(2))
         if step == 29:
             policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
             end = {path: z.copy() for path, z in flatten(state)}
@@ -156,10 +157,10 @@ def test_a_decision_that_was_not_taken_leaves_no_trace():
 
 
 def test_what_is_not_offered_is_never_played():
-    policy = Policy(
-        problem=EVERYTHING, model=Ridge(n_features=3, n_outcomes=2), goals=(reward(EVERYTHING),), choice=TopK(2)
-    )
-    world, state = Market(problem=EVERYTHING, offered=0.3).start(1, np.arange(8)), policy.start(seed=1, replicas=8)
+    problem = dataclasses.replace(EVERYTHING, n_plays=2)
+    model = Ridge(n_features=3, n_outcomes=2)
+    policy = Policy(problem=problem, model=model, goals=(reward(problem),), choice=TopK(2))
+    world, state = Market(problem=problem, offered=0.3).start(1, np.arange(8)), policy.start(seed=1, replicas=8)
     idle = 0
     for step in range(60):
         context = world.context(step)
@@ -167,7 +168,7 @@ def test_what_is_not_offered_is_never_played():
         count = context.offered.sum(1)
         np.testing.assert_array_equal((decision.plays >= 0).sum(1), np.minimum(count, 2))
         np.testing.assert_array_equal(decision.counted, count > 0)
-        np.testing.assert_array_equal(decision.playable, context.offered)
+        np.testing.assert_array_equal(decision.restricted, np.zeros(8))
         for r, chosen in enumerate(decision.plays):
             for p, a in enumerate(chosen):
                 x, z = (context.features[r, a], context.known[0, a]) if a >= 0 else (0.0, 0.0)
@@ -228,7 +229,7 @@ def test_one_action_one_replica_no_groups_and_nothing_known_will_do():
     decision = policy.act(state, context)
     assert decision.plays.tolist() == [[0]]
     policy.learn(state, decision, np.ones((1, 1, 1)))
-    assert policy.decide(state, context).worth[0, 0] == pytest.approx(0.5)
+    assert policy.worth(state, context, policy.decide(state, context))[0, 0] == pytest.approx(0.5)
 
 
 def test_a_policy_needs_a_model_of_its_outcomes_and_a_goal_that_prices_them():
@@ -262,7 +263,7 @@ def test_explain_says_prices_groups_values_and_what_was_masked_and_played():
     state.goals[2].left[1, 0] = 0.0  # no ride is left in the second replica
     context = COURT.start(5, state.replicas).context(40)
     decision = policy.decide(state, context)
-    text = policy.explain(decision, replica=1)
+    text = policy.explain(state, context, decision, replica=1)
     for name, price in zip(policy.goals[1].rows.names, 0.0 - state.goals[1].price[1], strict=True):
         assert f"price of {name:<34} {price:+.4f}" in text
     assert "price of appears" in text
@@ -270,30 +271,49 @@ def test_explain_says_prices_groups_values_and_what_was_masked_and_played():
     assert f"the case is in group = {group}" in text
     lines = {a: next(z for z in text.splitlines() if z.strip().startswith(a)) for a in COURT.problem.actions}
     for a, line in enumerate(lines.values()):
-        assert f"worth {decision.worth[1, a]:+.4f}" in line
-        assert f"probability {decision.propensities[1, a]:.3f}" in line
+        assert f"worth {policy.worth(state, context, decision)[1, a]:+.4f}" in line
     assert "masked: not offered, or its worst case does not fit" in lines["ride"]
-    assert "played (1 of 1)" in lines[COURT.problem.actions[decision.plays[1, 0]]]
-    assert "masked" not in policy.explain(decision, replica=0)
+    assert "played (1 of 1), probability 1.000" in lines[COURT.problem.actions[decision.plays[1, 0]]]
+    assert "masked" not in policy.explain(state, context, decision, replica=0)
 
 
 def test_explain_says_when_values_were_not_looked_at_and_when_nothing_was_played():
     early = POLICIES[0]
-    context = COURT.start(5, np.arange(1)).context(0)
-    assert "warm-up: the choice did not look at the values" in early.explain(early.decide(early.start(seed=5), context))
+    state, context = early.start(seed=5), COURT.start(5, np.arange(1)).context(0)
+    text = early.explain(state, context, early.decide(state, context))
+    assert "warm-up: the choice did not look at the values" in text
     nothing = context._replace(offered=np.zeros((1, 3), bool))
-    text = early.explain(early.decide(early.start(seed=5), nothing))
+    text = early.explain(state, nothing, early.decide(state, nothing))
     assert "nothing was played: nothing fits, or the horizon is over" in text
     assert "played (" not in text
 
 
 def test_explain_names_candidates_that_are_no_actions_by_number():
-    policy = Policy(problem=LITTLE, model=NullModel(n_features=1), goals=(reward(LITTLE),), choice=TopK(2))
-    offered = np.ones((1, 3), bool)
+    problem = dataclasses.replace(LITTLE, n_plays=2)
+    policy = Policy(problem=problem, model=NullModel(n_features=1), goals=(reward(problem),), choice=TopK(2))
+    offered, state = np.ones((1, 3), bool), policy.start()
     context = Context(np.zeros((1, 3, 1)), np.zeros((1, 3, 0)), np.zeros((1, 1, 0), np.int64), offered)
-    text = policy.explain(policy.decide(policy.start(), context))
+    text = policy.explain(state, context, policy.decide(state, context))
     assert "candidate 0" in text
     assert "played (2 of 2)" in text
+
+
+def test_explain_leaves_out_most_of_many_candidates_but_none_that_is_played():
+    problem = dataclasses.replace(LITTLE, n_plays=2)
+    policy = Policy(problem=problem, model=Ridge(n_features=1), goals=(reward(problem),), choice=TopK(2))
+    state, x = policy.start(), np.zeros((1, 500, 1))
+    x[0, [499, 498], 0] = 1.0
+    context = Context(x, np.zeros((1, 500, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 500), bool))
+    state.model.theta[:] = 1.0
+    text = policy.explain(state, context, policy.decide(state, context))
+    assert "candidate 498" in text
+    assert "candidate 499" in text
+    assert "and 470 more candidates" in text
+
+
+def test_the_choice_plays_as_many_candidates_as_the_problem_says():
+    with pytest.raises(InvalidInput, match=r"^choice: expected one that plays 1 candidates, as problem\.n_plays says, got"):
+        Policy(problem=LITTLE, model=NullModel(n_features=1), goals=(reward(LITTLE),), choice=TopK(2))
 
 
 def test_budgets_are_counted_over_decided_rounds_only():

@@ -32,11 +32,11 @@ class _MarketWorld:
         problem, n = self._problem, self._market.n_features
         a, g, count = len(problem.actions), len(problem.groups), len(self._luck.replicas)
         u = self._luck.uniform(Stream.CONTEXT, np.array([step]), a * (n + 1) + g)
-        sizes = np.array([len(k.names) for k in problem.groups], np.int64)
-        groups = np.cumsum(sizes) - sizes + (u[:, :g] * sizes).astype(np.int64)
+        sizes = np.diff(problem.ends)
+        groups = problem.ends[:-1] + (u[:, :g] * sizes).astype(np.int64)
         features = u[:, g : g + a * n].reshape(count, a, n).copy()
         offered = u[:, g + a * n :] < self._market.offered
-        return Context(features, problem.declared[None], groups, offered)
+        return Context(features, problem.declared[None], problem.groups_of(groups[:, ~problem.by_action]), offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(self._problem.learned))[:, None, :]

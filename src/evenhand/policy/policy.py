@@ -164,18 +164,26 @@ class Policy:
             over |= limits.over(state.goals[i])
         return over
 
-    def explain(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> str:
-        """Say in numbers why a decision was made: prices, values, and what was masked.
+    def worth(self, state: PolicyState, context: Context, decision: Decision) -> Floats:
+        """Worth of every candidate, with its bonus, at the prices of a decision, `->(A)`.
 
-        Prices are those of the decision; values and limits are what the model and the budgets say at present.
+        It is what the model says at present, without luck. Constants of the goals, which are the same for all
+        candidates, are left out. Where prices differ between candidates, readings are netted before optimism.
         """
         with state.guard:
-            q = decision.row_prices[:, None]
-            prices, offset = self._rows.pull(context, decision.shares, q)
-            worth = self._ask(state, context.features, prices)
-            value = (worth.mean + worth.bonus + offset).sum(1)
+            net, offset = self._rows.pull(context, decision.shares, decision.row_prices[:, None])
+            said = self._ask(state, context.features, decision.prices if net.shape[2] == 1 else net)
+        return np.asarray((said.mean + said.bonus).sum(1) + offset[:, 0])
+
+    def explain(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> str:
+        """Say in numbers why a decision was made: prices, worth, and what was masked.
+
+        Prices are those of the decision; worth and limits are what the model and the budgets say at present.
+        """
+        worth = self.worth(state, context, decision)
+        with state.guard:
             playable = self._offer(state, context).playable
-        return explain(self.problem, self._rows, context, decision, value, playable, replica)
+        return explain(self.problem, self._rows, context, decision, worth, playable, replica)
 
     def fingerprint(self) -> str:
         """A hash of the whole configuration, its name included: policies that share one act alike."""

@@ -24,11 +24,14 @@ def reach(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
            [1., 0.],
            [1., 1.]])
     """
-    fixed = problem.declared @ (rows.known * rows.always[:, None]).T
+    each = problem.declared[:, None, :] * (rows.known * rows.always[:, None])
+    waits = ~problem.sure  # what may not come about adds nothing then
+    fixed = np.where(waits, np.minimum(each, 0.0), each).sum(2), np.where(waits, np.maximum(each, 0.0), each).sum(2)
     w = rows.learned * rows.always[:, None]
     used = (w != 0.0) & ~problem.free[:, None, :]
     ends = np.where(w > 0, problem.low, problem.high), np.where(w > 0, problem.high, problem.low)
-    least, most = (fixed + np.where(used, w * np.where(w == 0.0, 0.0, end), 0.0).sum(2) for end in ends)
+    parts = zip(fixed, ends, strict=True)
+    least, most = (known + np.where(used, w * np.where(w == 0.0, 0.0, end), 0.0).sum(2) for known, end in parts)
     return least, most
 
 

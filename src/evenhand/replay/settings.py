@@ -111,7 +111,7 @@ class Settings:
         given = {"problem": problem, "n_features": n_features}
         if "model" in known:
             given["model"] = self.build_model(problem, n_features)
-        hard = {"hard": bool(problem.budgets)} if "hard" in known else {}
+        hard = {"hard": bool(problem.spending)} if "hard" in known else {}
         found: Policy = build(self.recipe, "policy", hard | dict(self.arguments), given)
         return found
 
