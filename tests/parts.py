@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import cvxpy as cp
 import numpy as np
-from sklearn.linear_model import LinearRegression, SGDRegressor
+from sklearn.linear_model import LinearRegression, Ridge as RidgeRegression, SGDRegressor
 
 from evenhand.choices import (
     Cycle,
@@ -48,6 +48,7 @@ from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear import reward
 from evenhand.models import (
     Aggregation,
+    Bootstrapped,
     Cover,
     Experts,
     Fixed,
@@ -58,6 +59,7 @@ from evenhand.models import (
     NullModel,
     OnlineToBatch,
     Ridge,
+    Sampled,
     Scalarised,
     SelfNormalised,
     Sklearn,
@@ -200,15 +202,22 @@ MODELS = [
     OnlineToBatch(inner=Glmtron(n_features=3, n_outcomes=2)),
     OnlineToBatch(inner=Gradient(n_features=2, link="logistic"), snapshots=4),
     OnlineToBatch(inner=Logistic(n_features=3, width=Fixed(0.3)), snapshots=2),
+    OnlineToBatch(inner=Sampled(inner=Ridge(n_features=2), scale=0.0), snapshots=2),
     OnlineToBatch(inner=Stacked((Aggregation(experts=EXPERTS[0]), Ridge(n_features=2)))),
     OnlineToBatch(inner=Sklearn(estimator=LinearRegression(), n_features=3, min_observations=2, buffer=9), snapshots=4),
     Sklearn(estimator=LinearRegression(), n_features=3, n_outcomes=2, min_observations=3),
     Sklearn(estimator=SGDRegressor(eta0=0.01), n_features=2, mode="partial_fit"),
     Tabular(arms=3, n_outcomes=2, confidence=0.5),
     Tabular(arms=1, confidence=0.0),
+    Sampled(inner=Ridge(n_features=3, n_outcomes=2, width=Fixed(0.2))),
+    Sampled(inner=Logistic(n_features=3, ridge=0.1), scale=0.5, units=2),
+    Sampled(inner=Tabular(arms=3, n_outcomes=2, confidence=0.5), units=4),
+    Bootstrapped(inner=Sklearn(estimator=RidgeRegression(), n_features=2, min_observations=2), members=3),
+    Bootstrapped(inner=Ridge(n_features=3, n_outcomes=2), units=2),
     NullModel(n_features=2),
     NullModel(n_features=1, n_outcomes=3),
     Stacked((Logistic(n_features=3), Ridge(n_features=3, n_outcomes=2, width=Fixed(0.1)))),
+    Stacked((Sampled(inner=Logistic(n_features=3)), Sampled(inner=Ridge(n_features=3), units=2), Ridge(n_features=3))),
     Stacked((Logistic(n_features=2), NullModel(n_features=1), Ridge(n_features=3)), shared=False),
 ]
 
@@ -218,7 +227,10 @@ def one_hot(u):
     return np.eye(u.shape[-1])[u.argmax(-1)]
 
 
-TAKES = {Tabular: one_hot}  # how to make features for models that do not take any numbers
+def takes(model):
+    """How to make features for a model that does not take any numbers."""
+    inner = getattr(model, "inner", model)
+    return one_hot if isinstance(inner, Tabular) else None
 
 
 def _constrained(problem, step, **options):

@@ -56,7 +56,7 @@ def test_every_named_system_is_exported(system):
 
 @pytest.mark.parametrize("model", parts.MODELS, ids=repr)
 def test_models_keep_their_contract(model):
-    check_model(model, features=parts.TAKES.get(type(model)))
+    check_model(model, features=parts.takes(model))
 
 
 @pytest.mark.parametrize(("goal", "problem"), parts.GOALS, ids=lambda z: type(z).__name__)

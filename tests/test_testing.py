@@ -20,11 +20,12 @@ from evenhand.testing import check_choice, check_environment, check_goal, check_
 from tests.parts import COURT, EVERYTHING
 
 INNER = Ridge(n_features=3)
+RNG = np.random.default_rng(0)
 
 
 @dataclass(frozen=True)
 class Model:
-    """Ridge, with one fault."""
+    """Ridge whose bonus is luck, with one fault."""
 
     fault: str = ""
     n_features: int = 3
@@ -34,14 +35,28 @@ class Model:
         return INNER.start(replicas, low, high)
 
     def draws(self, candidates):
-        return 0
+        return 0 if self.fault == "has no luck to be random with" else 1
 
     def value(self, state, x, w, u):
+        if self.fault == "prices all by the first":
+            w = w[:, :, :1].copy()
         mean, bonus, random = INNER.value(state, x, w, u)
+        if u.shape[1]:
+            bonus, random = bonus + u[:, :, None] - 0.5, True
+        if self.fault == "denies its luck":
+            random = False
+        if self.fault in ("random without luck", "has no luck to be random with"):
+            random = True
+        if self.fault == "has luck of its own":
+            bonus = bonus + RNG.normal()
+        if self.fault == "lucky mean" and u.shape[1]:
+            mean = mean + u[:, :, None]
+        if self.fault == "compares candidates":
+            mean = mean - mean.max(2, keepdims=True)
         if self.fault == "value moves the state":
             state.count += 1
         if self.fault == "mixes replicas":
-            mean = mean + 1e-15 * mean.mean()
+            mean = mean + 1e-15 * mean.mean(0)
         if self.fault == "depends on the place in the batch":
             mean = mean + 0.1 * np.arange(len(mean))[:, None, None]
         if self.fault == "nan":
@@ -63,6 +78,13 @@ MODEL_FAULTS = {
     "nan": "the mean is finite",
     "wrong shape": "the mean has shape",
     "learns what was not seen": "what was not seen leaves no trace in a model",
+    "prices all by the first": "a candidate is valued at its own prices",
+    "compares candidates": "a candidate is valued at its own prices|a candidate is valued alike among others and alone",
+    "denies its luck": "what is not `random` does not depend on luck",
+    "random without luck": "without luck on offer nothing is `random`",
+    "has no luck to be random with": "`random` needs `draws`",
+    "has luck of its own": "the same luck gives the same bonus",
+    "lucky mean": "the mean does not depend on luck",
 }
 
 

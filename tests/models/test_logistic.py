@@ -7,7 +7,7 @@ from evenhand.models import Fixed, Logarithmic, Logistic, SelfNormalised
 from evenhand.numerics.newton import fit_logistic
 from tests import twins
 from tests.calls import ask, tell
-from tests.numerics.test_newton import derivatives, reference
+from tests.numerics.test_newton import derivatives, reference, room
 
 
 def start(model, replicas=1):
@@ -21,7 +21,7 @@ def feed(model, state, x, y, rounds=None):
 
 def exact(x, y, ridge):
     theta = np.zeros(x.shape[1])
-    fit_logistic(x, y, theta, ridge, 1e-14)
+    fit_logistic(x, y, theta, room(theta), ridge, 1e-14)
     return theta
 
 

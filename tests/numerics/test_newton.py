@@ -6,6 +6,10 @@ from evenhand.numerics.newton import fit_logistic, sigmoid, solve
 from evenhand.numerics.precision import dot
 
 
+def room(theta):
+    return np.empty((len(theta), len(theta)))
+
+
 def objective(x, y, theta, ridge):
     u = x @ theta
     return (np.logaddexp(0.0, u) - y * u).sum() + 0.5 * ridge * theta @ theta
@@ -78,7 +82,7 @@ CASES = {
 def test_the_fit_is_scipys_optimum(name):
     x, y, ridge = CASES[name]
     theta = np.zeros(x.shape[1])
-    fit_logistic(x, y, theta, ridge, 1e-10)
+    fit_logistic(x, y, theta, room(theta), ridge, 1e-10)
     found, least = reference(x, y, ridge)
     # At a squared decrement of 1e-10 before the last step the objective is within 1e-10 of its least value.
     assert objective(x, y, theta, ridge) <= least + 1e-9 * (1 + abs(least))
@@ -94,7 +98,7 @@ def test_a_warm_start_at_every_observation_stays_at_the_optimum(ridge, seed):
     x = np.abs(x) * (np.random.default_rng(seed).random(x.shape) < 0.7)
     theta = np.zeros(4)
     for s in range(1, 41):
-        fit_logistic(x[:s], y[:s], theta, ridge, 1e-10)
+        fit_logistic(x[:s], y[:s], theta, room(theta), ridge, 1e-10)
         gradient, hessian = derivatives(x[:s], y[:s], theta, ridge)
         assert gradient @ np.linalg.solve(hessian, gradient) <= 1e-9  # the squared decrement: twice the gap, about
 
@@ -103,11 +107,11 @@ def test_without_damping_the_third_observation_would_diverge():
     """Two ones on one feature send theta to where the curvature is gone; a zero then sends Newton to the moon."""
     x, ridge = np.ones((3, 1)), 1e-6
     first = np.zeros(1)
-    fit_logistic(x[:2], np.ones(2), first, ridge, 1e-10)
+    fit_logistic(x[:2], np.ones(2), first, room(first), ridge, 1e-10)
     y = np.array([1.0, 1.0, 0.0])
     lost = undamped(x, y, first.copy(), ridge)
     theta = first.copy()
-    passes = fit_logistic(x, y, theta, ridge, 1e-10)
+    passes = fit_logistic(x, y, theta, room(theta), ridge, 1e-10)
     assert theta[0] == pytest.approx(np.log(2.0), abs=1e-5)  # two of three, up to the ridge
     assert passes < 60
     assert abs(lost[0]) > 1e3
@@ -121,7 +125,7 @@ def test_without_damping_most_runs_of_separable_beginnings_would_diverge():
         theta = np.zeros(3)
         for s in range(1, 13):
             alone = undamped(x[:s], y[:s], theta.copy(), 1e-6)
-            fit_logistic(x[:s], y[:s], theta, 1e-6, 1e-10)
+            fit_logistic(x[:s], y[:s], theta, room(theta), 1e-6, 1e-10)
             best = objective(x[:s], y[:s], theta, 1e-6)
             diverged += objective(x[:s], y[:s], alone, 1e-6) > best + 1.0
     assert diverged >= 10
@@ -130,17 +134,17 @@ def test_without_damping_most_runs_of_separable_beginnings_would_diverge():
 def test_a_loose_tolerance_is_already_close():
     x, y, ridge = CASES["random"]
     loose, tight = np.zeros(5), np.zeros(5)
-    fit_logistic(x, y, loose, ridge, 1e-4)
-    fit_logistic(x, y, tight, ridge, 1e-14)
+    fit_logistic(x, y, loose, room(loose), ridge, 1e-4)
+    fit_logistic(x, y, tight, room(tight), ridge, 1e-14)
     np.testing.assert_allclose(loose, tight, atol=1e-4)  # the step after a squared decrement of 1e-4 is a last one
 
 
 def test_a_fit_at_its_optimum_takes_one_pass():
     x, y, ridge = CASES["random"]
     theta = np.zeros(5)
-    fit_logistic(x, y, theta, ridge, 1e-10)
+    fit_logistic(x, y, theta, room(theta), ridge, 1e-10)
     again = theta.copy()
-    assert fit_logistic(x, y, again, ridge, 1e-4) == 1
+    assert fit_logistic(x, y, again, room(again), ridge, 1e-4) == 1
     np.testing.assert_allclose(again, theta, atol=1e-6)
 
 
@@ -148,8 +152,8 @@ def test_a_fit_at_its_optimum_takes_one_pass():
 def test_any_start_leads_to_the_optimum(start):
     x, y, ridge = CASES["random, tiny ridge"]
     theta, best = np.full(5, start), np.zeros(5)
-    fit_logistic(x, y, theta, ridge, 1e-10)
-    fit_logistic(x, y, best, ridge, 1e-10)
+    fit_logistic(x, y, theta, room(theta), ridge, 1e-10)
+    fit_logistic(x, y, best, room(best), ridge, 1e-10)
     np.testing.assert_allclose(theta, best, atol=1e-5)
 
 

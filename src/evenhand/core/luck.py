@@ -34,7 +34,7 @@ class Stream(IntEnum):
     SMOOTHING = 7
     TRUTH = 8
     MODEL = 9
-    EXPOSURE = 10
+    BOOTSTRAP = 10
 
 
 @kernel
@@ -72,17 +72,21 @@ def _uniform(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Float
 
 
 @kernel
-def _normal(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
-    """Box-Muller: two uniform numbers make two normal ones."""
-    u = _uniform(seed, stream, replicas, t, size + size % 2)
-    out = np.empty((len(replicas), size))
-    for r in range(len(replicas)):
+def box_muller(u: Floats, size: int) -> Floats:
+    """Standard normal numbers, two of two uniform ones, `(size made even)->(size)`."""
+    out = np.empty((len(u), size))
+    for r in range(len(u)):
         for i in range(0, size, 2):
             radius, angle = math.sqrt(-2.0 * math.log1p(-u[r, i])), 2.0 * math.pi * u[r, i + 1]
             out[r, i] = radius * math.cos(angle)
             if i + 1 < size:
                 out[r, i + 1] = radius * math.sin(angle)
     return out
+
+
+@kernel
+def _normal(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
+    return box_muller(_uniform(seed, stream, replicas, t, size + size % 2), size)
 
 
 def uniform(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: int) -> Floats:

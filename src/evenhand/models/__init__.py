@@ -1,13 +1,15 @@
 """Models: what outcomes are worth at given prices, and how far that may be off."""
 
 from evenhand.models.aggregation import Aggregation
-from evenhand.models.base import Model, Worth
+from evenhand.models.base import Averageable, Model, Posterior, Worth
+from evenhand.models.bootstrapped import Bootstrapped
 from evenhand.models.experts import Cover, Experts, ExpertSet
 from evenhand.models.logistic import Logistic
 from evenhand.models.null_model import NullModel
 from evenhand.models.online_to_batch import OnlineToBatch
 from evenhand.models.oracles import Glmtron, Gradient
 from evenhand.models.ridge import Ridge
+from evenhand.models.sampled import Sampled
 from evenhand.models.scalarised import Scalarised
 from evenhand.models.sklearn import Sklearn
 from evenhand.models.stacked import Stacked
@@ -16,6 +18,8 @@ from evenhand.models.widths import Fixed, Logarithmic, SelfNormalised, Width
 
 __all__ = [
     "Aggregation",
+    "Averageable",
+    "Bootstrapped",
     "Cover",
     "ExpertSet",
     "Experts",
@@ -27,7 +31,9 @@ __all__ = [
     "Model",
     "NullModel",
     "OnlineToBatch",
+    "Posterior",
     "Ridge",
+    "Sampled",
     "Scalarised",
     "SelfNormalised",
     "Sklearn",

@@ -32,3 +32,9 @@ def refuse_luck(name: str, inner: Model) -> None:
     if inner.draws(1):
         expected = f"a model without luck of its own; wrap it in {type(inner).__name__}, not the other way round"
         raise InvalidInput(f"{name}.inner", expected, inner)
+
+
+def check_units(name: str, units: int, candidates: int) -> None:
+    """Refuse candidates that do not divide into blocks of equal length."""
+    if candidates % units:
+        raise InvalidInput("candidates", f"a multiple of {name}.units = {units}", candidates)

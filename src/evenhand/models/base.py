@@ -41,7 +41,7 @@ class Model(Protocol):
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
         """Worth of candidates x at prices w, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`; leaves the state as it is.
 
-        A model that is offered no luck, u of width 0, answers without any.
+        Luck may move the bonus, never the mean. A model that is offered none, u of width 0, answers without any.
         """
 
     def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
@@ -52,7 +52,7 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Averageable(Protocol):
+class Averageable(Model, Protocol):
     """A model that can say whether its predictions are linear in its parameters: then averages of both agree."""
 
     @property
@@ -61,3 +61,18 @@ class Averageable(Protocol):
 
     def parameters(self, state: Any) -> Floats:
         """Theta of every outcome, `->(M,n)`."""
+
+
+@runtime_checkable
+class Posterior(Model, Protocol):
+    """A model that can draw its parameters from a normal posterior, or from a normal approximation of one."""
+
+    @property
+    def n_parameters(self) -> int:
+        """How many standard normal numbers make one draw."""
+
+    def sample(self, state: Any, x: Floats, w: Floats, z: Floats) -> Floats:
+        """Worth under the parameters theta + root(S) z, S their covariance, `(A,n),(K,1|A,M),(U,n_parameters)->(K,A)`.
+
+        Candidates come in U consecutive blocks of equal length, and each block has a draw z of its own.
+        """

@@ -13,6 +13,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_sizes, optimism
 from evenhand.models.base import Worth
 from evenhand.models.widths import Fixed, Width
+from evenhand.numerics.newton import cholesky
 from evenhand.numerics.precision import absorb, dot, fresh, quadratic
 
 
@@ -45,6 +46,30 @@ def _value(
                     mean[r, k, a] += w[r, k, own, m] * center
                     bonus[r, k, a] += optimism(center, half, low[m], high[m], w[r, k, own, m])
     return mean, bonus
+
+
+@kernel
+def _sample(theta: Floats, inverse: Floats, x: Floats, w: Floats, z: Floats) -> Floats:
+    """Worth under theta_m + root(V^-1) z_m, `(M,n),(n,n),(A,n),(K,1|A,M),(U,Mn)->(K,A)`."""
+    outcomes, n = theta.shape[1:]
+    worth, drawn = np.zeros((len(x), w.shape[1], x.shape[1])), np.empty((outcomes, n))
+    each, size = w.shape[2] > 1, x.shape[1] // z.shape[1]
+    for r in range(len(x)):
+        root = inverse[r].copy()
+        cholesky(root)
+        for a in range(x.shape[1]):
+            own, unit = a if each else 0, a // size
+            if a % size == 0:
+                for m in range(outcomes):
+                    for i in range(n):
+                        drawn[m, i] = theta[r, m, i]
+                        for j in range(i + 1):
+                            drawn[m, i] += root[i, j] * z[r, unit, m * n + j]
+            for m in range(outcomes):
+                center = dot(x[r, a], drawn[m])
+                for k in range(w.shape[1]):
+                    worth[r, k, a] += w[r, k, own, m] * center
+    return worth
 
 
 @kernel
@@ -119,3 +144,12 @@ class Ridge:
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each."""
         _update(state.theta, state.inverse, state.log_det, state.count, x, y, seen)
+
+    @property
+    def n_parameters(self) -> int:
+        """M n."""
+        return self.n_outcomes * self.n_features
+
+    def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
+        """Worth under parameters drawn from N(theta_m, V^-1), `(A,n),(K,1|A,M),(U,Mn)->(K,A)`; takes n^3 steps."""
+        return _sample(state.theta, state.inverse, x, w, z)

@@ -63,6 +63,25 @@ def _value(
 
 
 @kernel
+def _sample(total: Floats, count: Floats, low: Floats, high: Floats, arms: Ints, w: Floats, z: Floats) -> Floats:
+    """Worth under v + z / sqrt(N + 1), `(arms,M),(arms),(M),(M),(A),(K,1|A,M),(U,arms M)->(K,A)`."""
+    worth = np.zeros((len(arms), w.shape[1], arms.shape[1]))
+    each, size, outcomes = w.shape[2] > 1, arms.shape[1] // z.shape[1], w.shape[3]
+    for r in range(len(arms)):
+        for a in range(arms.shape[1]):
+            arm, own, unit = arms[r, a], a if each else 0, a // size
+            if arm < 0:
+                continue
+            n = count[r, arm] + 1.0
+            for m in range(outcomes):
+                drawn = total[r, arm, m] / n + z[r, unit, arm * outcomes + m] / math.sqrt(n)
+                drawn = low[m] + (high[m] - low[m]) * drawn
+                for k in range(w.shape[1]):
+                    worth[r, k, a] += w[r, k, own, m] * drawn
+    return worth
+
+
+@kernel
 def _update(total: Floats, count: Floats, low: Floats, high: Floats, arms: Ints, y: Floats, seen: Bools) -> None:
     for r in range(len(arms)):
         for p in range(arms.shape[1]):
@@ -143,6 +162,21 @@ class Tabular:
         arms = _arms(x)
         _check(x, np.where(np.asarray(seen.all(2)), arms, _NOTHING))
         _update(state.total, state.count, state.low, state.high, arms, y, seen)
+
+    @property
+    def n_parameters(self) -> int:
+        """One mean per arm and outcome."""
+        return self.arms * self.n_outcomes
+
+    def sample(self, state: TabularState, x: Floats, w: Floats, z: Floats) -> Floats:
+        """Worth under means drawn from N(v, 1 / (N + 1)), each by itself, `(A,n),(K,1|A,M),(U,arms M)->(K,A)`.
+
+        On outcomes scaled to [0, 1]: Agrawal & Goyal 2013 (AISTATS), Algorithm 2, whose mean is the v of this model.
+        Its bound holds for all outcomes in [0, 1], where Beta posteriors would need outcomes of 0 or 1.
+        """
+        arms = _arms(x)
+        _check(x, arms)
+        return _sample(state.total, state.count, state.low, state.high, arms, w, z)
 
 
 def _check(x: Floats, arms: Ints) -> None:

@@ -61,13 +61,13 @@ def _evaluate(
 
 
 @kernel
-def solve(matrix: Floats, right: Floats, out: Floats) -> None:
-    """Solve matrix out = right by Cholesky, `(n,n),(n)->(n)`; reads and destroys the lower half of the matrix.
+def cholesky(matrix: Floats) -> None:
+    """Overwrite the lower half of a positive definite matrix by its factor L, L L^T = matrix, `(n,n)`.
 
     Pivots that rounding has left next to nothing of are raised: a matrix that is singular in floating point (collinear
     features of large scale under a tiny ridge) then counts as one that is barely positive definite.
     """
-    n = len(right)
+    n = len(matrix)
     for j in range(n):
         least = 1e-13 * matrix[j, j]
         for k in range(j):
@@ -77,6 +77,13 @@ def solve(matrix: Floats, right: Floats, out: Floats) -> None:
         root = math.sqrt(matrix[j, j])
         for i in range(j, n):
             matrix[i, j] /= root
+
+
+@kernel
+def solve(matrix: Floats, right: Floats, out: Floats) -> None:
+    """Solve matrix out = right, `(n,n),(n)->(n)`; leaves the Cholesky factor in the lower half of the matrix."""
+    n = len(right)
+    cholesky(matrix)
     for i in range(n):
         total = right[i]
         for k in range(i):
@@ -90,10 +97,11 @@ def solve(matrix: Floats, right: Floats, out: Floats) -> None:
 
 
 @kernel
-def fit_logistic(x: Floats, y: Floats, theta: Floats, ridge: float, tolerance: float) -> int:
-    """Move theta in place from where it is to the minimum, `(s,n),(s),(n)->()`; return the passes over the data.
+def fit_logistic(x: Floats, y: Floats, theta: Floats, root: Floats, ridge: float, tolerance: float) -> int:
+    """Move theta in place from where it is to the minimum, `(s,n),(s),(n),(n,n)->()`; return the passes over the data.
 
     Stops after the step whose squared Newton decrement is at most `tolerance` (the next one would be of its square).
+    The lower half of `root` becomes the Cholesky factor of the Hessian at which this step was taken.
     """
     n = len(theta)
     gradient, step, hessian, nonzero = np.empty(n), np.empty(n), np.empty((n, n)), np.empty(n, np.int64)
@@ -101,6 +109,7 @@ def fit_logistic(x: Floats, y: Floats, theta: Floats, ridge: float, tolerance: f
     passes = 1
     while passes < 100:
         solve(hessian, gradient, step)
+        root[:] = hessian
         decrement = dot(gradient, step)
         if not decrement > tolerance:
             theta -= step

@@ -21,9 +21,9 @@ from evenhand.testing.promises import IDS, require, same, snapshot, sound_pick, 
 
 
 def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], Floats] | None = None) -> None:
-    """A model answers alike in a batch and alone, `value` changes nothing, and what did not happen leaves no trace.
+    """A model answers alike in a batch and alone, by its state, prices and luck only, and learns only what was seen.
 
-    Outcomes are 0 or 1, of two plays per round; some plays and some outcomes are not seen.
+    Outcomes are 0 or 1, of two plays per round; some plays and some outcomes are not seen. Candidates come in fours.
 
     Args:
         model: any of `evenhand.models`, or your own.
@@ -56,21 +56,48 @@ def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Fl
     answers = []
     for t in range(rounds):
         draw = Draw(ids, t)
-        query, w = take(draw(1, 4, n)), 2.0 * draw(2, 2, m) - 1.0
+        query, w, u = take(draw(1, 4, n)), 2.0 * draw(2, 2, 4, m) - 1.0, draw(8, model.draws(4))
         before = snapshot(state)
-        mean, bonus, _ = model.value(state, query, w[:, :, None], np.zeros((count, 0)))
-        unchanged(before, state, "`value` leaves the state as it is")
-        for name, z in (("mean", mean), ("bonus", bonus)):
+        worth = model.value(state, query, w, u)
+        for name, z in (("mean", worth.mean), ("bonus", worth.bonus)):
             require(z.shape == (count, 2, 4), f"the {name} has shape (R, K, A) = {(count, 2, 4)}, not {z.shape}")
             require(bool(np.isfinite(z).all()), f"the {name} is finite")
-        answers.append((mean, bonus))
+        answers.append((worth.mean, worth.bonus))
+        if t % 5 == 0 and not ghosts:
+            _check_luck(model, state, query, w, u)
+            _check_prices(model, state, query, w, u)
+        unchanged(before, state, "`value` leaves the state as it is")
         x = take(draw(3, 2, n) * (draw(4, 2, n) < 0.7))
         seen = (draw(5, 2, m) < 0.9) & (draw(7, 2, 1) < 0.8)
         y = np.where(seen, draw(6, 2, m) < 0.5, 0.0)
-        model.update(state, x, y, seen, w[:, :, None])
+        model.update(state, x, y, seen, w[:, :, :2].copy())
         if ghosts:
-            model.update(state, x + 1.0, np.zeros_like(y), np.zeros_like(seen), w[:, :, None])
+            model.update(state, x + 1.0, np.zeros_like(y), np.zeros_like(seen), w[:, :, :1].copy())
     return np.array(answers)
+
+
+def _check_luck(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> None:
+    """The answer is a function of the luck, does not depend on luck that is denied, and needs none."""
+    worth, again, other = (model.value(state, x, w, z) for z in (u, u.copy(), (u + 0.5) % 1.0))
+    same(worth.mean, again.mean, "the same luck gives the same mean")
+    same(worth.bonus, again.bonus, "the same luck gives the same bonus")
+    same(worth.mean, other.mean, "the mean does not depend on luck")
+    if not worth.random:
+        same(worth.bonus, other.bonus, "what is not `random` does not depend on luck")
+    require(not (worth.random and not u.shape[1]), "`random` needs `draws`")
+    require(not model.value(state, x, w, u[:, :0]).random, "without luck on offer nothing is `random`")
+
+
+def _check_prices(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> None:
+    """Each candidate is valued at its own prices: as if they were those of all, and as if it were the only one."""
+    each, calm = model.value(state, x, w, u), model.value(state, x, w, u[:, :0])
+    for a in range(x.shape[1]):
+        one, own = slice(a, a + 1), w[:, :, a : a + 1].copy()
+        shared, alone = model.value(state, x, own, u), model.value(state, x[:, one].copy(), own, u[:, :0])
+        for z, for_all, only, plain in zip(each[:2], shared[:2], alone[:2], calm[:2], strict=True):
+            same(z[:, :, one], for_all[:, :, one], "a candidate is valued at its own prices")
+            close = np.abs(plain[:, :, one] - only) <= 1e-9 * (1.0 + np.abs(only))
+            require(bool(close.all()), "a candidate is valued alike among others and alone")
 
 
 def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30) -> None:

@@ -1,0 +1,130 @@
+"""The bootstrap as a posterior: members that have seen resampled data, one of which is drawn in every round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.luck import Stream, uniform
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import whole
+from evenhand.models._shared import check_units, refuse_luck
+from evenhand.models.base import Model, Worth
+
+# P(Poisson(1) <= k), k = 0, 1, ...: what is left beyond is below the spacing of uniform numbers.
+_POISSON = np.cumsum([math.exp(-1.0) / math.factorial(k) for k in range(19)])
+
+
+@dataclass
+class BootstrappedState:
+    """The members' states, and how many observations have come."""
+
+    members: list[Any]
+    count: Ints  # (R,)
+
+
+@named(
+    "T2",
+    source="Eckles & Kaptein 2014 and Osband & Van Roy 2015 (bootstrapped Thompson sampling), on the online bootstrap "
+    "of Oza & Russell 2001",
+)
+@dataclass(frozen=True, kw_only=True)
+class Bootstrapped:
+    """Copies of any model that learn from resampled data; in each round candidates are valued by one drawn copy.
+
+    Equation: observation i enters member b w_ib ~ Poisson(1) times; mean = the average of the members' means, bonus =
+    the mean of a member that is drawn uniformly, minus it.
+    It turns any estimator of scikit-learn into one that explores: `Bootstrapped(inner=Sklearn(estimator=...))`.
+
+    Online, the number of times that an observation is drawn in a bootstrap of a long history is Poisson(1), so nothing
+    is drawn again when data come (Oza & Russell). Observations are repeated, not weighted: that is exact for every
+    estimator, also one that knows no weights or counts rows. w_ib is a pure function of (i, b), i counting a replica's
+    own observations, so that a replica learns alike in a batch and alone; replicas differ by their data, and by which
+    member they draw. Without data all members agree: a warm-up (`Staged`) has to bring the first. Few observations are
+    fewer distinct ones in a member: an estimator without a penalty should wait for more of them (`min_observations`).
+
+    All candidates of a unit share one member, as in `Sampled`. Without luck on offer the bonus is 0. A round costs as
+    many values and updates of the inner model as there are members; its optimism is not used.
+
+    Args:
+        inner: any model that uses no luck.
+        members: B, at least 2.
+        units: how many members are drawn per round, for as many consecutive blocks of candidates, at least 1.
+
+    Raises:
+        InvalidInput: an inner model with luck of its own, or a number out of its range; from `value`, candidates that
+            do not divide into units.
+
+    >>> from evenhand.models.ridge import Ridge
+    >>> model = Bootstrapped(inner=Ridge(n_features=1), members=4)
+    >>> state, one = model.start(1, np.zeros(1), np.ones(1)), np.ones((1, 1, 1))
+    >>> for _ in range(3):
+    ...     model.update(state, one, one, one > 0, one[None])
+    >>> [model.value(state, one, one[None], np.array([[u]])).bonus.item() != 0.0 for u in (0.1, 0.9)]
+    [True, True]
+    """
+
+    inner: Model
+    members: int = 10
+    units: int = 1
+
+    def __post_init__(self) -> None:
+        refuse_luck("Bootstrapped", self.inner)
+        whole("Bootstrapped.members", self.members, 2)
+        whole("Bootstrapped.units", self.units, 1)
+
+    @property
+    def n_features(self) -> int:
+        """Those of the inner model."""
+        return self.inner.n_features
+
+    @property
+    def n_outcomes(self) -> int:
+        """Those of the inner model."""
+        return self.inner.n_outcomes
+
+    def draws(self, candidates: int) -> int:
+        """One per unit."""
+        return self.units
+
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> BootstrappedState:
+        """The members' states before any data, `(M),(M)->state`."""
+        members = [self.inner.start(n_replicas, low, high) for _ in range(self.members)]
+        return BootstrappedState(members, np.zeros(n_replicas, np.int64))
+
+    def value(self, state: BootstrappedState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """The members' average, and what the drawn one adds to it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
+        each = np.stack([self.inner.value(member, x, w, u[:, :0]).mean for member in state.members])
+        mean = np.zeros(each.shape[1:])
+        for one in each:  # one by one: the order of a sum over an axis depends on its shape
+            mean += one / self.members
+        if u.shape[1] == 0:
+            return Worth(mean, np.zeros(mean.shape))
+        check_units("Bootstrapped", self.units, x.shape[1])
+        drawn = np.repeat((self.members * u).astype(np.int64), x.shape[1] // self.units, 1)
+        bonus = np.take_along_axis(each, drawn[None, :, None, :], 0)[0] - mean
+        return Worth(mean, bonus, random=True)
+
+    def update(self, state: BootstrappedState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Hand every member each observation as often as it drew it, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        told = np.asarray(seen.any(2))
+        first = state.count[:, None] + np.cumsum(told, 1) - told
+        times = np.where(told[:, :, None], _times(first, self.members), 0)
+        state.count += told.sum(1)
+        for b, member in enumerate(state.members):
+            most = int(times[:, :, b].max())
+            if most > 0:
+                drawn = (np.arange(most) < times[:, :, b, None]).reshape(len(x), -1, 1)
+                features, outcomes, told_of = np.repeat(x, most, 1), np.repeat(y, most, 1), np.repeat(seen, most, 1)
+                prices = np.repeat(w, most, 2) if w.shape[2] > 1 else w
+                self.inner.update(member, features, outcomes, told_of & drawn, prices)
+
+
+def _times(number: Ints, members: int) -> Ints:
+    """How often each member draws the observations of these numbers, `(P)->(P,B)`: the same for every replica."""
+    u = uniform(0, Stream.BOOTSTRAP, number.ravel(), np.zeros(1), members)
+    return np.searchsorted(_POISSON, u, side="right").reshape(*number.shape, members)

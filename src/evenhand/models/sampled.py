@@ -1,0 +1,99 @@
+"""Posterior sampling (Thompson sampling): worth under parameters that are drawn anew in every round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import box_muller
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import number, whole
+from evenhand.models._shared import check_units
+from evenhand.models.base import Posterior, Worth
+
+
+@named(
+    "T1",
+    source="Agrawal & Goyal 2013 (ICML: linear; AISTATS, Algorithm 2: arms); Chapelle & Li 2011 and Russo et al. 2018, "
+    "Section 5 (Laplace)",
+)
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """Draw a model's parameters from its posterior once per round, and value candidates under them.
+
+    Equation: theta~ ~ N(theta, scale^2 S); bonus = worth under theta~ minus worth under theta, theta and S the inner
+    model's: S = V^-1 for `Ridge`, each outcome by itself; the inverse Hessian of the penalised likelihood for
+    `Logistic`; 1 / (N + 1) per arm, on outcomes scaled to [0, 1], for `Tabular`. The worth of a drawn parameter is not
+    clipped to the declared range: most draws of an arm that was never played would be ties at its ends.
+
+    All candidates of a unit, and all readings of the goals, share one draw. A unit is a user, say, in a round that
+    decides for several: candidates come in `units` consecutive blocks of equal length, and each block has a draw of its
+    own. Without luck on offer, as in plans, the bonus is 0. The optimism of the inner model is not used.
+
+    Args:
+        inner: a model with a posterior to draw from (`Posterior`): `Ridge`, `Logistic` or `Tabular`. To sample several
+            models side by side, stack sampled models.
+        scale: standard deviations of the posterior per one of the draw, at least 0; 0 is greedy and uses no luck.
+        units: how many draws per round, at least 1.
+
+    Raises:
+        InvalidInput: an inner model without a posterior, or a number out of its range; from `value`, candidates that
+            do not divide into units.
+
+    >>> from evenhand.models.ridge import Ridge
+    >>> model = Sampled(inner=Ridge(n_features=1), scale=0.5)
+    >>> state, one = model.start(1, np.zeros(1), np.ones(1)), np.ones((1, 1, 1))
+    >>> worth = model.value(state, one, one[None], np.array([[1 - math.exp(-0.5), 0.0]]))  # a normal number of 1
+    >>> worth.mean.item(), round(worth.bonus.item(), 9), worth.random
+    (0.0, 0.5, True)
+    """
+
+    inner: Posterior
+    scale: float = 1.0
+    units: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, Posterior):
+            expected = "a model with a posterior to draw from, such as Ridge, Logistic or Tabular"
+            raise InvalidInput("Sampled.inner", expected, self.inner)
+        expected = "a finite number of at least 0"
+        number("Sampled.scale", self.scale, expected, lambda x: math.isfinite(x) and x >= 0)
+        whole("Sampled.units", self.units, 1)
+
+    @property
+    def n_features(self) -> int:
+        """Those of the inner model."""
+        return self.inner.n_features
+
+    @property
+    def n_outcomes(self) -> int:
+        """Those of the inner model."""
+        return self.inner.n_outcomes
+
+    def draws(self, candidates: int) -> int:
+        """Per unit as many as the inner model has parameters, made even, as normal numbers come in pairs."""
+        size = self.units * self.inner.n_parameters
+        return size + size % 2 if self.scale > 0 else 0
+
+    def start(self, n_replicas: int, low: Floats, high: Floats) -> Any:
+        """The inner model's state before any data, `(M),(M)->state`."""
+        return self.inner.start(n_replicas, low, high)
+
+    def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
+        """The inner model's mean, and what the draw adds to it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
+        mean = self.inner.value(state, x, w, u[:, :0]).mean
+        if u.shape[1] == 0:
+            return Worth(mean, np.zeros(mean.shape))
+        check_units("Sampled", self.units, x.shape[1])
+        size = self.inner.n_parameters
+        z = self.scale * box_muller(u, self.units * size).reshape(len(u), self.units, size)
+        return Worth(mean, self.inner.sample(state, x, w, z) - mean, random=True)
+
+    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Update the inner model, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        self.inner.update(state, x, y, seen, w)
