@@ -240,6 +240,8 @@ class Choice:
         inner = Random(n_plays=self.n_plays)
         if self.fault == "forgets the budget":
             offer = offer._replace(left=offer.left + 9.0)
+        if self.fault == "reads the bonus":
+            inner = TopK(1)
         plays, odds, chance, forced = inner.pick(None, worth, offer, t, u)
         if self.fault == "moves its state":
             state.told += 1
@@ -295,6 +297,7 @@ CHOICE_FAULTS = {
     "propensity of 0": "propensities are above 0",
     "unsure of nothing": "where nothing can be played, that is certain",
     "mixes replicas": "a replica has the same plays in a batch and alone",
+    "reads the bonus": "has the same plays whatever the bonus",
     "half forced": "`forced` is 0 or 1",
     "one play too many": "plays have shape",
 }

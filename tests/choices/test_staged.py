@@ -47,3 +47,18 @@ def test_a_negative_length_and_stages_of_different_plays_are_refused():
         Staged(-1, TopK(1))
     with pytest.raises(InvalidInput, match=r"^Staged\.warmup: expected a choice of 2 plays, like `then`, got 1"):
         Staged(5, TopK(2), warmup=Random())
+
+
+def test_a_warm_up_draws_as_many_as_are_played_later_whatever_fits():
+    worth, u = plain.worth(np.repeat(MEAN, 2, 0)), np.array([[0.0, 0.9], [0.0, 0.9]])
+    offer = plain.offer(np.ones((2, 3)), [[[1.0], [2.0], [2.0]]], [[3.0], [9.0]])
+    got = plain.pick(Staged(5, TopK(2)), worth, offer, t=[0.0, 9.0], u=u)
+    assert got.plays.tolist() == [[0, 2], [1, 2]]
+    np.testing.assert_allclose(got.propensities, [[1 / 3, 1 / 2], [1.0, 1.0]])
+    np.testing.assert_allclose(got.lottery, [[1 / 3] * 3, [0.0, 1.0, 0.0]])
+    assert got.forced.tolist() == [1.0, 0.0]
+
+
+def test_whether_bonuses_are_read_is_what_the_choice_after_it_says():
+    assert Staged(5, TopK(1), warmup=Random()).reads_bonus
+    assert not Staged(5, Random(), warmup=TopK(1)).reads_bonus

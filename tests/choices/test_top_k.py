@@ -37,7 +37,41 @@ def test_optimism_counts_and_readings_add_up():
     assert plain.pick(TopK(3), worth, everything).plays.tolist() == [[1, 0, 2]]
 
 
-@pytest.mark.parametrize("k", [0, -1])
+@given(
+    candidates=st.integers(1, 9),
+    k=st.integers(1, 10),
+    limits=st.integers(0, 3),
+    alike=st.booleans(),
+    digits=st.sampled_from([0, 1, 9]),
+    scale=st.sampled_from([1.0, 1e-300, 1e300]),
+    seed=st.integers(0, 10_000),
+)
+def test_the_best_are_taken_in_order_while_they_fit(candidates, k, limits, alike, digits, scale, seed):
+    rng = np.random.default_rng(seed)
+    mean = scale * rng.normal(size=(3, 1, candidates)).round(digits)
+    offer = plain.limits(rng, 3, candidates, limits, alike)
+    pick = plain.pick(TopK(k), plain.worth(mean), offer)
+    for r in range(3):
+        worst = offer.worst if alike else offer.worst[r : r + 1]
+        within = plain.offer(offer.playable[r], worst, offer.left[r : r + 1])
+        plays = plain.in_order(np.argsort(-mean[r, 0], kind="stable"), k, within)
+        assert pick.plays[r].tolist() == plays
+        assert pick.lottery[r].tolist() == (np.arange(candidates) == plays[0]).tolist()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("cost", [0.0, 0.3, 5.0])
+def test_of_many_candidates_those_that_fit_are_found_wherever_they_stand(order, cost):
+    """All but every fortieth cost so much that after a few plays only the cheap ones fit."""
+    rng, k = np.random.default_rng(1), 30
+    mean = np.sort(rng.normal(size=2500).round(2))[::order]
+    worst = np.where(np.arange(2500) % 40 == 7, 1e-3, cost)[None, :, None]
+    offer = plain.offer([True] * 2500, worst, [[5.5]])
+    pick = plain.pick(TopK(k), plain.worth(mean[None, None]), offer)
+    assert pick.plays[0].tolist() == plain.in_order(np.argsort(-mean, kind="stable"), k, offer)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True])
 def test_at_least_one_is_chosen(k):
     with pytest.raises(InvalidInput, match=r"^TopK\.k: expected a whole number of at least 1, got"):
         TopK(k)

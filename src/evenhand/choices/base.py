@@ -47,7 +47,11 @@ class Choice(Protocol):
 
 @runtime_checkable
 class Follows(Protocol):
-    """A choice that goes on from what it chose."""
+    """A choice that may go on from what it chose."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it does: a choice made of others only where one of them does."""
 
     def on_decision(self, state: Any, decision: Decision) -> None:
         """A decision was made; it is this choice's own where it counts and was not forced."""

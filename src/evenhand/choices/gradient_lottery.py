@@ -111,6 +111,7 @@ class GradientLottery:
     candidates: int
     scale: float
     steps: int = 1
+    goes_on: ClassVar[bool] = True
     n_plays: ClassVar[int] = 1
     reads_bonus: ClassVar[bool] = True
 

@@ -87,6 +87,11 @@ class Staged:
             np.where(early, first.forced, then.forced),
         )
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether a stage does."""
+        return bool(self._following)
+
     def on_decision(self, state: StagedState, decision: Decision) -> None:
         """Tell whichever stage goes on from what it chose."""
         for stage, choice in self._following:
@@ -105,7 +110,7 @@ class Staged:
     def _following(self) -> list[tuple[str, Follows]]:
         """Once, as to ask what an object is able to do takes longer than most choices."""
         stages = (("warmup", self._warmup), ("then", self.then))
-        return [(stage, choice) for stage, choice in stages if isinstance(choice, Follows)]
+        return [(stage, choice) for stage, choice in stages if isinstance(choice, Follows) and choice.goes_on]
 
     @cached_property
     def _hearing(self) -> list[tuple[str, Hears]]:

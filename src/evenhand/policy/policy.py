@@ -408,7 +408,7 @@ class Policy:
 
     @cached_property
     def _follows(self) -> Follows | None:
-        return self.choice if isinstance(self.choice, Follows) else None
+        return self.choice if isinstance(self.choice, Follows) and self.choice.goes_on else None
 
     @cached_property
     def _hears(self) -> Hears | None:

@@ -1,23 +1,20 @@
-"""The contracts of models, goals and choices."""
+"""The contracts of models and goals."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Pick
-from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context, Decision, Offer, Worth
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
 from evenhand.goals.base import Goal, Learns, Limits, Priced, StepsAhead
 from evenhand.models.base import Model
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
 from evenhand.testing.frames import Draw, context_of, decision_of, shares_of
-from evenhand.testing.promises import IDS, require, same, snapshot, sound_pick, unchanged
+from evenhand.testing.promises import IDS, require, same, snapshot, unchanged
 
 
 def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], Floats] | None = None) -> None:
@@ -193,84 +190,3 @@ def _check_adjoint(goal: Goal, context: Context, shares: Floats, draw: Draw, low
         direct = q[:, 0] * goal.rows.post(one, shares, y[:, a : a + 1], one.known)
         gap = direct.sum(1) - (prices[:, 0, a if prices.shape[2] > 1 else 0] * y[:, a]).sum(1) - offset[:, 0, a]
         require(bool((np.abs(gap) <= 1e-9 * (1.0 + np.abs(direct).sum(1))).all()), "`pull` is the adjoint of `post`")
-
-
-def check_choice(choice: Choice, *, candidates: int = 4) -> None:
-    """A choice keeps to its offer, plays as often as it states, and does alike in a batch and alone.
-
-    Plays are made of what is playable, fit together into what is left, and leave no place empty where one more fits.
-    Over 4,000 draws of fixed luck every candidate comes first, and every list of plays begins, as often as is stated,
-    within five standard errors.
-
-    Args:
-        choice: any of `evenhand.choices`, or your own.
-        candidates: how many are on offer.
-
-    Raises:
-        AssertionError: naming the promise that is broken.
-
-    >>> from evenhand.choices import Random, Staged, TopK
-    >>> check_choice(Staged(5, TopK(2), warmup=Random(n_plays=2)))
-    """
-    ids = np.arange(64)
-    draw = Draw(ids, 0)
-    worth = Worth(draw(1, 2, candidates) - 0.5, draw(2, 2, candidates) * 0.1, random=False)
-    playable = draw(3, candidates) < draw(4, 1)  # from all to none
-    t = np.floor(20.0 * draw(5, 1)[:, 0])
-    u = Luck(seed=1, replicas=ids).uniform(Stream.CHOICE, t.astype(np.int64), choice.draws(candidates))
-    without = Offer(playable, np.zeros((1, candidates, 0)), np.zeros((len(ids), 0)))
-    costs, left = draw(6, candidates, 2), 2.0 * draw(7, 2)
-    for offer in (without, _limited(playable, costs, left), _limited(playable, costs[:1], left)):
-        pick = _picked(choice, worth, offer, t, u)
-        for i in ids:
-            one = slice(i, i + 1)
-            worst = offer.worst[one] if len(offer.worst) > 1 else offer.worst
-            lone = Offer(offer.playable[one], worst, offer.left[one])
-            alone = _picked(choice, Worth(worth.mean[one], worth.bonus[one], random=False), lone, t[one], u[one])
-            for name, z, solo in zip(Pick._fields, pick, alone, strict=True):
-                same(z[one], solo, f"a replica has the same {name} in a batch and alone")
-    free = np.arange(candidates) != 1
-    for now in (0.0, 1e6):
-        for limits in (0, 2):
-            _check_frequencies(choice, worth, Offer(free[None], costs[:1, :, :limits], np.ones((1, limits))), now)
-
-
-def _limited(playable: Bools, worst: Floats, left: Floats) -> Offer:
-    """An offer under limits, of what fits alone."""
-    return Offer(playable & (worst <= left[:, None]).all(2), worst, left)
-
-
-def _picked(choice: Choice, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-    state = choice.start(len(t))
-    handed = (worth.mean, worth.bonus, *offer, t, u)
-    given = [z.copy() for z in handed]
-    before = snapshot(state)
-    pick = choice.pick(state, worth, offer, t, u)
-    unchanged(before, state, "`pick` leaves the state as it is")
-    for z, then in zip(handed, given, strict=True):
-        same(z, then, "`pick` leaves what it is handed as it is")
-    sound_pick(pick, offer, choice.n_plays)
-    return pick
-
-
-def _check_frequencies(choice: Choice, worth: Worth, offer: Offer, now: float) -> None:
-    """Pick for the first replica, over and over."""
-    draws, candidates = 4000, offer.playable.shape[1]
-    mean, bonus = (np.repeat(z[:1], draws, 0) for z in (worth.mean, worth.bonus))
-    many = Offer(np.repeat(offer.playable, draws, 0), offer.worst, np.repeat(offer.left, draws, 0))
-    u = Luck(seed=2, replicas=np.arange(draws)).uniform(Stream.CHOICE, np.zeros(1, np.int64), choice.draws(candidates))
-    pick = choice.pick(choice.start(draws), Worth(mean, bonus, random=False), many, np.full(draws, now), u)
-    for a, p in enumerate(pick.lottery[0]):
-        _often((pick.plays[:, 0] == a).mean(), p, draws, f"candidate {a} comes first")
-    for i in range(1, choice.n_plays + 1):
-        lists, where, count = np.unique(pick.plays[:, :i], axis=0, return_index=True, return_counts=True)
-        stated = pick.propensities[where, :i].prod(1)
-        for plays, p, times in zip(lists, stated, count, strict=True):
-            if not np.isnan(p):
-                _often(times / draws, p, draws, f"a list of plays begins with {plays.tolist()}")
-
-
-def _often(often: float, p: float, draws: int, what: str) -> None:
-    """Five standard errors; what is rare may come a few times more often."""
-    error = 5.0 * math.sqrt(p * max(1.0 - p, 0.0) / draws) + (5.0 / draws if 0.0 < p < 0.01 else 1e-12)
-    require(bool(abs(often - p) <= error), f"{what} with the stated {p:.4f}, not {often:.4f}")
