@@ -1,4 +1,5 @@
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,24 +9,24 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.models import Logarithmic, Logistic, NullModel, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import flatten
 from evenhand.problem.constraints import Budget
 from evenhand.problem.problem import Groups, Outcome, Problem
-from evenhand.recipes import mixed_oracle, optimistic, pgd, pgd_adaptive, uniform
+from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, ucb, uniform
 from tests.parts import EVERYTHING, LITTLE
 from tests.worlds import Market
 
 COURT = Court(horizon=600, tolerance=0.025)
 MODEL = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
 POLICIES = [
-    pgd(COURT.problem, MODEL, gamma=0.02),
-    pgd(COURT.problem, MODEL, gamma=0.1, warmup=0, hard=True),
+    pgd(COURT.problem, MODEL, step=0.02),
+    pgd(COURT.problem, MODEL, step=0.1, warmup=0, hard=True),
     pgd_adaptive(COURT.problem, MODEL, limits=(2.0, 2.0, 4.0)),
     mixed_oracle(COURT.problem, MODEL, prices=(0.3,) * 2 + (0.1,) * 8),
-    optimistic(COURT.problem, MODEL),
+    ucb(COURT.problem, MODEL),
     uniform(COURT.problem, n_features=5),
 ]
 
@@ -124,7 +125,7 @@ def test_worth_is_the_priced_mean_with_its_optimism():
 
 def test_when_the_horizon_is_over_nothing_is_played_and_no_round_counts():
     court = Court(horizon=30)
-    policy = pgd(court.problem, MODEL, gamma=0.05, warmup=5)
+    policy = pgd(court.problem, MODEL, step=0.05, warmup=5)
     world, state = Court(horizon=99).start(1, np.arange(2)), policy.start(seed=1, replicas=2)
     for step in range(40):
         context = world.context(step)
@@ -156,9 +157,8 @@ def test_a_decision_that_was_not_taken_leaves_no_trace():
 
 
 def test_what_is_not_offered_is_never_played():
-    policy = Policy(
-        problem=EVERYTHING, model=Ridge(n_features=3, n_outcomes=2), goals=(reward(EVERYTHING),), choice=TopK(2)
-    )
+    problem = replace(EVERYTHING, n_plays=2)
+    policy = Policy(problem=problem, model=Ridge(n_features=3, n_outcomes=2), goals=(reward(problem),), choice=TopK(2))
     world, state = Market(problem=EVERYTHING, offered=0.3).start(1, np.arange(8)), policy.start(seed=1, replicas=8)
     idle = 0
     for step in range(60):
@@ -288,7 +288,8 @@ def test_explain_says_when_values_were_not_looked_at_and_when_nothing_was_played
 
 
 def test_explain_names_candidates_that_are_no_actions_by_number():
-    policy = Policy(problem=LITTLE, model=NullModel(n_features=1), goals=(reward(LITTLE),), choice=TopK(2))
+    problem = replace(LITTLE, n_plays=2)
+    policy = Policy(problem=problem, model=NullModel(n_features=1), goals=(reward(problem),), choice=TopK(2))
     offered = np.ones((1, 3), bool)
     context = Context(np.zeros((1, 3, 1)), np.zeros((1, 3, 0)), np.zeros((1, 0), np.int64), offered)
     text = policy.explain(policy.decide(policy.start(), context))

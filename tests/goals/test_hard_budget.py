@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -8,7 +10,7 @@ from evenhand.core.records import Context
 from evenhand.environments import Delayed
 from evenhand.goals import HardBudget
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.models import NullModel, Ridge
 from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
@@ -49,7 +51,7 @@ def spending(low=0.0, high=1.0, rate=0.3, horizon=120, actions=("a", "b", "c")):
 
 
 def spender(problem, plays=1):
-    model = Ridge(n_features=3)
+    problem, model = replace(problem, n_plays=plays), Ridge(n_features=3)
     return Policy(problem=problem, model=model, goals=(reward(problem), hard_budget(problem)), choice=TopK(plays))
 
 
@@ -73,8 +75,8 @@ def run(policy, environment, replicas=6):
 @pytest.mark.parametrize("delay", [0, 1, 9, 1000])
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, 1.0), (-0.5, 0.25), (0.25, 0.75)])
 def test_no_total_is_ever_exceeded_whatever_costs_turn_out_to_be(low, high, delay, plays):
-    problem = spending(low, high)
-    total = np.array([0.3, 0.3]) * problem.horizon
+    problem = spending(low, high, rate=0.3 * plays)  # of two plays one has a fee
+    total = np.array([0.3, 0.3]) * plays * problem.horizon
     for state, spent, _ in run(spender(problem, plays), Delayed(Market(problem=problem), delay)):
         assert (spent <= total + 1e-9 * total).all()
         assert np.isfinite(state.goals[1].left).all()
@@ -126,11 +128,11 @@ def _plain(policy, environment, steps, replicas=3):
 
 @pytest.mark.parametrize("plays", [1, 2])
 def test_what_is_held_back_is_settled_when_the_outcome_arrives(plays):
-    problem = spending(-0.5, 1.0)
+    problem = spending(-0.5, 1.0, rate=0.3 * plays)
     policy = spender(problem, plays)
     world = Market(problem=problem).start(1, np.arange(2))
     state = policy.start(seed=1, replicas=2)
-    total = np.array([0.3, 0.3]) * problem.horizon
+    total = np.array([0.3, 0.3]) * plays * problem.horizon
     under_way, known, worst = [], np.zeros(2), plays * 1.0
     for step in range(5):
         context = world.context(step)
@@ -169,7 +171,7 @@ def test_what_is_never_observed_stays_held_back():
 
 
 def test_one_play_of_two_not_observed_keeps_both_held_back():
-    problem = spending()
+    problem = spending(rate=0.6)
     policy = spender(problem, plays=2)
     world = Market(problem=problem).start(2, np.arange(1))
     state = policy.start(seed=2)
@@ -184,7 +186,7 @@ def test_one_play_of_two_not_observed_keeps_both_held_back():
 
 def test_plays_that_did_not_fit_cost_and_teach_nothing():
     """Two candidates are wanted and one is offered: whatever stands in the place of the second outcome is ignored."""
-    problem = spending()
+    problem = spending(rate=0.6)
     policy = spender(problem, plays=2)
     x = np.random.default_rng(1).random((1, 3, 3))
     context = Context(x, problem.declared[None], np.zeros((1, 0), np.int64), np.array([[False, True, False]]))
@@ -198,7 +200,7 @@ def test_plays_that_did_not_fit_cost_and_teach_nothing():
     for state in states:
         assert state.model.count[0] == 1
         np.testing.assert_array_equal(state.model.theta, states[0].model.theta)
-        np.testing.assert_allclose(state.goals[1].left, [[0.3 * 120 - 0.5, 0.3 * 120 - 0.5]])
+        np.testing.assert_allclose(state.goals[1].left, [[0.6 * 120 - 0.5, 0.6 * 120 - 0.5]])
 
 
 def test_a_rejected_decision_holds_nothing_back():

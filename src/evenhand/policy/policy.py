@@ -111,8 +111,8 @@ class Policy:
         name: for tables and plots.
 
     Raises:
-        InvalidInput: the model predicts another number of outcomes than the problem has, no goal prices outcomes, or a
-            goal plans while the choice plays several candidates.
+        InvalidInput: the model predicts another number of outcomes than the problem has, no goal prices outcomes, the
+            choice plays another number of candidates than the problem says, or a goal plans for one play of several.
     """
 
     problem: Problem
@@ -127,6 +127,9 @@ class Policy:
         if self._planning and self.choice.n_plays > 1:
             name = type(self.goals[self._planning[0][0]]).__name__
             raise InvalidInput("choice", f"one that plays one candidate, as {name} plans for one", self.choice)
+        if self.choice.n_plays != self.problem.n_plays:
+            expected = f"one that plays problem.n_plays = {self.problem.n_plays} per round"
+            raise InvalidInput("choice", expected, f"{self.choice!r}, which plays {self.choice.n_plays}")
         if not self._priced:
             raise InvalidInput("goals", "at least one that prices outcomes", self.goals)
 

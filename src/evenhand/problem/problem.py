@@ -234,11 +234,11 @@ class Problem:
         return np.array(values, float).reshape(len(self.actions), len(self.known))
 
     def ranges(self, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
-        """The least and the most that one play can bring of each outcome, by what is declared, `->(m),(m)`."""
+        """The least and the most that a round's plays can bring of each outcome, by what is declared, `->(m),(m)`."""
         chosen = [self.names.index(name) for name in outcomes]
         low = np.concatenate([self.low, self.declared.min(0)])
         high = np.concatenate([self.high, self.declared.max(0)])
-        return low[chosen], high[chosen]
+        return self.n_plays * low[chosen], self.n_plays * high[chosen]
 
     def middle(self, outcomes: tuple[str, ...]) -> tuple[float, ...]:
         """The middle of the range of each outcome; 0 where that is not finite."""

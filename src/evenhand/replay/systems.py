@@ -8,7 +8,7 @@ from evenhand.models import Fixed, Logistic, Ridge, Stacked
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes import optimistic, pgd, pgd_adaptive, uniform
+from evenhand.recipes import pgd, pgd_adaptive, ucb, uniform
 from evenhand.replay.spec import Settings
 
 BLIND = "uniform"
@@ -32,7 +32,7 @@ def systems(problem: Problem, settings: Settings, n_features: int) -> list[Polic
         else:
             found.append(_steered(problem, settings, n_features, "parity" if parities else "budget"))
     if settings.name != BLIND:
-        policy = optimistic(free, model(free, settings, n_features), warmup=settings.warmup)
+        policy = ucb(free, model(free, settings, n_features), warmup=settings.warmup)
         found.append(replace(policy, name="no constraints"))
     return [*found, uniform(problem, n_features)]
 
@@ -52,7 +52,7 @@ def model(problem: Problem, settings: Settings, n_features: int) -> Model:
 def _steered(problem: Problem, settings: Settings, n_features: int, name: str) -> Policy:
     hard, m = bool(problem.spending), model(problem, settings, n_features)
     if settings.name == "pgd":
-        policy = pgd(problem, m, gamma=settings.gamma, margin=settings.margin, warmup=settings.warmup, hard=hard)
+        policy = pgd(problem, m, step=settings.gamma, margin=settings.margin, warmup=settings.warmup, hard=hard)
     else:
         policy = pgd_adaptive(problem, m, margin=settings.margin, warmup=settings.warmup, hard=hard)
     return replace(policy, name=f"{settings.name}, {name}")
