@@ -28,7 +28,7 @@ def main() -> None:
     court = Court(horizon=ROUNDS)
     print(f"court, {ROUNDS} rounds, refits included; microseconds per replica and round\n")
     print(court_table(court))
-    early, late = halves(pgd(court.problem, tuned(), gamma=0.02), court)
+    early, late = halves(pgd(court.problem, tuned(), step=0.02), court)
     print(f"\ncost of rounds 5,001-10,000 over that of rounds 1-5,000 (100 replicas): {late / early:.2f}")
     print("\nsquare_cbwk with Newton oracles, m = 52, K = 3, T = 2000; microseconds per replica and round played\n")
     print(square_table(FixedContexts()))
@@ -39,8 +39,8 @@ def main() -> None:
 
 def court_table(court: Court) -> str:
     """PGD beside its plain loop, and re-solving, which has none."""
-    soft = pgd(court.problem, tuned(), gamma=0.02)
-    hard = pgd(court.problem, tuned(), gamma=0.02, hard=True)
+    soft = pgd(court.problem, tuned(), step=0.02)
+    hard = pgd(court.problem, tuned(), step=0.02, hard=True)
     adaptive = pgd_adaptive(court.problem, tuned())
     planner = resolving(court.problem, penalised())
     for policy in (hard, adaptive, planner):

@@ -37,7 +37,7 @@ from evenhand.goals import (
     DualHedge,
     FrankWolfe,
     HardBudget,
-    Linear,
+    LinearReward,
     Primal,
     Resolving,
     Steady,
@@ -45,7 +45,7 @@ from evenhand.goals import (
 )
 from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.models import (
     Aggregation,
     Bootstrapped,
@@ -90,16 +90,16 @@ from evenhand.recipes import (
     lin_cbwk,
     mixed_oracle,
     molincb,
-    optimistic,
     pgd,
     pgd_adaptive,
     primal_lp,
     resolving,
     square_cbwk,
     two_stage_square_cbwk,
+    ucb,
     uniform,
 )
-from evenhand.recipes.primal import Slack
+from evenhand.recipes.primal_lp import Slack
 from tests.worlds import Market
 
 # Everything at once: learned and known outcomes, signed ones, two groupings, shares known and unknown.
@@ -238,14 +238,14 @@ def _constrained(problem, step, **options):
     return DualGradient(rows=rows, bound=bound, step=step, **options)
 
 
-def _hedged(problem, scale, step, **options):
+def _hedged(problem, max_price, step, **options):
     rows, bound = constraint_rows(problem, problem.subject_to)
-    return DualHedge(rows=rows, bound=bound, scale=scale, step=step, **options)
+    return DualHedge(rows=rows, bound=bound, max_price=max_price, step=step, **options)
 
 
 def _resolved(problem, **options):
     rows, bound = constraint_rows(problem, problem.subject_to)
-    return Resolving(problem=problem, objective=reward(problem), constraints=rows, limit=bound, **options)
+    return Resolving(problem=problem, objective=reward(problem), constraints=rows, bound=bound, **options)
 
 
 def _planned(problem, **options):
@@ -253,15 +253,15 @@ def _planned(problem, **options):
     return Primal(problem=problem, objective=reward(problem), rows=rows, bound=bound, **options)
 
 
-def _two_stage(problem, first, last, **options):
+def _two_stage(problem, collect_from, collect_until):
     return TwoStage(
         hedge=_hedged(problem, 1.0, 0.1),
         objective=reward(problem),
         bound=constraint_rows(problem, problem.subject_to)[1],
-        smallest=0.4,
+        smallest_budget=0.4,
         radius=0.1,
-        first=first,
-        last=last,
+        collect_from=collect_from,
+        collect_until=collect_until,
     )
 
 
@@ -300,8 +300,8 @@ GOALS = [
     (_resolved(COURT.problem, drift=math.inf, temperatures=(0.02,)), COURT.problem),
     (reward(EVERYTHING), EVERYTHING),
     (reward(LITTLE), LITTLE),
-    (Linear(rows=select(EVERYTHING, ("gain", "miles")), weights=(2.0, -0.1), optimism="row"), EVERYTHING),
-    (Linear(rows=select(EVERYTHING, ("miles", "gain")), weights=(-1.0, 0.5)), EVERYTHING),
+    (LinearReward(rows=select(EVERYTHING, ("gain", "miles")), weights=(2.0, -0.1), optimism="row"), EVERYTHING),
+    (LinearReward(rows=select(EVERYTHING, ("miles", "gain")), weights=(-1.0, 0.5)), EVERYTHING),
     (_constrained(EVERYTHING, Steady(0.1)), EVERYTHING),
     (_constrained(EVERYTHING, Steady(0.1), optimism="net"), EVERYTHING),
     (_constrained(EVERYTHING, Steady(0.1), on="optimistic"), EVERYTHING),
@@ -431,7 +431,7 @@ RECIPES = {
         (fw_linucb(_GOALS.problem, Scalarised(n_features=4, n_outcomes=3, width=Fixed(0.1)), optimism="net"), _GOALS),
         (fw_linucb(_GOALS.problem, _WIDE, smoothing=Randomized(0.05, samples=3)), Delayed(_GOALS, delay=4)),
     ],
-    "fw_squarecb": [(fw_squarecb(_GOALS.problem, _WIDE, gamma=Rate(100.0, 0.5)), _GOALS)],
+    "fw_squarecb": [(fw_squarecb(_GOALS.problem, _WIDE, rate=Rate(100.0, 0.5)), _GOALS)],
     "fw_epsilon_greedy": [(fw_epsilon_greedy(_GOALS.problem, _WIDE, epsilon=0.2), _GOALS)],
     "molincb": [
         (molincb(_GOALS.problem, _WIDE, steps=5), _GOALS),
@@ -439,12 +439,12 @@ RECIPES = {
         (molincb(LITTLE, Ridge(n_features=3)), Market(problem=LITTLE)),
     ],
     "fw": [
-        (fw(_GOALS.problem, lambda p: optimistic(p, _WIDE, warmup=5)), _GOALS),
+        (fw(_GOALS.problem, lambda p: ucb(p, _WIDE, warmup=5)), _GOALS),
         (fw(_SHARED, lambda p: lin_cbwk(p, _PAIR), smoothing=Moreau(0.1)), _SHARED_MARKET),
     ],
     "fw_dual": [
         (fw_dual(_GOALS.problem, _WIDE), _GOALS),
-        (fw_dual(_SHARED, _PAIR, gamma=0.1, margin=0.01), _SHARED_MARKET),
+        (fw_dual(_SHARED, _PAIR, step=0.1, margin=0.01), _SHARED_MARKET),
         (fw_dual(_SHARED, _PAIR, hard=False, smoothing=Randomized(0.1)), Delayed(_SHARED_MARKET, delay=4)),
     ],
     "bwcr": [
@@ -458,14 +458,14 @@ RECIPES = {
         (uniform(EVERYTHING, n_features=3), _MARKET),
         (uniform(LITTLE, n_features=3), Market(problem=LITTLE)),
     ],
-    "optimistic": [
-        (optimistic(COURT.problem, _LEARNER, warmup=10), COURT),
-        (optimistic(EVERYTHING, Ridge(n_features=8, n_outcomes=2, width=Fixed(0.2)), warmup=0), LOG),
+    "ucb": [
+        (ucb(COURT.problem, _LEARNER, warmup=10), COURT),
+        (ucb(EVERYTHING, Ridge(n_features=8, n_outcomes=2, width=Fixed(0.2)), warmup=0), LOG),
     ],
     "square_cbwk": [
-        (square_cbwk(MIXED.problem, Glmtron(n_features=9, n_outcomes=3, radius=1.5), gamma=20.0), MIXED),
-        (square_cbwk(MIXED.problem, Gradient(n_features=9, n_outcomes=3), gamma=Rate(2.0, 0.5), scale=3.0), MIXED),
-        (square_cbwk(EVERYTHING, _PAIR, gamma=5.0), Delayed(_MARKET, delay=4)),
+        (square_cbwk(MIXED.problem, Glmtron(n_features=9, n_outcomes=3, radius=1.5), rate=20.0), MIXED),
+        (square_cbwk(MIXED.problem, Gradient(n_features=9, n_outcomes=3), rate=Rate(2.0, 0.5), max_price=3.0), MIXED),
+        (square_cbwk(EVERYTHING, _PAIR, rate=5.0), Delayed(_MARKET, delay=4)),
     ],
     "lin_cbwk": [
         (lin_cbwk(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2))), MIXED),
@@ -473,11 +473,11 @@ RECIPES = {
     ],
     "two_stage_square_cbwk": [
         (
-            two_stage_square_cbwk(MIXED.problem, Ridge(n_features=9, n_outcomes=3), gamma=9.0, explore=1, radius=0.01),
+            two_stage_square_cbwk(MIXED.problem, Ridge(n_features=9, n_outcomes=3), rate=9.0, explore=1, radius=0.01),
             MIXED,
         ),
         (
-            two_stage_square_cbwk(EVERYTHING, _PAIR, gamma=Rate(2.0, 0.5), explore=3, radius=0.1, step=0.2),
+            two_stage_square_cbwk(EVERYTHING, _PAIR, rate=Rate(2.0, 0.5), explore=3, radius=0.1, step=0.2),
             Delayed(_MARKET, delay=4),
         ),
     ],
@@ -497,9 +497,9 @@ RECIPES = {
     ],
     "pgd": [
         (pgd(COURT.problem, _LEARNER, warmup=20), COURT),
-        (pgd(COURT.problem, _LEARNER, gamma=0.05, hard=True), Delayed(COURT, delay=5)),
-        (pgd(EVERYTHING, _PAIR, warmup=0, gamma=0.1, margin=0.01), _MARKET),
-        (pgd(EVERYTHING, _PAIR, warmup=10, gamma=0.1, hard=True), Delayed(_MARKET, delay=4)),
+        (pgd(COURT.problem, _LEARNER, step=0.05, hard=True), Delayed(COURT, delay=5)),
+        (pgd(EVERYTHING, _PAIR, warmup=0, step=0.1, margin=0.01), _MARKET),
+        (pgd(EVERYTHING, _PAIR, warmup=10, step=0.1, hard=True), Delayed(_MARKET, delay=4)),
         (pgd(EVERYTHING, Ridge(n_features=8, n_outcomes=2), warmup=10, hard=True), LOG),
         (pgd(EVERYTHING, Ridge(n_features=8, n_outcomes=2), warmup=10, hard=True), UNEVEN_LOG),
         (pgd(LITTLE_SPENT, Ridge(n_features=3), warmup=3), Market(problem=LITTLE_SPENT)),

@@ -14,7 +14,7 @@ MARKET = Market(problem=EVERYTHING, offered=0.8)
 PERSON = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
 CASES = {
     "court": (pgd_adaptive(LONG.problem, PERSON, limits=(2.0, 2.0, 4.0), hard=True), LONG),
-    "ridge": (pgd(EVERYTHING, Ridge(n_features=3, n_outcomes=2, width=SelfNormalised(delta=0.1)), gamma=0.1), MARKET),
+    "ridge": (pgd(EVERYTHING, Ridge(n_features=3, n_outcomes=2, width=SelfNormalised(delta=0.1)), step=0.1), MARKET),
     "beside": (pgd_adaptive(EVERYTHING, Stacked((Logistic(n_features=3), Ridge(n_features=3)))), MARKET),
 }
 

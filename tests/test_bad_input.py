@@ -176,7 +176,7 @@ STATEMENTS = {
     # goals
     "negative step": (lambda: Steady(-0.1), "Steady.size: expected a finite number of at least 0, got -0.1"),
     "step nan": (lambda: Steady(NAN), "Steady.size: expected a finite number of at least 0, got nan"),
-    "doubling 0": (lambda: Doubling(0, (1.0,)), "Doubling.first: expected a finite number above 0, got 0"),
+    "doubling 0": (lambda: Doubling(0, (1.0,)), "Doubling.base: expected a finite number above 0, got 0"),
     "limit of 0": (lambda: Doubling(0.1, (1.0, 0.0)), "Doubling.excess: expected limits above 0"),
     "limit nan": (lambda: Doubling(0.1, (NAN,)), "Doubling.excess: expected limits above 0"),
     "one bound": (lambda: dual(bound=np.ones(1)), "DualGradient.bound: expected 2 finite numbers"),
@@ -202,8 +202,8 @@ STATEMENTS = {
         lambda: pgd(PLAIN, MODEL, warmup=-1),
         "Staged.rounds: expected a whole number of at least 0, got -1",
     ),
-    "negative gamma": (
-        lambda: pgd(PLAIN, MODEL, gamma=-0.1),
+    "negative step of pgd": (
+        lambda: pgd(PLAIN, MODEL, step=-0.1),
         "Steady.size: expected a finite number of at least 0, got -0.1",
     ),
     "limits": (lambda: pgd_adaptive(PLAIN, MODEL, limits=(-1.0,)), "Doubling.excess: expected limits above 0"),

@@ -17,7 +17,7 @@ from tests.worlds import Market
 
 NAN, INF = math.nan, math.inf
 
-POLICY = pgd(EVERYTHING, Ridge(n_features=3, n_outcomes=2), warmup=0, gamma=0.1, hard=True)
+POLICY = pgd(EVERYTHING, Ridge(n_features=3, n_outcomes=2), warmup=0, step=0.1, hard=True)
 WORLD = Market(problem=EVERYTHING)
 
 

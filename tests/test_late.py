@@ -18,7 +18,7 @@ from evenhand.policy.receipts import Receipts
 from evenhand.policy.saving import flatten
 from evenhand.problem.constraints import Budget
 from evenhand.problem.problem import Outcome, Problem
-from evenhand.recipes import optimistic as ucb, pgd, resolving
+from evenhand.recipes import pgd, resolving, ucb
 
 SPENDING = Problem(
     actions=("wait", "go"),

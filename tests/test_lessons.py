@@ -106,7 +106,7 @@ def test_objective_only_constraints_only_and_both_come_from_one_recipe(recipe, k
         Lessons(horizon=2000, objective=total),
     )
     kinds = [[type(g).__name__ for g in recipe(w.problem, model()).goals] for w in (both, goal, limits)]
-    sloped = "Linear" if recipe is resolving else "FrankWolfe"
+    sloped = "LinearReward" if recipe is resolving else "FrankWolfe"
     assert kinds == [["FrankWolfe", keeper, "HardBudget"], ["FrankWolfe"], [sloped, keeper, "HardBudget"]]
     traces = [simulate(recipe(w.problem, model()), w, replicas=4, progress=False) for w in (both, goal, limits)]
     gini = GeneralizedGini(SUBJECTS)

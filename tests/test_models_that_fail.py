@@ -10,7 +10,7 @@ from evenhand.core.records import Context
 from evenhand.environments import FixedContexts, MixedArms, MixedContexts
 from evenhand.models import Fixed, Glmtron, Gradient, NullModel, Ridge, Worth
 from evenhand.problem.problem import Outcome, Problem
-from evenhand.recipes import lin_cbwk, optimistic, primal_lp, resolving, square_cbwk, two_stage_square_cbwk
+from evenhand.recipes import lin_cbwk, primal_lp, resolving, square_cbwk, two_stage_square_cbwk, ucb
 from evenhand.run.simulation import simulate
 
 
@@ -51,10 +51,10 @@ class Oracle:
 @pytest.mark.parametrize("fault", ["nan", "nan bonus", "infinite", "far", "shape"])
 def test_an_oracle_that_fails_is_named_with_the_round(fault):
     world = MixedContexts(horizon=200)
-    assert simulate(square_cbwk(world.problem, Oracle(""), gamma=5.0), world, replicas=2, progress=False).finished
+    assert simulate(square_cbwk(world.problem, Oracle(""), rate=5.0), world, replicas=2, progress=False).finished
     where = r"Oracle in round \d+:" if fault == "shape" else r"Oracle in round \d+ of replica 0, candidate 2:"
     with pytest.raises(InvalidInput, match=where):
-        simulate(square_cbwk(world.problem, Oracle(fault), gamma=5.0), world, replicas=2, progress=False)
+        simulate(square_cbwk(world.problem, Oracle(fault), rate=5.0), world, replicas=2, progress=False)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def test_a_ridge_of_next_to_nothing_may_interpolate():
     """As many observations as features and noise: predictions of more than 1,000, and no reason to stop."""
     rng, n = np.random.default_rng(0), 10
     problem = Problem(actions=tuple("abcdefghij"), outcomes=(Outcome("gain"),), maximize="gain", horizon=30)
-    policy = optimistic(problem, Ridge(n_features=n, ridge=1e-6), warmup=30)
+    policy = ucb(problem, Ridge(n_features=n, ridge=1e-6), warmup=30)
     state, largest = policy.start(replicas=400), 0.0
     for _ in range(30):
         x = rng.normal(size=(400, 10, n))
@@ -100,7 +100,7 @@ def test_an_oracle_whose_steps_are_too_long_is_stopped_before_it_is_nan():
     world = MixedContexts(horizon=400)
     model = Gradient(n_features=9, n_outcomes=3, step=50.0, power=0.0)
     with pytest.raises(InvalidInput, match=r"Gradient in round \d+"):
-        simulate(square_cbwk(world.problem, model, gamma=5.0), world, replicas=2, progress=False)
+        simulate(square_cbwk(world.problem, model, rate=5.0), world, replicas=2, progress=False)
 
 
 WRONG = [
@@ -117,8 +117,8 @@ def test_with_a_misspecified_model_nothing_overspends(model, replicas):
     world = MixedContexts(horizon=400)
     p = world.problem
     for policy in (
-        square_cbwk(p, model, gamma=5.0),
-        two_stage_square_cbwk(p, model, gamma=5.0, explore=5, radius=0.01),
+        square_cbwk(p, model, rate=5.0),
+        two_stage_square_cbwk(p, model, rate=5.0, explore=5, radius=0.01),
         lin_cbwk(p, model),
         primal_lp(p, model, hard=True, warmup=0, temperature=0.05),
         resolving(p, model, warmup=0),
@@ -132,7 +132,7 @@ def test_with_a_misspecified_model_nothing_overspends(model, replicas):
 def test_tiny_horizons_and_budgets_are_survived(horizon):
     for world in (MixedArms(horizon=horizon), MixedContexts(horizon=horizon)):
         model = Ridge(n_features=world.n_features, n_outcomes=3, width=Fixed(0.3))
-        for policy in (square_cbwk(world.problem, model, gamma=2.0), resolving(world.problem, model, warmup=0)):
+        for policy in (square_cbwk(world.problem, model, rate=2.0), resolving(world.problem, model, warmup=0)):
             trace = simulate(policy, world, replicas=2, progress=False)
             for b in world.problem.spending:
                 assert (trace.total(b.outcome) <= b.total).all()
@@ -141,6 +141,6 @@ def test_tiny_horizons_and_budgets_are_survived(horizon):
 def test_one_arm_and_one_replica():
     world = FixedContexts(arms=1, dimension=5, horizon=80)
     model = Glmtron(n_features=5, n_outcomes=5)
-    for policy in (square_cbwk(world.problem, model, gamma=2.0), resolving(world.problem, model, warmup=0)):
+    for policy in (square_cbwk(world.problem, model, rate=2.0), resolving(world.problem, model, warmup=0)):
         trace = simulate(policy, world, replicas=1, progress=False)
         assert trace.total("cost 1")[0] <= 20

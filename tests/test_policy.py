@@ -8,24 +8,24 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.models import Logarithmic, Logistic, NullModel, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import flatten
 from evenhand.problem.constraints import Budget
 from evenhand.problem.problem import Groups, Outcome, Problem
-from evenhand.recipes import mixed_oracle, optimistic, pgd, pgd_adaptive, uniform
+from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, ucb, uniform
 from tests.parts import EVERYTHING, LITTLE
 from tests.worlds import Market
 
 COURT = Court(horizon=600, tolerance=0.025)
 MODEL = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
 POLICIES = [
-    pgd(COURT.problem, MODEL, gamma=0.02),
-    pgd(COURT.problem, MODEL, gamma=0.1, warmup=0, hard=True),
+    pgd(COURT.problem, MODEL, step=0.02),
+    pgd(COURT.problem, MODEL, step=0.1, warmup=0, hard=True),
     pgd_adaptive(COURT.problem, MODEL, limits=(2.0, 2.0, 4.0)),
     mixed_oracle(COURT.problem, MODEL, prices=(0.3,) * 2 + (0.1,) * 8),
-    optimistic(COURT.problem, MODEL),
+    ucb(COURT.problem, MODEL),
     uniform(COURT.problem, n_features=5),
 ]
 
@@ -126,7 +126,7 @@ def test_worth_is_the_priced_mean_with_its_optimism():
 
 def test_when_the_horizon_is_over_nothing_is_played_and_no_round_counts():
     court = Court(horizon=30)
-    policy = pgd(court.problem, MODEL, gamma=0.05, warmup=5)
+    policy = pgd(court.problem, MODEL, step=0.05, warmup=5)
     world, state = Court(horizon=99).start(1, np.arange(2)), policy.start(seed=1, replicas=2)
     for step in range(40):
         context = world.context(step)
@@ -312,7 +312,9 @@ def test_explain_leaves_out_most_of_many_candidates_but_none_that_is_played():
 
 
 def test_the_choice_plays_as_many_candidates_as_the_problem_says():
-    with pytest.raises(InvalidInput, match=r"^choice: expected one that plays 1 candidates, as problem\.n_plays says, got"):
+    with pytest.raises(
+        InvalidInput, match=r"^choice: expected one that plays 1 candidates, as problem\.n_plays says, got"
+    ):
         Policy(problem=LITTLE, model=NullModel(n_features=1), goals=(reward(LITTLE),), choice=TopK(2))
 
 

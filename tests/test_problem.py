@@ -82,9 +82,7 @@ def test_a_problem_is_feasible_if_some_mixture_of_actions_is(rides, hours, possi
     if possible:
         assert feasible(Problem(**stated))
     else:
-        with pytest.raises(
-            InfeasibleProblem, match=r"Budget \(rides per round: .*\), Budget \(hours per round: .*\) over 100 rounds"
-        ):
+        with pytest.raises(InfeasibleProblem, match=r"Budget \(rides per round: .*\), Budget \(hours.*\) over 100"):
             Problem(**stated)
         with pytest.raises((EvenhandError, ValueError)):
             Problem(**stated)

@@ -177,7 +177,11 @@ CHANGES = {
     "low": _with_goal(2, dataclasses.replace(_HARD, low=_HARD.low - 1)),
     "high": _with_goal(2, dataclasses.replace(_HARD, high=_HARD.high + 1)),
     "warm-up": dataclasses.replace(_BASE, choice=Staged(51, TopK(1))),
-    "k": dataclasses.replace(_BASE, choice=Staged(50, TopK(2), warmup=TopK(2))),
+    "k": dataclasses.replace(
+        _BASE,
+        problem=dataclasses.replace(_BASE.problem, n_plays=2, subject_to=()),
+        choice=Staged(50, TopK(2), warmup=TopK(2)),
+    ),
     "first": dataclasses.replace(_BASE, choice=Staged(50, TopK(1), warmup=TopK(1))),
     "weights": dataclasses.replace(_BASE, choice=Staged(50, TopK(1), warmup=Random((1.0, 1.0, 1.0)))),
     "choice": dataclasses.replace(_BASE, choice=TopK(1)),
@@ -228,7 +232,7 @@ def test_the_fingerprint_reads_every_field_there_is(policy):
 
 
 def test_the_fingerprint_of_equal_configurations_is_the_same_wherever_they_were_made():
-    again = pgd(COURT.problem, Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025)), gamma=0.05, hard=True)
+    again = pgd(COURT.problem, Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025)), step=0.05, hard=True)
     assert again.fingerprint() == _BASE.fingerprint()
     assert isinstance(again, Policy)
     assert uniform(EVERYTHING, n_features=3).fingerprint() == RECIPES["uniform"][1][0].fingerprint()

@@ -15,13 +15,13 @@ from evenhand.environments import Court, Delayed, FixedContexts
 from evenhand.environments.base import Arrival
 from evenhand.experiments.court.study import model
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Glmtron, NullModel, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget, Parity
 from evenhand.problem.constraints.sums import disparity
 from evenhand.problem.problem import Groups, Outcome, Problem
-from evenhand.recipes import lin_cbwk, optimistic, pgd, square_cbwk, uniform
+from evenhand.recipes import lin_cbwk, pgd, square_cbwk, ucb, uniform
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
 from tests.parts import LOG
@@ -37,7 +37,7 @@ COURT_LIKE = Problem(
 
 def short(horizon: int = 300) -> tuple[Court, Policy]:
     court = Court(tolerance=0.01, horizon=horizon)
-    return court, pgd(court.problem, model(), gamma=0.05, margin=0.005)
+    return court, pgd(court.problem, model(), step=0.05, margin=0.005)
 
 
 def same(a: Trace, b: Trace) -> None:
@@ -188,7 +188,7 @@ def test_jobs_agree_on_a_log_whose_runs_end_at_different_rows(record):
 @pytest.mark.parametrize("delay", [0, 300, 1500])
 def test_known_costs_move_prices_even_while_outcomes_are_late(delay):
     court = Court(tolerance=0.01, horizon=3000)
-    policy = pgd(court.problem, model(), gamma=0.02)
+    policy = pgd(court.problem, model(), step=0.02)
     trace = simulate(policy, Delayed(court, delay), replicas=4, seed=0, progress=False)
     # what a price of at most 1 can let through beyond the budget: 1 / gamma = 50 units, and a warm-up of 50 rounds
     assert (trace.total("ride") <= 150 + 50 + 50).all()
@@ -234,7 +234,7 @@ from evenhand.recipes import pgd
 from evenhand.run.simulation import simulate
 if __name__ == "__main__":
     court = Court(horizon=2_000_000)
-    policy = pgd(court.problem, model(), gamma=0.02)
+    policy = pgd(court.problem, model(), step=0.02)
     print("ready", flush=True)
     trace = simulate(policy, court, replicas=4, jobs=int(sys.argv[1]), progress=False)
     print(trace.finished, trace.times[-1] > 1, len(trace.replicas), bool((trace.elapsed[-1] == trace.times[-1]).all()))
@@ -261,7 +261,7 @@ def test_ctrl_c_leaves_what_was_done_readable(jobs, tmp_path):
 def test_a_run_that_ends_when_nobody_can_play_any_more_is_the_whole_run(delay):
     """With every play recorded each step is taken; without, the rest is filled in."""
     world = Delayed(FixedContexts(arms=3, dimension=6, horizon=600), delay=delay)
-    policy = square_cbwk(world.problem, Glmtron(n_features=6, n_outcomes=5), gamma=20.0)
+    policy = square_cbwk(world.problem, Glmtron(n_features=6, n_outcomes=5), rate=20.0)
     short_run, whole = (simulate(policy, world, replicas=3, record=r, progress=False) for r in ("grid", "all"))
     same(short_run, whole)
     assert (short_run.elapsed[-1] == 600).all()
@@ -271,7 +271,7 @@ def test_a_run_that_ends_when_nobody_can_play_any_more_is_the_whole_run(delay):
 
 def test_what_is_under_way_at_the_horizon_still_arrives():
     log = Delayed(replace(LOG, problem=replace(LOG.problem, horizon=40)), delay=100)
-    policy = optimistic(log.problem, Ridge(n_features=8, n_outcomes=2), warmup=0)
+    policy = ucb(log.problem, Ridge(n_features=8, n_outcomes=2), warmup=0)
     short_run, whole = (simulate(policy, log, replicas=3, record=r, progress=False) for r in ("grid", "all"))
     assert (whole.elapsed[-1] == 40).all()  # the horizon is reached, and the log goes on
     assert short_run.times[-1] < whole.times[-1]
@@ -281,7 +281,7 @@ def test_what_is_under_way_at_the_horizon_still_arrives():
 def test_with_a_free_action_a_run_goes_on_and_says_since_when():
     """What costs nothing is never masked; the trace says after which round the rest did not fit any more."""
     world = FixedContexts(arms=3, dimension=6, horizon=400, null_arm=True)
-    policy = lin_cbwk(world.problem, Ridge(n_features=6, n_outcomes=5, width=Fixed(0.1)), scale=1e-9)
+    policy = lin_cbwk(world.problem, Ridge(n_features=6, n_outcomes=5, width=Fixed(0.1)), max_price=1e-9)
     trace = simulate(policy, world, replicas=3, record="all", progress=False)
     assert np.isnan(trace.stopped).all()
     assert trace.plays is not None

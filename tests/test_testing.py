@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.environments import Arrival, Court
 from evenhand.goals import DualGradient, Steady
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.models import NullModel, Ridge, Worth
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows

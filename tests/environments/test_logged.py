@@ -12,12 +12,12 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
 from evenhand.environments import Arrival, Logged
 from evenhand.environments.logged import blocks, order
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, NullModel, Ridge, Worth
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget
 from evenhand.problem.problem import Groups, Outcome, Problem
-from evenhand.recipes import optimistic, pgd, uniform
+from evenhand.recipes import pgd, ucb, uniform
 from evenhand.run.simulation import play, simulate
 
 PROBLEM = Problem(actions=("none", "one", "two"), outcomes=(Outcome("gain"),), maximize="gain", horizon=10**6)
@@ -161,7 +161,7 @@ class _LiveWorld:
 def test_a_policy_that_learns_fares_in_replay_as_it_does_live(propensity):
     """Learning curves agree: the mean gain of the first and of the second hundred rounds, over many replicas."""
     problem = replace(PROBLEM, horizon=200)
-    policy = optimistic(problem, Ridge(n_features=6, width=Fixed(0.3)), warmup=10)
+    policy = ucb(problem, Ridge(n_features=6, width=Fixed(0.3)), warmup=10)
     log = make_log(30_000, 5, propensity, problem)
     live = simulate(policy, Live(problem), replicas=300, progress=False, record="all").plays
     replayed = simulate(policy, log, replicas=300, progress=False, record="all").plays
@@ -189,7 +189,7 @@ def test_rejected_rows_leave_no_trace():
         horizon=150,
     )
     log = replace(make_log(2000, 7, uneven), problem=problem, groups=np.arange(2000)[:, None] % 2)
-    policy = pgd(problem, Ridge(n_features=6), gamma=0.05, hard=True, warmup=20)
+    policy = pgd(problem, Ridge(n_features=6), step=0.05, hard=True, warmup=20)
     state, again = (policy.start(seed=4, replicas=1) for _ in range(2))
     for r in play(policy, state, log.start(4, state.replicas), range(2000)):
         if r.taken.counted[0] > 0:

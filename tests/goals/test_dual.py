@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 from evenhand.choices import Staged, TopK
 from evenhand.core.records import Decision
 from evenhand.goals import Doubling, DualGradient, Steady
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget, Parity, constraint_rows

@@ -125,7 +125,7 @@ def test_objective_and_constraints_together_reach_the_constrained_optimum_and_ne
     objective, horizon = GeneralizedGini(("u", "v", "w")), 4000
     budgets = (Budget("u", rate=0.25), Budget("v", rate=0.30))
     constrained = problem(objective, horizon, budgets)
-    policy = fw_dual(constrained, Truth(), smoothing=Moreau(0.05), gamma=0.02, margin=0.0, warmup=0)
+    policy = fw_dual(constrained, Truth(), smoothing=Moreau(0.05), step=0.02, margin=0.0, warmup=0)
     z = averages(policy, horizon)
     value, _ = best(objective, np.array([0.25, 0.30, 9.0]))
     assert z[0] <= 0.25 + 1e-9

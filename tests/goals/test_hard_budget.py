@@ -10,7 +10,7 @@ from evenhand.core.records import Context
 from evenhand.environments import Delayed
 from evenhand.goals import HardBudget
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.models import NullModel, Ridge
 from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy

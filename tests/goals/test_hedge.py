@@ -12,8 +12,8 @@ from tests import twins
 from tests.goals.test_dual import receipt, rides
 
 
-def hedge(d=1, scale=4.0, step=0.1, bound=0.25, **options):
-    return DualHedge(rows=rides(d), bound=np.full(d, bound), scale=scale, step=step, **options)
+def hedge(d=1, max_price=4.0, step=0.1, bound=0.25, **options):
+    return DualHedge(rows=rides(d), bound=np.full(d, bound), max_price=max_price, step=step, **options)
 
 
 def mirror_step(weight, gain):
@@ -30,7 +30,7 @@ def test_a_step_is_the_mirror_step_with_the_relative_entropy(d, step):
     """The solver's own tolerance is 1e-8 on the objective, so about 1e-4 on a strongly concave argument."""
     rng = np.random.default_rng(17 * d + int(10 * step))
     bound = rng.random(d)
-    goal = DualHedge(rows=rides(d), bound=bound, scale=3.0, step=step)
+    goal = DualHedge(rows=rides(d), bound=bound, max_price=3.0, step=step)
     state = goal.start(1)
     for _ in range(4):
         v = rng.random((1, d))
@@ -48,7 +48,7 @@ def test_a_step_is_the_mirror_step_with_the_relative_entropy(d, step):
 def test_steps_are_their_twin_and_prices_stay_in_their_set(replicas, d, step, seed):
     rng = np.random.default_rng(seed)
     bound = rng.normal(size=d)
-    goal = DualHedge(rows=rides(d), bound=bound, scale=2.5, step=step)
+    goal = DualHedge(rows=rides(d), bound=bound, max_price=2.5, step=step)
     state = goal.start(replicas)
     weight = np.full((replicas, d + 1), 1 / (d + 1))
     for _ in range(12):
@@ -126,11 +126,11 @@ def test_a_weight_that_all_but_vanished_comes_back():
 
 
 def test_regret_against_every_fixed_price_is_at_most_that_of_the_theorem():
-    """Gains g in [-1, 1]^d, T = 2,000: scale (ln(d+1) / step + step T / 2), at the best step scale sqrt(2 T ln(d+1)).
+    """Gains g in [-1, 1]^d, T = 2,000: Z (ln(d+1) / step + step T / 2), at the best step Z sqrt(2 T ln(d+1)).
 
     Adversarial gains: alternating, drifting and random; the bound holds for every sequence, so no luck is allowed for.
     """
-    rng, rounds, d, scale = np.random.default_rng(5), 2000, 4, 3.0
+    rng, rounds, d, max_price = np.random.default_rng(5), 2000, 4, 3.0
     t = np.arange(rounds)[:, None]
     sequences = {
         "alternating": np.where((t + np.arange(d)) % 2 == 0, 1.0, -1.0),
@@ -139,13 +139,13 @@ def test_regret_against_every_fixed_price_is_at_most_that_of_the_theorem():
     }
     step = math.sqrt(2 * math.log(d + 1) / rounds)
     for gains in sequences.values():
-        goal = DualHedge(rows=rides(d), bound=np.zeros(d), scale=scale, step=step)
+        goal = DualHedge(rows=rides(d), bound=np.zeros(d), max_price=max_price, step=step)
         state, got = goal.start(1), 0.0
         for g in gains:
             got -= (goal.price(state)[0][0, 0] * g).sum()
             goal.on_outcome(state, receipt(), np.ones(1), g[None])
-        best = scale * max(0.0, gains.sum(0).max())
-        assert best - got <= scale * math.sqrt(2 * rounds * math.log(d + 1))
+        best = max_price * max(0.0, gains.sum(0).max())
+        assert best - got <= max_price * math.sqrt(2 * rounds * math.log(d + 1))
 
 
 def test_rounds_that_prices_did_not_steer_move_nothing():
@@ -160,7 +160,7 @@ def test_rows_of_learned_outcomes_are_read_one_by_one_or_net():
     rows = Rows.plain(["a", "b"], np.eye(2), np.zeros((2, 0)))
     shapes = {"row": (1, 2, 2), "net": (1, 1, 2)}
     for optimism, shape in shapes.items():
-        goal = DualHedge(rows=rows, bound=np.zeros(2), scale=3.0, step=0.1, optimism=optimism)
+        goal = DualHedge(rows=rows, bound=np.zeros(2), max_price=3.0, step=0.1, optimism=optimism)
         q = goal.price(goal.start(1))[0]
         assert q.shape == shape
         np.testing.assert_allclose(q.sum(1), -1.0)
@@ -169,8 +169,8 @@ def test_rows_of_learned_outcomes_are_read_one_by_one_or_net():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"scale": 0.0}, r"DualHedge\.scale: expected a finite number above 0, got 0"),
-        ({"scale": math.inf}, r"DualHedge\.scale"),
+        ({"max_price": 0.0}, r"DualHedge\.max_price: expected a finite number above 0, got 0"),
+        ({"max_price": math.inf}, r"DualHedge\.max_price"),
         ({"step": -0.1}, r"DualHedge\.step: expected a finite number of at least 0"),
         ({"step": math.nan}, r"DualHedge\.step"),
         ({"bound": math.nan}, r"DualHedge\.bound: expected 1 finite numbers"),

@@ -9,14 +9,14 @@ import pytest
 from evenhand.choices import Gibbs
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.goals.primal import Primal
 from evenhand.models import Fixed, Logistic, Ridge
 from evenhand.planning.forecast import forecast
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.recipes import primal_lp
-from evenhand.recipes.primal import Slack, general, soft, with_null_action
+from evenhand.recipes.primal_lp import Slack, general, soft, with_null_action
 from tests.calls import ask
 from tests.choices import plain
 from tests.parts import COURT

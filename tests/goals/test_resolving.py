@@ -251,4 +251,4 @@ def test_a_choice_of_several_actions_is_refused_by_name():
 def test_plans_are_for_one_play_a_round():
     policy = resolving(Court().problem, Logistic(n_features=5))
     with pytest.raises(InvalidInput, match="Resolving plans for one"):
-        replace(policy, choice=TopK(2))
+        replace(policy, problem=replace(policy.problem, n_plays=2, subject_to=()), choice=TopK(2))

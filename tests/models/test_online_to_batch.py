@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression, SGDRegressor
 from evenhand.choices import InverseGap, Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.models import (
     Aggregation,
     Cover,

@@ -4,7 +4,7 @@ from evenhand.goals.base import Cancels, Estimate, Learns, Limits, Plans, Priced
 from evenhand.goals.dual import Doubling, DualGradient, DualHedge, Steady, Step
 from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.hard_budget import HardBudget
-from evenhand.goals.linear import Linear
+from evenhand.goals.linear_reward import LinearReward
 from evenhand.goals.primal import Primal
 from evenhand.goals.resolving import Resolving
 from evenhand.goals.two_stage import TwoStage
@@ -19,7 +19,7 @@ __all__ = [
     "HardBudget",
     "Learns",
     "Limits",
-    "Linear",
+    "LinearReward",
     "Plans",
     "Priced",
     "Primal",

@@ -72,27 +72,27 @@ class Steady:
 class Doubling:
     """A step size that doubles each time the excess of a regime passes that regime's limit.
 
-    Equation: size_k = first 2^k; regime k is left when ||(sum over the regime of [v - bound])_+|| > limit_k.
+    Equation: size_k = base 2^k; regime k is left when ||(sum over the regime of [v - bound])_+|| > limit_k.
     Source: Chzhen et al. 2023, Box C. Its pseudo-code resets prices to 0; its published numbers carry them over.
 
     >>> Doubling(0.01, (5.0, 6.0)).sizes
     (0.01, 0.02, 0.04)
     """
 
-    first: float
+    base: float
     excess: tuple[float, ...]
     reset: bool = False
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.first) and self.first > 0):
-            raise InvalidInput("Doubling.first", "a finite number above 0", self.first)
+        if not (math.isfinite(self.base) and self.base > 0):
+            raise InvalidInput("Doubling.base", "a finite number above 0", self.base)
         if not all(e > 0 for e in self.excess):
             raise InvalidInput("Doubling.excess", "limits above 0", self.excess)
 
     @property
     def sizes(self) -> tuple[float, ...]:
         """One size more than there are limits."""
-        return tuple(self.first * 2.0**k for k in range(len(self.excess) + 1))
+        return tuple(self.base * 2.0**k for k in range(len(self.excess) + 1))
 
     @property
     def limits(self) -> tuple[float, ...]:
@@ -274,39 +274,39 @@ def _hedge(weight: Floats, step: float, bound: Floats, counted: Floats, forced: 
 class DualHedge:
     """Keep the average of rows v below a bound: dual prices by exponentiated gradient on a simplex with a slack.
 
-    Equation: lam = scale w_1..w_d, w on the simplex of d + 1 coordinates, w_j <- w_j exp(step (v_j - bound_j)) / sum,
-    the last coordinate (the slack) having loss 0; so lam >= 0 and ||lam||_1 <= scale always.
-    Source: Han et al. 2022, Algorithm 1; Agrawal & Devanur 2016. Regret at most 1.5 scale sqrt(T ln(d + 1))
+    Equation: lam = max_price w_1..w_d, w on the simplex of d + 1 coordinates, w_j <- w_j exp(step (v_j - bound_j)) /
+    sum, the last coordinate (the slack) having loss 0; so lam >= 0 and ||lam||_1 <= max_price always.
+    Source: Han et al. 2022, Algorithm 1; Agrawal & Devanur 2016. Regret at most 1.5 max_price sqrt(T ln(d + 1))
     with step = sqrt(ln(d + 1) / T) on losses in [-1, 1]. As in the authors' code, the gradient is not multiplied by
-    `scale`.
+    `max_price`.
 
     Args:
         rows: the constrained rows, d of them.
         bound: per round, `(d)`.
-        scale: Z, the largest sum of prices, above 0: what a unit of reward can be worth in units of the rows.
+        max_price: Z, the largest sum of prices, above 0: what a unit of reward can be worth in units of the rows.
         step: of the exponent, at least 0.
         optimism: "row" or "net", as for `DualGradient`.
 
     Raises:
-        InvalidInput: bounds of the wrong number or not finite, a scale that is not positive, or a negative step.
+        InvalidInput: bounds of the wrong number or not finite, a max_price that is not positive, or a negative step.
 
     >>> rows = Rows.plain(["cost"], np.zeros((1, 1)), np.ones((1, 1)))
-    >>> goal = DualHedge(rows=rows, bound=np.array([0.25]), scale=4.0, step=0.1)
-    >>> goal.price(goal.start(1))[0]  # uniform at first: half the scale, the other half is slack
+    >>> goal = DualHedge(rows=rows, bound=np.array([0.25]), max_price=4.0, step=0.1)
+    >>> goal.price(goal.start(1))[0]  # uniform at first: half of max_price, the other half is slack
     array([[[-2.]]])
     """
 
     rows: Rows
     bound: Floats
-    scale: float
+    max_price: float
     step: float
     optimism: Literal["row", "net"] = "row"
 
     def __post_init__(self) -> None:
         if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
             raise InvalidInput("DualHedge.bound", f"{len(self.rows)} finite numbers", self.bound)
-        if not (math.isfinite(self.scale) and self.scale > 0):
-            raise InvalidInput("DualHedge.scale", "a finite number above 0", self.scale)
+        if not (math.isfinite(self.max_price) and self.max_price > 0):
+            raise InvalidInput("DualHedge.max_price", "a finite number above 0", self.max_price)
         if not (math.isfinite(self.step) and self.step >= 0):
             raise InvalidInput("DualHedge.step", "a finite number of at least 0", self.step)
         one_of("DualHedge.optimism", self.optimism, ("row", "net"))
@@ -318,7 +318,7 @@ class DualHedge:
 
     def price(self, state: HedgeState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`."""
-        return row_prices(state.weight, self.scale, self.bound, self._readings)
+        return row_prices(state.weight, self.max_price, self.bound, self._readings)
 
     def on_outcome(self, state: HedgeState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Step on the observed rows, `(),(d)`."""

@@ -190,7 +190,7 @@ def frank_wolfe(
 ) -> FrankWolfe:
     """The goal of a concave objective, smoothed by default where it has kinks; z_0 is the middle of declared ranges."""
     names = tuple(objective.outcomes)
-    low, high = problem.round_ranges(names)
+    low, high = problem.ranges(names)
     width = float(np.max(high - low, where=np.isfinite(high - low) & (high > low), initial=0.0)) or 1.0
     return FrankWolfe(
         rows=select(problem, names),

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
-from evenhand.goals.linear import Linear, reward
+from evenhand.goals.linear_reward import LinearReward, reward
 from evenhand.objectives import Linear as LinearObjective
 from evenhand.problem.problem import Problem
 
 
-def objective_goal(problem: Problem) -> Linear | FrankWolfe:
+def objective_goal(problem: Problem) -> LinearReward | FrankWolfe:
     """Prices that never move for a linear objective, the slope at the average for any other.
 
     The first is optimistic about the priced sum, the second about each outcome.
 
     >>> from evenhand.environments import Court, MultiObjective
     >>> [type(objective_goal(world.problem)).__name__ for world in (Court(), MultiObjective())]
-    ['Linear', 'FrankWolfe']
+    ['LinearReward', 'FrankWolfe']
     """
     if isinstance(problem.objective, LinearObjective):
         return reward(problem)

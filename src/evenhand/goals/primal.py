@@ -13,7 +13,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.goals._shared import row_prices
-from evenhand.goals.linear import Linear
+from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
 from evenhand.planning import history
 from evenhand.planning.fluid import solve_fluid, spread
@@ -61,7 +61,7 @@ class Primal:
     Raises:
         InvalidInput: bounds of the wrong number, or numbers that are out of range.
 
-    >>> from evenhand.goals.linear import reward
+    >>> from evenhand.goals.linear_reward import reward
     >>> from evenhand.problem.problem import Outcome
     >>> calls = Outcome("calls", known={"call": 1})
     >>> problem = Problem(actions=("wait", "call"), outcomes=(Outcome("gain"), calls), maximize="gain", horizon=9)
@@ -72,7 +72,7 @@ class Primal:
     """
 
     problem: Problem
-    objective: Linear
+    objective: LinearReward
     rows: Rows
     bound: Floats
     slack: float = 0.0

@@ -59,7 +59,7 @@ class Resolving:
     Args:
         problem: for shares and horizon.
         objective: the goal that says what outcomes are worth; if its slope moves, its rows are followed as well.
-        constraints, limit: on average v <= limit over the horizon.
+        constraints, bound: on average v <= bound over the horizon.
         contexts: S, how many contexts are kept at most.
         growth: relative change after which to solve again.
         every: largest number of rounds between two solves.
@@ -67,14 +67,14 @@ class Resolving:
         temperatures: of the smoothed dual, falling, in units of the spread of rewards where they differ.
 
     Raises:
-        InvalidInput: limits of the wrong number, or numbers that are not positive.
+        InvalidInput: bounds of the wrong number, or numbers that are not positive.
 
-    >>> from evenhand.goals.linear import reward
+    >>> from evenhand.goals.linear_reward import reward
     >>> from evenhand.problem.problem import Outcome
     >>> calls = Outcome("calls", known={"call": 1})
     >>> problem = Problem(actions=("wait", "call"), outcomes=(Outcome("gain"), calls), maximize="gain", horizon=9)
     >>> rows = Rows.plain(["calls"], np.zeros((1, 1)), np.ones((1, 1)))
-    >>> goal = Resolving(problem=problem, objective=reward(problem), constraints=rows, limit=np.array([0.5]))
+    >>> goal = Resolving(problem=problem, objective=reward(problem), constraints=rows, bound=np.array([0.5]))
     >>> goal.price(goal.start(1))[1]  # free until the first solve
     array([0.])
     """
@@ -82,7 +82,7 @@ class Resolving:
     problem: Problem
     objective: Sloped
     constraints: Rows
-    limit: Floats
+    bound: Floats
     contexts: int = 1000
     growth: float = 0.2
     every: int = 100
@@ -90,8 +90,8 @@ class Resolving:
     temperatures: tuple[float, ...] = (0.05, 0.0125)
 
     def __post_init__(self) -> None:
-        if self.limit.shape != (len(self.constraints),) or not np.isfinite(self.limit).all():
-            raise InvalidInput("Resolving.limit", f"{len(self.constraints)} finite numbers", self.limit)
+        if self.bound.shape != (len(self.constraints),) or not np.isfinite(self.bound).all():
+            raise InvalidInput("Resolving.bound", f"{len(self.constraints)} finite numbers", self.bound)
         whole("Resolving.contexts", self.contexts, 2)
         whole("Resolving.every", self.every, 1)
         if not (math.isfinite(self.growth) and self.growth > 0) or not self.drift > 0:
@@ -133,7 +133,7 @@ class Resolving:
     def on_outcome(self, state: ResolvingState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Enter (counted, v) into the books, `(),(d)`.
 
-        What was not observed counts as the limit allows, and for the objective as what was observed of it on average.
+        What was not observed counts as the bound allows, and for the objective as what was observed of it on average.
         """
         seen, first, chosen = ~np.isnan(v), self._merged.first, counted * (1.0 - decision.forced)
         waited = counted[:, None] * ~self.rows.is_known
@@ -141,7 +141,7 @@ class Resolving:
         state.spent += np.where(self.rows.is_known, 0.0, v)
         state.counted += waited
         state.seen += (waited * seen)[:, self._followed]
-        as_planned = np.isinf(self._bound[first]) & ~seen[:, first]
+        as_planned = np.isinf(self._bounds[first]) & ~seen[:, first]
         used = np.where(as_planned, counted[:, None] * state.plan, v[:, first])
         state.gap += used * (1.0 - decision.forced)[:, None] - chosen[:, None] * state.plan
         state.since += chosen
@@ -178,7 +178,7 @@ class Resolving:
         """
         horizon, followed, fresh = float(self.problem.horizon), self._followed, state.solved == 0
         rest = np.maximum(horizon - state.counted, 1.0)
-        low, high = self._merged.bounds((horizon * self._bound - state.spent) / rest)
+        low, high = self._merged.bounds((horizon * self._bounds - state.spent) / rest)
         so_far = state.spent[:, followed] * (state.counted[:, followed] / np.maximum(state.seen, 1.0))
         for i in range(self.objective.passes):
             worth = self.objective.rows, self._slope(state.end)
@@ -219,20 +219,20 @@ class Resolving:
     @cached_property
     def _ranges(self) -> tuple[Floats, Floats]:
         """What the objective's outcomes can be: estimates may say otherwise."""
-        return self.problem.round_ranges(self.rows.names[len(self.constraints) :])
+        return self.problem.ranges(self.rows.names[len(self.constraints) :])
 
     @cached_property
     def _moves(self) -> bool:
         return self.objective.passes > 1
 
     @cached_property
-    def _bound(self) -> Floats:
-        """The limits, infinite where rows are only followed."""
-        return np.append(self.limit, np.full(len(self.rows) - len(self.limit), np.inf))
+    def _bounds(self) -> Floats:
+        """The bounds, infinite where rows are only followed."""
+        return np.append(self.bound, np.full(len(self.rows) - len(self.bound), np.inf))
 
     @cached_property
     def _merged(self) -> MergedRows:
-        return merge(self.problem, self.rows, self._bound)
+        return merge(self.problem, self.rows, self._bounds)
 
     @cached_property
     def _directed(self) -> Rows:
@@ -241,7 +241,7 @@ class Resolving:
     @cached_property
     def _finite(self) -> Floats:
         """The bounds, 0 where there is none."""
-        return np.where(np.isfinite(self._bound), self._bound, 0.0)
+        return np.where(np.isfinite(self._bounds), self._bounds, 0.0)
 
     @cached_property
     def _followed(self) -> Ints:

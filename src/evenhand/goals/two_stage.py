@@ -1,4 +1,4 @@
-"""Prices whose scale is estimated after a first stage of exploration."""
+"""Prices whose largest sum is estimated after a first stage of exploration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats
 from evenhand.core.validate import whole
 from evenhand.goals.dual import DualHedge, HedgeState
-from evenhand.goals.linear import Linear
+from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
 from evenhand.planning import history
 from evenhand.planning.forecast import forecast
@@ -24,61 +24,62 @@ from evenhand.problem.rows import Rows
 
 @dataclass
 class TwoStageState:
-    """Weights, their scale, and the contexts of the first stage that count."""
+    """Weights, the largest sum of prices, and the contexts of the first stage that count."""
 
     hedge: HedgeState
-    scale: Floats  # (R,) Z, 0 until it is known
+    max_price: Floats  # (R,) Z, 0 until it is known
     history: HistoryState
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TwoStage:
-    """Exponentiated gradient on a simplex whose scale Z is estimated from what a first stage taught.
+    """Exponentiated gradient on a simplex whose size Z is estimated from what a first stage taught.
 
     Equation: Z = (OPT_hat + M) / b with b the smallest budget per round, OPT_hat = max mean_s sum_a p_sa r_hat(s, a)
-    s.t. mean_s sum_a p_sa v_hat(s, a) <= bound + 2 M, over the contexts s of the rounds in (first, last]; solved once,
-    by HiGHS, with what the model predicts then. Until then prices are 0.
+    s.t. mean_s sum_a p_sa v_hat(s, a) <= bound + 2 M, over the contexts s of the rounds in (collect_from,
+    collect_until]; solved once, by HiGHS, with what the model predicts then. Until then prices are 0.
     Source: Han et al. 2022, Algorithm 2.
 
     Args:
-        hedge: of scale 1, with the bounds of the second stage.
+        hedge: with a max_price of 1 and the bounds of the second stage.
         objective: the goal that says what outcomes are worth.
         bound: per round over the whole horizon, `(d)`.
-        smallest: budget per round, above 0.
+        smallest_budget: per round, above 0.
         radius: M, by which estimates may be off, at least 0.
-        first, last: the rounds after which contexts are collected, and after which Z is estimated.
+        collect_from, collect_until: the rounds after which contexts are collected, and after which Z is estimated.
 
     Raises:
-        InvalidInput: a scale other than 1, bounds of the wrong number, or numbers out of their range.
+        InvalidInput: a max_price other than 1, bounds of the wrong number, or numbers out of their range.
 
     >>> rows = Rows.plain(["cost"], np.array([[0.0, 1.0]]), np.zeros((1, 0)))
-    >>> gain = Linear(rows=Rows.plain(["gain"], np.array([[1.0, 0.0]]), np.zeros((1, 0))), weights=(1.0,))
-    >>> hedge, half = DualHedge(rows=rows, bound=np.array([0.4]), scale=1.0, step=0.1), np.array([0.5])
-    >>> goal = TwoStage(hedge=hedge, objective=gain, bound=half, smallest=0.5, radius=0.1, first=4, last=6)
+    >>> gain = LinearReward(rows=Rows.plain(["gain"], np.array([[1.0, 0.0]]), np.zeros((1, 0))), weights=(1.0,))
+    >>> hedge, half = DualHedge(rows=rows, bound=np.array([0.4]), max_price=1.0, step=0.1), np.array([0.5])
+    >>> when = {"collect_from": 4, "collect_until": 6}
+    >>> goal = TwoStage(hedge=hedge, objective=gain, bound=half, smallest_budget=0.5, radius=0.1, **when)
     >>> gains, costs = np.array([[0.0, 1.0]]), np.array([[[0.0], [1.0]]])
-    >>> round(goal.scale(gains, costs, np.ones(1)), 6)  # (min(1, 0.5 + 2 M) + M) / 0.5
+    >>> round(goal.estimate(gains, costs, np.ones(1)), 6)  # (min(1, 0.5 + 2 M) + M) / 0.5
     1.6
     """
 
     hedge: DualHedge
-    objective: Linear
+    objective: LinearReward
     bound: Floats
-    smallest: float
+    smallest_budget: float
     radius: float
-    first: int
-    last: int
+    collect_from: int
+    collect_until: int
 
     def __post_init__(self) -> None:
-        if self.hedge.scale != 1.0:
-            raise InvalidInput("TwoStage.hedge", "a DualHedge of scale 1", self.hedge.scale)
+        if self.hedge.max_price != 1.0:
+            raise InvalidInput("TwoStage.hedge", "a DualHedge of max_price 1", self.hedge.max_price)
         if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
             raise InvalidInput("TwoStage.bound", f"{len(self.rows)} finite numbers", self.bound)
-        if not (math.isfinite(self.smallest) and self.smallest > 0):
-            raise InvalidInput("TwoStage.smallest", "a finite number above 0", self.smallest)
+        if not (math.isfinite(self.smallest_budget) and self.smallest_budget > 0):
+            raise InvalidInput("TwoStage.smallest_budget", "a finite number above 0", self.smallest_budget)
         if not (math.isfinite(self.radius) and self.radius >= 0):
             raise InvalidInput("TwoStage.radius", "a finite number of at least 0", self.radius)
-        whole("TwoStage.first", self.first, 0)
-        whole("TwoStage.last", self.last, self.first + 1)
+        whole("TwoStage.collect_from", self.collect_from, 0)
+        whole("TwoStage.collect_until", self.collect_until, self.collect_from + 1)
 
     @property
     def rows(self) -> Rows:
@@ -86,13 +87,13 @@ class TwoStage:
         return self.hedge.rows
 
     def start(self, n_replicas: int) -> TwoStageState:
-        """Uniform weights of scale 0."""
+        """Uniform weights, and prices of 0."""
         return TwoStageState(self.hedge.start(n_replicas), np.zeros(n_replicas), history.start(n_replicas))
 
     def price(self, state: TwoStageState) -> tuple[Floats, Floats]:
         """Z times the hedge's prices, `->(k,d),()`."""
         q, o = self.hedge.price(state.hedge)
-        return q * state.scale[:, None, None], o * state.scale
+        return q * state.max_price[:, None, None], o * state.max_price
 
     def on_outcome(self, state: TwoStageState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Move the weights, in the rounds that these prices steered, `(),(d)`."""
@@ -100,22 +101,22 @@ class TwoStage:
 
     def on_context(self, state: TwoStageState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """Collect contexts, and estimate Z when that is due, `(),()`."""
-        collecting = decision.counted * (t > self.first) * (t <= self.last)
+        collecting = decision.counted * (t > self.collect_from) * (t <= self.collect_until)
         if not collecting.any():
             return
-        history.keep(state.history, context, collecting, self.last - self.first)
-        due = (collecting > 0) & (t == self.last)
+        history.keep(state.history, context, collecting, self.collect_until - self.collect_from)
+        due = (collecting > 0) & (t == self.collect_until)
         if not due.any():
             return
         plain = partial(_plain, ask)
-        worth = self.objective.rows, self.objective.slope(state.scale[:, None], t)
+        worth = self.objective.rows, self.objective.slope(state.max_price[:, None], t)
         look = forecast(state.history, plain, decision.shares, worth, self.rows, optimistic=False)
         for r in np.flatnonzero(due):
             used = look.kept[r]
             share = used * look.weight[r, :used] / look.weight[r, :used].sum()
-            state.scale[r] = self.scale(look.gain[r, :used], np.swapaxes(look.use[r, :used], 1, 2), share)
+            state.max_price[r] = self.estimate(look.gain[r, :used], np.swapaxes(look.use[r, :used], 1, 2), share)
 
-    def scale(self, gain: Floats, use: Floats, share: Floats) -> float:
+    def estimate(self, gain: Floats, use: Floats, share: Floats) -> float:
         """Z from rewards and rows of contexts with shares that add up to their number, `(S,A),(S,A,d),(S)->()`."""
         offered = gain > -np.inf
         gain = np.where(offered, gain, 0.0)
@@ -124,7 +125,7 @@ class TwoStage:
             best = solve(scaled, self.bound + 2 * self.radius).value
         except InfeasibleProblem:  # estimates that bad bound nothing: the best without constraints does
             best = float((np.where(offered, gain, -np.inf).max(1) * share).mean())
-        return max(best + self.radius, 1e-9) / self.smallest
+        return max(best + self.radius, 1e-9) / self.smallest_budget
 
 
 def _plain(ask: Ask, x: Floats, w: Floats) -> Worth:

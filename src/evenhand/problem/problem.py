@@ -357,31 +357,24 @@ class Problem:
         return np.array(columns, np.int64).reshape(len(self.actions), len(divided))
 
     def ranges(self, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
-        """The least and the most that one play can bring of each outcome, by what is declared, `->(m),(m)`."""
-        return self._ranges(outcomes, 1)
-
-    def round_ranges(self, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
-        """The least and the most that a round of P plays can bring of each outcome, `->(m),(m)`."""
-        return self._ranges(outcomes, self.n_plays)
-
-    def _ranges(self, names: tuple[str, ...], n_plays: int) -> tuple[Floats, Floats]:
-        found = [self.row(name) for name in names]
+        """The least and the most that the plays of a round can bring of each outcome, by what is declared, `->(m),(m)`."""
+        found = [self.row(name) for name in outcomes]
         chosen = [outcome for outcome, _, _ in found]
         waits = np.concatenate([np.zeros(len(self.learned), bool), ~self.sure])[chosen]
         inside = np.array([c >= 0 for _, _, c in found], bool)
-        most = np.full(len(names), float(n_plays))
+        most = np.full(len(found), float(self.n_plays))
         for i, (_, grouping, column) in enumerate(found):
             if column >= 0:
-                most[i] = min(n_plays, self.groups[grouping].size(self.columns[column][1]))
+                most[i] = min(self.n_plays, self.groups[grouping].size(self.columns[column][1]))
         low = np.concatenate([self.low, self.declared.min(0)])[chosen]
         high = np.concatenate([self.high, self.declared.max(0)])[chosen]
-        optional = waits | inside | (n_plays > 1)  # a play outside of the group, unexposed or not made brings 0
+        optional = waits | inside  # a play outside of the group, or one that is not exposed, brings 0
         low, high = np.where(optional, np.minimum(low, 0.0), low), np.where(optional, np.maximum(high, 0.0), high)
-        return np.where(low == 0.0, 0.0, low * most), np.where(high == 0.0, 0.0, high * most)
+        return low * most, high * most
 
     def middle(self, outcomes: tuple[str, ...]) -> tuple[float, ...]:
         """The middle of what a round can bring of each outcome; 0 where that is not finite."""
-        low, high = self.round_ranges(outcomes)
+        low, high = self.ranges(outcomes)
         finite = np.isfinite(low) & np.isfinite(high)
         return tuple(np.where(finite, (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)) / 2.0, 0.0).tolist())
 

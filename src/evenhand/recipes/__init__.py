@@ -1,15 +1,22 @@
-"""Recipes: named algorithms as compositions of a model, goals and a choice; one module per source."""
+"""Recipes: named algorithms as compositions of a model, goals and a choice; a file per recipe."""
 
-from evenhand.recipes.blind import uniform
-from evenhand.recipes.concave import fw, fw_dual, fw_epsilon_greedy, fw_linucb, fw_squarecb
-from evenhand.recipes.convex_knapsacks import bwcr
-from evenhand.recipes.multi_objective import molincb
-from evenhand.recipes.primal import primal_lp
-from evenhand.recipes.regression_oracles import lin_cbwk, square_cbwk
-from evenhand.recipes.replanning import resolving
-from evenhand.recipes.small_budgets import mixed_oracle, pgd, pgd_adaptive
-from evenhand.recipes.two_stage import two_stage_square_cbwk
-from evenhand.recipes.unconstrained import optimistic
+from evenhand.recipes.bwcr import bwcr
+from evenhand.recipes.fw import fw
+from evenhand.recipes.fw_dual import fw_dual
+from evenhand.recipes.fw_epsilon_greedy import fw_epsilon_greedy
+from evenhand.recipes.fw_linucb import fw_linucb
+from evenhand.recipes.fw_squarecb import fw_squarecb
+from evenhand.recipes.lin_cbwk import lin_cbwk
+from evenhand.recipes.mixed_oracle import mixed_oracle
+from evenhand.recipes.molincb import molincb
+from evenhand.recipes.pgd import pgd
+from evenhand.recipes.pgd_adaptive import pgd_adaptive
+from evenhand.recipes.primal_lp import primal_lp
+from evenhand.recipes.resolving import resolving
+from evenhand.recipes.square_cbwk import square_cbwk
+from evenhand.recipes.two_stage_square_cbwk import two_stage_square_cbwk
+from evenhand.recipes.ucb import ucb
+from evenhand.recipes.uniform import uniform
 
 __all__ = [
     "bwcr",
@@ -21,12 +28,12 @@ __all__ = [
     "lin_cbwk",
     "mixed_oracle",
     "molincb",
-    "optimistic",
     "pgd",
     "pgd_adaptive",
     "primal_lp",
     "resolving",
     "square_cbwk",
     "two_stage_square_cbwk",
+    "ucb",
     "uniform",
 ]

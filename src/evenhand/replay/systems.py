@@ -10,7 +10,7 @@ from evenhand.core.registry import snake
 from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes import fw, optimistic, uniform
+from evenhand.recipes import fw, ucb, uniform
 from evenhand.replay.settings import Settings
 
 BLIND = "uniform"
@@ -53,5 +53,5 @@ def _unconstrained(problem: Problem, settings: Settings, n_features: int) -> Pol
     model = settings.build_model(problem, n_features)
     warmup = int(settings.arguments.get("warmup", 50))
     if isinstance(problem.objective, Linear):
-        return optimistic(problem, model, warmup=warmup)
-    return fw(problem, lambda p: optimistic(p, model, warmup=warmup))
+        return ucb(problem, model, warmup=warmup)
+    return fw(problem, lambda p: ucb(p, model, warmup=warmup))

@@ -13,7 +13,7 @@ from evenhand.choices.random import Random
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival, Environment
-from evenhand.goals.linear import indifferent
+from evenhand.goals.linear_reward import indifferent
 from evenhand.models.null_model import NullModel
 from evenhand.policy import checks
 from evenhand.policy.policy import Policy

@@ -87,7 +87,7 @@ def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
         fw_linucb(p, wide),
         replace(fw_linucb(p, scalarised, optimism="net"), name="fw_linucb, scalarised"),
         replace(fw_linucb(p, wide, smoothing=Randomized(0.01)), name="fw_linucb, random smoothing"),
-        fw_squarecb(p, ridge, gamma=Rate(GAMMA, 0.5)),
+        fw_squarecb(p, ridge, rate=Rate(GAMMA, 0.5)),
         fw_epsilon_greedy(p, ridge),
         molincb(p, ridge),
     ]

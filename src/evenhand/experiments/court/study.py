@@ -20,7 +20,7 @@ from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.sums import disparity
 from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, primal_lp, resolving
-from evenhand.recipes.primal import Slack
+from evenhand.recipes.primal_lp import Slack
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import Optimum, opt
 from evenhand.run.trace import Trace
@@ -34,20 +34,20 @@ HORIZON = 10_000
 # reward, ride, voucher, fairness
 PUBLISHED: dict[float, dict[str, tuple[float, ...]]] = {
     1e-7: {
-        "pgd(gamma=0.01)": (0.4651, 0.0519, 0.1984, 0.0006),
-        "pgd(gamma=0.02)": (0.4613, 0.0492, 0.1967, 0.0004),
-        "pgd(gamma=0.04)": (0.4571, 0.0479, 0.1962, 0.0004),
-        "pgd(gamma=0.05)": (0.4554, 0.0476, 0.1961, 0.0003),
-        "pgd(gamma=0.1)": (0.4502, 0.0471, 0.1960, 0.0003),
+        "pgd(step=0.01)": (0.4651, 0.0519, 0.1984, 0.0006),
+        "pgd(step=0.02)": (0.4613, 0.0492, 0.1967, 0.0004),
+        "pgd(step=0.04)": (0.4571, 0.0479, 0.1962, 0.0004),
+        "pgd(step=0.05)": (0.4554, 0.0476, 0.1961, 0.0003),
+        "pgd(step=0.1)": (0.4502, 0.0471, 0.1960, 0.0003),
         "pgd_adaptive": (0.4581, 0.0498, 0.1971, 0.0005),
         "mixed_oracle": (0.4402, 0.0499, 0.1056, 0.0411),
     },
     0.025: {
-        "pgd(gamma=0.01)": (0.4698, 0.0518, 0.1983, 0.0246),
-        "pgd(gamma=0.02)": (0.4663, 0.0492, 0.1966, 0.0242),
-        "pgd(gamma=0.04)": (0.4621, 0.0478, 0.1958, 0.0223),
-        "pgd(gamma=0.05)": (0.4604, 0.0476, 0.1955, 0.0208),
-        "pgd(gamma=0.1)": (0.4538, 0.0471, 0.1958, 0.0128),
+        "pgd(step=0.01)": (0.4698, 0.0518, 0.1983, 0.0246),
+        "pgd(step=0.02)": (0.4663, 0.0492, 0.1966, 0.0242),
+        "pgd(step=0.04)": (0.4621, 0.0478, 0.1958, 0.0223),
+        "pgd(step=0.05)": (0.4604, 0.0476, 0.1955, 0.0208),
+        "pgd(step=0.1)": (0.4538, 0.0471, 0.1958, 0.0128),
         "pgd_adaptive": (0.4634, 0.0499, 0.1972, 0.0228),
         "mixed_oracle": (0.4466, 0.0566, 0.1053, 0.0473),
         "OPT(B)": (0.4731,),
@@ -68,7 +68,7 @@ def penalised() -> Logistic:
 
 def policies(problem: Problem, prices: Floats) -> list[Policy]:
     """The rows of Table 1, in its order; then the paper's primal policy, which it does not run, and ours."""
-    fixed = [pgd(problem, model(), gamma=gamma, margin=MARGIN) for gamma in GAMMAS]
+    fixed = [pgd(problem, model(), step=gamma, margin=MARGIN) for gamma in GAMMAS]
     adaptive = pgd_adaptive(problem, model(), margin=MARGIN)
     mixed = mixed_oracle(problem, model(), tuple(prices.tolist()), margin=MARGIN)
     primal = primal_lp(problem, model(), slack=Slack(0.0, MARGIN))

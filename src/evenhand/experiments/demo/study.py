@@ -26,7 +26,7 @@ def policies(problem: Problem) -> list[Policy]:
     """Blind sharing, the published policies, one of them kept from overspending, and our own."""
     return [
         uniform(problem, n_features=5),
-        pgd(problem, model(), gamma=0.02),
+        pgd(problem, model(), step=0.02),
         pgd_adaptive(problem, model()),
         pgd_adaptive(problem, model(), hard=True),
         resolving(problem, penalised()),

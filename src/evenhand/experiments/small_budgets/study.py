@@ -30,8 +30,8 @@ from evenhand.recipes import (
     two_stage_square_cbwk,
     uniform,
 )
-from evenhand.recipes.regression_oracles import square_cbwk_gamma
-from evenhand.recipes.two_stage import linear_exploration
+from evenhand.recipes.square_cbwk import square_cbwk_rate
+from evenhand.recipes.two_stage_square_cbwk import linear_exploration
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import number, table
 from evenhand.run.optimum import draw, opt
@@ -81,9 +81,9 @@ def recipes() -> dict[str, Callable[[Problem], Policy]]:
         "primal_lp": lambda p: primal_lp(p, penalised()),
         "primal_lp, hard": lambda p: primal_lp(p, penalised(), hard=True),
         "lin_cbwk": lambda p: lin_cbwk(p, penalised()),
-        "square_cbwk": lambda p: square_cbwk(p, penalised(), gamma=_gamma(p)),
+        "square_cbwk": lambda p: square_cbwk(p, penalised(), rate=_gamma(p)),
         "two_stage_square_cbwk": lambda p: two_stage_square_cbwk(
-            p, penalised(), gamma=_gamma(p), explore=linear_exploration(p, 5), radius=0.02
+            p, penalised(), rate=_gamma(p), explore=linear_exploration(p, 5), radius=0.02
         ),
         "resolving": lambda p: resolving(p, penalised()),
     }
@@ -91,7 +91,7 @@ def recipes() -> dict[str, Callable[[Problem], Policy]]:
 
 def _gamma(problem: Problem) -> float:
     """The theory's rate for five features: costs are known, so that only rewards have a regret."""
-    return square_cbwk_gamma(problem, 3, 5 * float(np.log(problem.horizon)), 0.0)
+    return square_cbwk_rate(problem, 3, 5 * float(np.log(problem.horizon)), 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,7 +54,7 @@ def newton(world: FixedContexts, projection: Projection, name: str) -> Policy:
         start_at=1 / math.sqrt(world.n_features),
     )
     gamma = 2 * math.sqrt(world.arms * world.horizon / (world.n_features * math.log(world.horizon)))
-    policy = square_cbwk(world.problem, oracle, gamma=gamma, scale=SCALE, step=dual_step(world))
+    policy = square_cbwk(world.problem, oracle, rate=gamma, max_price=SCALE, step=dual_step(world))
     return replace(policy, name=name)
 
 
@@ -71,14 +71,14 @@ def gradient(world: FixedContexts, projection: Projection, name: str) -> Policy:
         start_at=1 / math.sqrt(world.n_features),
     )
     gamma = 2 * math.sqrt(world.arms) * world.horizon**0.25
-    policy = square_cbwk(world.problem, oracle, gamma=gamma, scale=SCALE, step=dual_step(world))
+    policy = square_cbwk(world.problem, oracle, rate=gamma, max_price=SCALE, step=dual_step(world))
     return replace(policy, name=name)
 
 
 def ucb(world: FixedContexts, name: str) -> Policy:
     """The baseline: linear confidence bounds of radius sqrt(m), and the same dual."""
     model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, width=Fixed(math.sqrt(world.n_features)))
-    return replace(lin_cbwk(world.problem, model, scale=SCALE, step=dual_step(world)), name=name)
+    return replace(lin_cbwk(world.problem, model, max_price=SCALE, step=dual_step(world)), name=name)
 
 
 def resolver(world: FixedContexts) -> Policy:

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from evenhand.choices import Lottery
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.goals.base import Goal
+from evenhand.core.types import Floats
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_budget import hard_limits
 from evenhand.models.base import Model
 from evenhand.objectives import ExcessPenalty, Moreau, Smoothing
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import select
-from evenhand.recipes.small_budgets import default_margin
+from evenhand.problem.rows import Rows
+from evenhand.recipes.defaults import default_margin, given, where_constrained
 
 
 @named("B7", source="Agrawal & Devanur 2014, Algorithm 6, with primal updates (Algorithms 4 and 5) of both vectors")
@@ -57,16 +58,16 @@ def bwcr(
     >>> bwcr(MixedArms().problem, Tabular(arms=4, n_outcomes=3, confidence=0.5)).name
     'bwcr'
     """
-    if any(not c.spends for c in problem.subject_to):
-        raise InvalidInput("problem.subject_to", "budgets only, as nobody's group is looked at", problem.subject_to)
+    _need_budgets_only(problem)
     slope = frank_wolfe(problem, problem.objective, smoothing, on="optimistic")
-    goals: list[Goal] = [slope]
-    if problem.spending:
-        goals.append(_keep_within(problem, default_margin(problem) if margin is None else margin))
-    if hard and problem.spending:
-        goals.append(hard_budget(problem))
-    wanted = slope.price(slope.start(1))[0].shape[1]
-    return Policy(problem=problem, model=model, goals=tuple(goals), choice=Lottery(wanted), name="bwcr")
+    penalty = where_constrained(problem, _keep_within, margin=lambda: given(margin, lambda: default_margin(problem)))
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(slope, *penalty, *hard_limits(problem, hard)),
+        choice=Lottery(slope.price(slope.start(1))[0].shape[1]),
+        name="bwcr",
+    )
 
 
 def theoretical_gamma(problem: Problem, delta: float = 0.05) -> float:
@@ -79,16 +80,20 @@ def theoretical_gamma(problem: Problem, delta: float = 0.05) -> float:
     return math.log(len(problem.actions) * problem.horizon * len(problem.names) / delta)
 
 
-def _keep_within(problem: Problem, margin: float) -> FrankWolfe:
-    """The distance from the budgets as an objective, whose reading is phi.(bound - c)."""
-    rows, bound = constraint_rows(problem, problem.spending, margin)
-    tightest: dict[str, float] = {}
-    for name, b in zip(rows.names, bound.tolist(), strict=True):
-        tightest[name] = min(b, tightest.get(name, math.inf))
-    bounds = tuple(tightest.values())
+def _need_budgets_only(problem: Problem) -> None:
+    if len(problem.spending) < len(problem.subject_to):
+        raise InvalidInput("problem.subject_to", "budgets only, as nobody's group is looked at", problem.subject_to)
+
+
+def _keep_within(rows: Rows, bound: Floats) -> FrankWolfe:
+    """The distance from the budgets as an objective, whose reading is phi.(bound - c); of equal rows the tightest."""
+    tightest = {name: j for j, name in sorted(enumerate(rows.names), key=lambda z: -bound[z[0]])}
+    first = {name: tightest[name] for name in rows.names}
+    names, which = tuple(first), np.array(list(first.values()))
+    bounds = tuple(bound[which].tolist())
     return FrankWolfe(
-        rows=select(problem, tuple(tightest)),
-        objective=ExcessPenalty(tuple(tightest), bounds),
+        rows=rows.take(which),
+        objective=ExcessPenalty(names, bounds),
         smoothing=Moreau(1.0),  # whatever it is: of phi the lottery only reads the direction (Section 5.3)
         start_at=bounds,
         on="optimistic",

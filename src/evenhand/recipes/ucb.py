@@ -1,17 +1,17 @@
-"""No constraints at all: what is best for the objective alone."""
+"""Optimism without constraints: what is best for the objective alone."""
 
 from __future__ import annotations
 
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
-from evenhand.goals.linear import reward
+from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 
 
 @named("U2", source="optimism in the face of uncertainty, as in LinUCB: Li, Chu, Langford & Schapire 2010")
-def optimistic(problem: Problem, model: Model, *, warmup: int = 50) -> Policy:
+def ucb(problem: Problem, model: Model, *, warmup: int = 50) -> Policy:
     """Play the action of highest optimistic value; constraints are not looked at.
 
     Equation: a = argmax r_ucb(a). With a ridge model this is LinUCB; without optimism it is greedy.
@@ -24,13 +24,13 @@ def optimistic(problem: Problem, model: Model, *, warmup: int = 50) -> Policy:
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic
-    >>> optimistic(Court().problem, Logistic(n_features=5)).name
-    'optimistic'
+    >>> ucb(Court().problem, Logistic(n_features=5)).name
+    'ucb'
     """
     return Policy(
         problem=problem,
         model=model,
         goals=(reward(problem),),
-        choice=Staged(warmup, TopK(1)),
-        name="optimistic",
+        choice=Staged(warmup, TopK(problem.n_plays)),
+        name="ucb",
     )

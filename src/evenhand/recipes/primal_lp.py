@@ -13,15 +13,14 @@ import numpy as np
 from evenhand.choices import Gibbs, Staged
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.goals.base import Goal
-from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import Linear, reward
+from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.linear_reward import LinearReward, reward
 from evenhand.goals.primal import Primal
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.small_budgets import default_margin
+from evenhand.recipes.defaults import default_margin, given, need_constraints, with_limits
 
 
 class Slack(NamedTuple):
@@ -56,7 +55,7 @@ def primal_lp(
     `every=1`. Where it has no solution, prices are as high as they go.
 
     Args:
-        problem: with at least one budget or parity.
+        problem: with at least one constraint.
         model: for the learned outcomes, with optimism of its own.
         slack: `soft`, `with_null_action` or `general`; a margin of half 1/sqrt(T), as for `pgd`, by default.
         temperature: in units of the objective, 0.002 of its declared range by default; the lottery is within
@@ -75,12 +74,11 @@ def primal_lp(
     >>> primal_lp(Court().problem, Logistic(n_features=5)).name
     'primal_lp'
     """
-    if not problem.subject_to:
-        raise InvalidInput("problem.subject_to", "at least one constraint to plan for", problem.subject_to)
-    slack = Slack(0.0, default_margin(problem)) if slack is None else slack
+    need_constraints(problem)
+    slack = given(slack, lambda: Slack(0.0, default_margin(problem)))
     rows, bound = constraint_rows(problem, problem.subject_to, slack.margin)
-    objective = reward(problem)
-    temperature = 0.002 * _range(problem, objective) if temperature is None else temperature
+    objective, limits = reward(problem), hard_limits(problem, hard)
+    temperature = given(temperature, lambda: 0.002 * _range(problem, objective))
     plan = Primal(
         problem=problem,
         objective=objective,
@@ -92,17 +90,16 @@ def primal_lp(
         growth=growth,
         every=every,
     )
-    goals: tuple[Goal, ...] = (objective, plan)
     return Policy(
         problem=problem,
         model=model,
-        goals=(*goals, hard_budget(problem)) if hard else goals,
+        goals=(objective, plan, *limits),
         choice=Staged(warmup, Gibbs(temperature)),
-        name="primal_lp, hard" if hard else "primal_lp",
+        name=with_limits("primal_lp", limits),
     )
 
 
-def _range(problem: Problem, objective: Linear) -> float:
+def _range(problem: Problem, objective: LinearReward) -> float:
     """What the best and the worst outcomes differ by in the objective."""
     ends = dict(zip(problem.learned, problem.high - problem.low, strict=True))
     ends |= dict(zip(problem.known, np.ptp(problem.declared, axis=0), strict=True))

@@ -5,16 +5,13 @@ from __future__ import annotations
 from evenhand.choices import Staged, TopK
 from evenhand.choices.base import Choice
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput
-from evenhand.goals.base import Goal
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.objective_goal import objective_goal
 from evenhand.goals.resolving import Resolving
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows
-from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
+from evenhand.recipes.defaults import gentle_warmup, given, where_constrained
 
 
 @named("X1", source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)")
@@ -50,38 +47,17 @@ def resolving(
     >>> resolving(Court().problem, Logistic(n_features=5)).name
     'resolving'
     """
-    choice = TopK(1) if choice is None else choice
-    if choice.n_plays != 1:
-        raise InvalidInput("choice", "one that plays one action per round", choice)
     objective = objective_goal(problem)
-    goals: list[Goal] = [objective]
-    if problem.subject_to:
-        rows, limit = constraint_rows(problem, problem.subject_to)
-        planner = Resolving(
-            problem=problem, objective=objective, constraints=rows, limit=limit, contexts=contexts, every=every
-        )
-        goals.append(planner)
-    if problem.spending:
-        goals.append(hard_budget(problem))
+    plan = where_constrained(
+        problem,
+        lambda rows, bound: Resolving(
+            problem=problem, objective=objective, constraints=rows, bound=bound, contexts=contexts, every=every
+        ),
+    )
     return Policy(
         problem=problem,
         model=model,
-        goals=tuple(goals),
-        choice=Staged(gentle_warmup(problem) if warmup is None else warmup, choice),
+        goals=(objective, *plan, *hard_limits(problem, True)),
+        choice=Staged(given(warmup, lambda: gentle_warmup(problem)), given(choice, lambda: TopK(1))),
         name="resolving",
     )
-
-
-def gentle_warmup(problem: Problem) -> int:
-    """At most 20 rounds, and so few that they take no more than a twentieth of any budget at their worst.
-
-    >>> from evenhand.environments import Court
-    >>> gentle_warmup(Court().problem), gentle_warmup(Court(ride=0.01).problem)
-    (20, 5)
-    """
-    rounds = 20.0
-    for c in problem.spending:
-        most = problem.n_plays * float(reach(problem, c.rows(problem))[1].max())
-        if most > 0:
-            rounds = min(rounds, c.total_over(problem.horizon) / (20.0 * most))
-    return int(rounds)

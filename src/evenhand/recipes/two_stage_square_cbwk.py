@@ -12,15 +12,16 @@ import numpy as np
 from evenhand.choices import Cycle, InverseGap, Rate, Staged
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
 from evenhand.core.validate import whole
 from evenhand.goals import DualHedge, TwoStage
-from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import reward
+from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.regression_oracles import need_budgets
+from evenhand.recipes.defaults import given, hedge_step, need_spending
 
 
 @named("S2", source="Han et al. 2022, Algorithm 2; Theorem 4.1")
@@ -28,7 +29,7 @@ def two_stage_square_cbwk(
     problem: Problem,
     model: Model,
     *,
-    gamma: Rate | float,
+    rate: Rate | float,
     explore: int,
     radius: float | None = None,
     step: float | None = None,
@@ -37,14 +38,14 @@ def two_stage_square_cbwk(
 
     Equation: every arm is played `explore` times in turn, and as many contexts are collected after that; then
     Z = T/B (OPT_hat + M) by a linear program (`goals.TwoStage`), and `square_cbwk` for the rest, with the budgets
-    B - (A + 1) T0 whatever was spent, as costs are within [0, 1]: rescale others. Prices of scale T OPT / B rather than
+    B - (A + 1) T0 whatever was spent, as costs are within [0, 1]: rescale others. Prices of up to T OPT / B rather than
     T / B suit budgets that are not scarce.
-    Deviations: gamma is fixed before Z is known; arms go on taking turns while contexts are collected; what the model
-    learned in the first stage it keeps.
+    Deviations: the rate is fixed before Z is known; arms go on taking turns while contexts are collected; the model
+    keeps what it learned in the first stage.
 
     Args:
         problem, model, step: as for `square_cbwk`.
-        gamma: learning rate of the choice; `square_cbwk_gamma` gives the theory's for a guess of Z.
+        rate: learning rate of the choice; `square_cbwk_rate` gives the theory's for a guess of Z.
         explore: T0; `linear_exploration` or `smooth_exploration` give the theory's.
         radius: M, by which OPT and costs per round may be misjudged; the theory's for linear classes by default, which
             few budgets can bear: a multiple of the noise over sqrt(T0) is what one would use.
@@ -55,40 +56,60 @@ def two_stage_square_cbwk(
     >>> from evenhand.environments import FixedContexts
     >>> from evenhand.models import Glmtron
     >>> problem = FixedContexts(horizon=8000).problem
-    >>> two_stage_square_cbwk(problem, Glmtron(n_features=52, n_outcomes=5), gamma=20.0, explore=40, radius=0.1).name
+    >>> two_stage_square_cbwk(problem, Glmtron(n_features=52, n_outcomes=5), rate=20.0, explore=40, radius=0.1).name
     'two_stage_square_cbwk'
     """
-    need_budgets(problem)
+    need_spending(problem)
     whole("explore", explore, 1)
-    arms, horizon = len(problem.actions), problem.horizon
+    length = (len(problem.actions) + 1) * explore
+    radius = given(radius, lambda: linear_radius(problem, model.n_features, explore))
+    _need_room(problem, explore, length, radius)
     rows, bound = constraint_rows(problem, problem.subject_to)
-    radius = linear_radius(problem, model.n_features, explore) if radius is None else radius
-    smallest, length = min(b.limit(horizon) for b in problem.spending), (arms + 1) * explore
-    if smallest * horizon <= max((arms + 2) * explore, horizon * radius):
-        needs = f"a budget above (A + 2) T0 = {(arms + 2) * explore} and T M = {horizon * radius:.0f}"
-        raise InvalidInput("explore, radius", needs, f"a budget of {smallest * horizon:g}: take smaller ones")
-    if length >= horizon:
-        raise InvalidInput("explore", f"(A + 1) T0 below the horizon of {horizon}", f"{length}")
-    spendable = np.array([c.spends for c in problem.subject_to for _ in constraint_rows(problem, (c,))[1]])
-    later = np.where(spendable, (bound * horizon - length) / (horizon - length), bound)
-    step = math.sqrt(math.log(len(rows) + 1) / (horizon - length)) if step is None else step
-    objective = reward(problem)
+    rest, objective = problem.horizon - length, reward(problem)
+    hedge = DualHedge(
+        rows=rows,
+        bound=_later(problem, length),
+        max_price=1.0,
+        step=given(step, lambda: hedge_step(rows, rest)),
+        optimism="net",
+    )
     prices = TwoStage(
-        hedge=DualHedge(rows=rows, bound=later, scale=1.0, step=step, optimism="net"),
+        hedge=hedge,
         objective=objective,
         bound=bound,
-        smallest=smallest,
+        smallest_budget=min(c.limit(problem.horizon) for c in problem.spending),
         radius=radius,
-        first=arms * explore,
-        last=length,
+        collect_from=len(problem.actions) * explore,
+        collect_until=length,
     )
     return Policy(
         problem=problem,
         model=model,
-        goals=(objective, prices, hard_budget(problem)),
-        choice=Staged(length, InverseGap(gamma if isinstance(gamma, Rate) else Rate(gamma)), warmup=Cycle()),
+        goals=(objective, prices, *hard_limits(problem, True)),
+        choice=Staged(length, InverseGap(rate if isinstance(rate, Rate) else Rate(rate)), warmup=Cycle()),
         name="two_stage_square_cbwk",
     )
+
+
+def _need_room(problem: Problem, explore: int, length: int, radius: float) -> None:
+    """Refuse a first stage that takes all of a budget or of the horizon."""
+    smallest = min(c.total_over(problem.horizon) for c in problem.spending)
+    if smallest <= max(length + explore, problem.horizon * radius):
+        needs = f"a budget above (A + 2) T0 = {length + explore} and T M = {problem.horizon * radius:.0f}"
+        raise InvalidInput("explore, radius", needs, f"a budget of {smallest:g}: take smaller ones")
+    if length >= problem.horizon:
+        raise InvalidInput("explore", f"(A + 1) T0 below the horizon of {problem.horizon}", f"{length}")
+
+
+def _later(problem: Problem, length: int) -> Floats:
+    """Bounds per round of the second stage: every budget less the rounds of the first, `->(d)`."""
+    bounds = [
+        np.full(len(c.rows(problem)), (c.total_over(problem.horizon) - length) / (problem.horizon - length))
+        if c.spends
+        else c.bound(problem)
+        for c in problem.subject_to
+    ]
+    return np.concatenate(bounds)
 
 
 def linear_exploration(problem: Problem, n_features: int) -> int:

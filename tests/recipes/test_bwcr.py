@@ -28,8 +28,8 @@ class Plain:
         arms, names = len(problem.actions), problem.names
         self.problem, self.count, self.total = problem, np.zeros(arms), np.zeros((arms, len(problem.learned)))
         self.wanted = [names.index(n) for n in problem.objective.outcomes]
-        self.bounded = [names.index(b.outcome) for b in problem.budgets]
-        self.bound = np.array([b.per_round(problem.horizon) for b in problem.budgets]) - margin
+        self.bounded = [names.index(b.outcome) for b in problem.spending]
+        self.bound = np.array([b.limit(problem.horizon) for b in problem.spending]) - margin
         self.t, self.x, self.c = 0, np.full(len(self.wanted), 0.5), self.bound
 
     def vectors(self):
@@ -61,7 +61,7 @@ class Plain:
 def test_every_lottery_is_the_linear_programs(inner):
     """Known costs and a concave objective, and learned costs and a linear one; round by round along the same draws."""
     world, problem = WithoutContexts(inner), inner.problem
-    model = Tabular(arms=5, n_outcomes=len(problem.learned), gamma=GAMMA)
+    model = Tabular(arms=5, n_outcomes=len(problem.learned), confidence=GAMMA)
     policy = bwcr(problem, model, margin=0.01, hard=False)
     plain, mixed, bound = Plain(problem, 0.01), 0, 0
     state = policy.start()
@@ -104,13 +104,13 @@ def test_the_best_fixed_lottery_is_approached_and_nothing_is_overspent():
     """Theorem 6.1: the regret is of the order of L sqrt(gamma A / T), 0.026 here; a fifth of it is left."""
     world = Lessons(horizon=5000, parity=False)
     best = best_lottery(MEANS)
-    policy = bwcr(world.problem, Tabular(arms=5, n_outcomes=4, gamma=GAMMA))
+    policy = bwcr(world.problem, Tabular(arms=5, n_outcomes=4, confidence=GAMMA))
     trace = simulate(policy, WithoutContexts(world), replicas=6, progress=False)
     reached = trace.objective()[-1]
     spread = 2 * reached.std(ddof=1) / np.sqrt(6)
     scale = world.problem.objective.lipschitz * np.sqrt(GAMMA * 5 / 5000)
     assert best - 0.2 * scale - spread <= reached.mean() <= best + spread
-    for b in world.problem.budgets:
+    for b in world.problem.spending:
         used = trace.total(b.outcome)
         assert (used <= b.per_round(5000) * 5000 + 1e-6).all()
         assert (used >= 0.97 * b.per_round(5000) * 5000).all()
@@ -120,13 +120,13 @@ def test_parity_is_refused():
     with pytest.raises(
         InvalidInput, match=r"^problem\.subject_to: expected budgets only, as nobody's group is looked at"
     ):
-        bwcr(Lessons().problem, Tabular(arms=5, n_outcomes=4, gamma=GAMMA))
+        bwcr(Lessons().problem, Tabular(arms=5, n_outcomes=4, confidence=GAMMA))
 
 
 def test_of_two_budgets_on_one_outcome_the_tighter_counts():
     problem = Lessons(horizon=1000, parity=False).problem
     twice = replace(problem, subject_to=(*problem.subject_to, Budget("hours", rate=0.5), Budget("hours", rate=0.7)))
-    goals = bwcr(twice, Tabular(arms=5, n_outcomes=4, gamma=GAMMA), margin=0.0).goals
+    goals = bwcr(twice, Tabular(arms=5, n_outcomes=4, confidence=GAMMA), margin=0.0).goals
     assert isinstance(goals[1], FrankWolfe)
     assert goals[1].objective.outcomes == ("hours", "money")
     assert goals[1].objective.bounds == (0.5, 0.6)
@@ -134,7 +134,7 @@ def test_of_two_budgets_on_one_outcome_the_tighter_counts():
 
 def test_what_smooths_the_distance_does_not_matter():
     world = WithoutContexts(Lessons(horizon=200, parity=False))
-    policy = bwcr(world.problem, Tabular(arms=5, n_outcomes=4, gamma=GAMMA))
+    policy = bwcr(world.problem, Tabular(arms=5, n_outcomes=4, confidence=GAMMA))
     other = replace(policy, goals=(policy.goals[0], replace(policy.goals[1], smoothing=Moreau(1e-3)), policy.goals[2]))
     one, two = (simulate(p, world, replicas=3, record="all", progress=False) for p in (policy, other))
     np.testing.assert_array_equal(one.plays.actions, two.plays.actions)

@@ -6,13 +6,13 @@ import math
 
 from evenhand.choices import GradientLottery
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number
-from evenhand.goals.linear import Linear
+from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
+from evenhand.recipes.defaults import need_no_constraints
 
 
 @named("C8", source="Mehrotra, Xue & Lalmas 2020 (MO-LinCB), as in Do et al. 2023, Appendix B.2")
@@ -41,12 +41,19 @@ def molincb(problem: Problem, model: Model, *, steps: int = 100, delta: float = 
     >>> molincb(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, ridge=0.1)).name
     'molincb'
     """
-    if problem.subject_to:
-        raise InvalidInput("problem.subject_to", "no constraints; fw_dual keeps to them", problem.subject_to)
+    need_no_constraints(problem)
     number("delta", delta, "a number in (0, 1)", lambda x: 0 < x < 1)
     names, actions = tuple(problem.objective.outcomes), len(problem.actions)
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(LinearReward(rows=select(problem, names), weights=(1.0,) * len(names), optimism="row"),),
+        choice=GradientLottery(problem.objective, candidates=actions, scale=_scale(actions, delta), steps=steps),
+        name="molincb",
+    )
+
+
+def _scale(actions: int, delta: float) -> float:
+    """eta_t sqrt(t) of the equation; a lottery of one action has nowhere to go."""
     spread = 1.0 - 1.0 / math.sqrt(actions) if actions > 1 else 1.0
-    scale = math.sqrt(2.0 * math.log(2.0 / delta)) / spread
-    outcomes = Linear(rows=select(problem, names), weights=(1.0,) * len(names), optimism="row")
-    choice = GradientLottery(problem.objective, candidates=actions, scale=scale, steps=steps)
-    return Policy(problem=problem, model=model, goals=(outcomes,), choice=choice, name="molincb")
+    return math.sqrt(2.0 * math.log(2.0 / delta)) / spread

@@ -1,4 +1,4 @@
-"""A linear objective: prices that never move."""
+"""The reward of a linear objective: prices that never move."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evenhand.problem.rows import Rows, select
 
 
 @dataclass
-class LinearState:
+class LinearRewardState:
     """The constant prices, once per replica."""
 
     q: Floats  # (R, k, d)
@@ -24,7 +24,7 @@ class LinearState:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Linear:
+class LinearReward:
     """Maximise a weighted sum of rows.
 
     Equation: q = weights, o = 0.
@@ -37,7 +37,7 @@ class Linear:
     Raises:
         InvalidInput: not one finite weight per row.
 
-    >>> goal = Linear(rows=Rows.plain(["visit"], np.ones((1, 1)), np.zeros((1, 0))), weights=(2.0,))
+    >>> goal = LinearReward(rows=Rows.plain(["visit"], np.ones((1, 1)), np.zeros((1, 0))), weights=(2.0,))
     >>> goal.price(goal.start(1))[0]
     array([[[2.]]])
     """
@@ -48,14 +48,14 @@ class Linear:
 
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.rows) or not np.isfinite(np.array(self.weights, float)).all():
-            raise InvalidInput("Linear.weights", f"{len(self.rows)} finite numbers", self.weights)
-        one_of("Linear.optimism", self.optimism, ("row", "net"))
+            raise InvalidInput("LinearReward.weights", f"{len(self.rows)} finite numbers", self.weights)
+        one_of("LinearReward.optimism", self.optimism, ("row", "net"))
 
-    def start(self, n_replicas: int) -> LinearState:
+    def start(self, n_replicas: int) -> LinearRewardState:
         """The constant prices."""
         weights = np.array(self.weights, float)
         q = np.diag(weights) if self.optimism == "row" else weights[None]
-        return LinearState(np.tile(q, (n_replicas, 1, 1)), np.zeros(n_replicas))
+        return LinearRewardState(np.tile(q, (n_replicas, 1, 1)), np.zeros(n_replicas))
 
     @property
     def passes(self) -> int:
@@ -71,12 +71,12 @@ class Linear:
         """What the rows are worth, wherever their averages are, `(d),()->(d)`."""
         return np.tile(np.array(self.weights, float), (len(z), 1))
 
-    def price(self, state: LinearState) -> tuple[Floats, Floats]:
+    def price(self, state: LinearRewardState) -> tuple[Floats, Floats]:
         """The weights, `->(k,d),()`."""
         return state.q, state.o
 
 
-def reward(problem: Problem) -> Linear:
+def reward(problem: Problem) -> LinearReward:
     """The goal of a problem's linear objective.
 
     Raises:
@@ -86,10 +86,10 @@ def reward(problem: Problem) -> Linear:
     if not isinstance(objective, LinearObjective):
         expected = "an outcome or a Linear objective; `fw` makes any recipe maximise a concave one"
         raise InvalidInput("problem.maximize", expected, type(objective).__name__)
-    return Linear(rows=select(problem, objective.outcomes), weights=tuple(objective.weights.values()))
+    return LinearReward(rows=select(problem, objective.outcomes), weights=tuple(objective.weights.values()))
 
 
-def indifferent(problem: Problem) -> Linear:
+def indifferent(problem: Problem) -> LinearReward:
     """A goal that pays nothing, for policies that do not look: any objective will do."""
     names = tuple(problem.objective.outcomes)
-    return Linear(rows=select(problem, names), weights=(0.0,) * len(names))
+    return LinearReward(rows=select(problem, names), weights=(0.0,) * len(names))

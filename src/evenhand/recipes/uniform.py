@@ -1,4 +1,4 @@
-"""Policies that do not look: what any other policy has to beat."""
+"""The policy that draws blindly: what any other policy has to beat."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import numpy as np
 
 from evenhand.choices import Random
 from evenhand.core.catalogue import named
-from evenhand.goals.base import Goal
-from evenhand.goals.hard_budget import hard_budget
-from evenhand.goals.linear import indifferent
+from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.linear_reward import indifferent
 from evenhand.models import NullModel
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
@@ -24,29 +23,28 @@ def uniform(problem: Problem, n_features: int) -> Policy:
 
     Args:
         problem: its actions are the candidates.
-        features: of the contexts, to be ignored.
+        n_features: of the contexts, to be ignored.
 
     >>> from evenhand.environments import Court
     >>> [round(p, 3) for p in uniform(Court().problem, n_features=5).choice.weights]
     [0.75, 0.2, 0.05]
     """
-    goals: tuple[Goal, ...] = (indifferent(problem),)
     return Policy(
         problem=problem,
         model=NullModel(n_features=n_features, n_outcomes=len(problem.learned)),
-        goals=(*goals, hard_budget(problem)) if problem.spending else goals,
+        goals=(indifferent(problem), *hard_limits(problem, True)),
         choice=Random(even_lottery(problem)),
         name="uniform",
     )
 
 
 def even_lottery(problem: Problem) -> tuple[float, ...]:
-    """The most even lottery over actions whose expected declared costs fit, by its dual: p ~ exp(-lam.c), `()->(A)`."""
+    """The most even lottery whose P plays fit on average, by declared costs: p ~ exp(-lam.c) by its dual, `()->(A)`."""
     from scipy.optimize import minimize  # once, at construction
 
     rows, bound = constraint_rows(problem, problem.spending)
     declared = ~rows.learned.any(1)
-    cost, bound = rows.known[declared] @ problem.declared.T, bound[declared]
+    cost, bound = rows.known[declared] @ problem.declared.T, bound[declared] / problem.n_plays
     if not len(bound):
         return (1.0 / len(problem.actions),) * len(problem.actions)
 

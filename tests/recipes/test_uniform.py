@@ -5,7 +5,7 @@ from evenhand.environments import Court
 from evenhand.problem.constraints import Budget, constraint_rows
 from evenhand.problem.problem import Outcome, Problem
 from evenhand.recipes import uniform
-from evenhand.recipes.blind import even_lottery
+from evenhand.recipes.uniform import even_lottery
 from tests.parts import EVERYTHING, LITTLE
 from tests.worlds import Market
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.goals import Linear
-from evenhand.goals.linear import reward
+from evenhand.goals import LinearReward
+from evenhand.goals.linear_reward import reward
 from evenhand.problem.rows import select
 from tests.parts import EVERYTHING
 
@@ -19,5 +19,5 @@ def test_prices_are_the_weights_and_never_move():
 
 @pytest.mark.parametrize("weights", [(), (1.0,), (1.0, 2.0, 3.0), (1.0, float("nan"))])
 def test_there_is_one_finite_weight_per_row(weights):
-    with pytest.raises(InvalidInput, match=r"^Linear\.weights: expected 2 finite numbers"):
-        Linear(rows=select(EVERYTHING, ("gain", "hours")), weights=weights)
+    with pytest.raises(InvalidInput, match=r"^LinearReward\.weights: expected 2 finite numbers"):
+        LinearReward(rows=select(EVERYTHING, ("gain", "hours")), weights=weights)

@@ -1,0 +1,107 @@
+"""What recipes share: the numbers that they choose by themselves, and what they ask of a problem.
+
+Defaults are per round of P plays: what one play can use is multiplied by P.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.goals.base import Goal
+from evenhand.goals.hard_budget import HardBudget
+from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.feasible import reach
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows
+
+T = TypeVar("T")
+
+
+def given(value: T | None, default: Callable[[], T]) -> T:
+    """The value, or where it is None the default.
+
+    >>> given(None, lambda: 0.5), given(0.0, lambda: 0.5)
+    (0.5, 0.0)
+    """
+    return default() if value is None else value
+
+
+def need_constraints(problem: Problem) -> None:
+    """Refuse a problem without constraints."""
+    if not problem.subject_to:
+        raise InvalidInput("problem.subject_to", "at least one constraint to set prices for", problem.subject_to)
+
+
+def need_spending(problem: Problem) -> None:
+    """Refuse a problem in which nothing is spent."""
+    if not problem.spending:
+        raise InvalidInput("problem.subject_to", "at least one Budget", problem.subject_to)
+
+
+def need_no_constraints(problem: Problem) -> None:
+    """Refuse a problem with constraints."""
+    if problem.subject_to:
+        raise InvalidInput("problem.subject_to", "no constraints; fw_dual keeps to them", problem.subject_to)
+
+
+def where_constrained(
+    problem: Problem, goal: Callable[[Rows, Floats], Goal], margin: Callable[[], float] = lambda: 0.0
+) -> tuple[Goal, ...]:
+    """The goal of the rows and bounds of all constraints; () where there are none."""
+    if not problem.subject_to:
+        return ()
+    return (goal(*constraint_rows(problem, problem.subject_to, margin())),)
+
+
+def with_limits(name: str, limits: tuple[HardBudget, ...]) -> str:
+    """The name of a soft recipe, which says so where something is kept hard."""
+    return f"{name}, hard" if limits else name
+
+
+def default_margin(problem: Problem) -> float:
+    """Half of c / sqrt(T), at most half the smallest budget; c the least of P and what a round can use of a budget.
+
+    >>> from evenhand.environments import Court
+    >>> default_margin(Court(horizon=10_000).problem)
+    0.005
+    """
+    smallest = min((c.limit(problem.horizon) for c in problem.spending), default=math.inf)
+    most = np.array([reach(problem, c.rows(problem))[1].max() for c in problem.spending])
+    unit = problem.n_plays * min(1.0, float(most[most > 0].min(initial=1.0)))
+    return 0.5 * min(unit / math.sqrt(problem.horizon), smallest)
+
+
+def default_max_price(problem: Problem) -> float:
+    """Z = P T / B of the smallest budget, for rewards of at most 1 per play.
+
+    >>> from evenhand.environments import FixedContexts
+    >>> default_max_price(FixedContexts(horizon=100).problem)
+    4.0
+    """
+    return problem.n_plays / min(c.limit(problem.horizon) for c in problem.spending)
+
+
+def hedge_step(rows: Rows, horizon: int) -> float:
+    """sqrt(ln(d + 1) / T) for d rows, of exponentiated gradient on losses in [-1, 1]."""
+    return math.sqrt(math.log(len(rows) + 1) / horizon)
+
+
+def gentle_warmup(problem: Problem) -> int:
+    """At most 20 rounds, and so few that they take no more than a twentieth of any budget at their worst.
+
+    >>> from evenhand.environments import Court
+    >>> gentle_warmup(Court().problem), gentle_warmup(Court(ride=0.01).problem)
+    (20, 5)
+    """
+    rounds = 20.0
+    for c in problem.spending:
+        most = problem.n_plays * float(reach(problem, c.rows(problem))[1].max())
+        if most > 0:
+            rounds = min(rounds, c.total_over(problem.horizon) / (20.0 * most))
+    return int(rounds)

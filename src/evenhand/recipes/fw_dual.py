@@ -1,0 +1,90 @@
+"""A concave objective of the average outcomes beside constraints, which Do et al. 2023 leave open."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evenhand.choices import Staged, TopK
+from evenhand.core.catalogue import named
+from evenhand.goals.dual import DualGradient, Steady
+from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
+from evenhand.goals.hard_budget import hard_limits
+from evenhand.models.base import Model
+from evenhand.objectives import Smoothing
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows
+from evenhand.recipes.defaults import default_margin, given, where_constrained
+
+
+@named("X2", source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023")
+def fw_dual(
+    problem: Problem,
+    model: Model,
+    *,
+    smoothing: Smoothing | None = None,
+    step: float | None = None,
+    margin: float | None = None,
+    warmup: int = 20,
+    hard: bool = True,
+) -> Policy:
+    """A concave objective and constraints together: its slope as the reward, dual prices as costs; budgets are hard.
+
+    Equation: a = argmax g.y_ucb(a) - lam.c_lcb(a), g = grad f_{t-1}(z_{t-1}),
+    lam <- (lam + step (c - (B - margin)))_+.
+    Without constraints and warm-up it is `fw_linucb`; with a linear objective it is `pgd`, whose step, warm-up and soft
+    budgets it does not have by default. `resolving` gets closer to the optimum where contexts differ.
+
+    Args:
+        problem: with any objective and any constraints.
+        model: with widths.
+        smoothing: as for `fw_linucb`.
+        step: of the prices; w / (c^2 sqrt(T)) by default, c the most that a round can use of anything and w what a
+            round can be worth at the slope of the start.
+        margin: taken off every budget per round; as for `pgd` by default.
+        warmup: rounds played uniformly at first.
+        hard: never exceed a budget.
+
+    Raises:
+        InvalidInput: an objective that cannot be smoothed, or a margin that leaves nothing of a budget.
+
+    >>> from evenhand.environments import MultiObjective
+    >>> from evenhand.models import Fixed, Ridge
+    >>> fw_dual(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, width=Fixed(0.1))).name
+    'fw_dual'
+    """
+    slope = frank_wolfe(problem, problem.objective, smoothing)
+    prices = where_constrained(
+        problem,
+        lambda rows, bound: DualGradient(
+            rows=rows,
+            bound=bound,
+            step=Steady(given(step, lambda: gentle_step(problem, slope, rows))),
+            on="optimistic",
+        ),
+        margin=lambda: given(margin, lambda: default_margin(problem)),
+    )
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(slope, *prices, *hard_limits(problem, hard)),
+        choice=Staged(warmup, TopK(problem.n_plays)),
+        name="fw_dual",
+    )
+
+
+def gentle_step(problem: Problem, goal: FrankWolfe, rows: Rows) -> float:
+    """Prices move by at most c steps a round, are worth c again, and are to reach w / c in some sqrt(T) rounds."""
+    low, high = problem.ranges(goal.rows.names)
+    start = np.array([goal.start_at])
+    size = np.where(np.isfinite(high - low), high - low, 1.0)
+    worth = float((np.abs(goal.slope(start, np.zeros(1))[0]) * size).sum())
+    if worth == 0.0:  # the start is as good as can be, which elsewhere is not
+        steep = goal.objective.lipschitz
+        worth = steep * math.sqrt(float(size @ size)) if math.isfinite(steep) else 1.0
+    reach = np.maximum(np.abs(problem.low), np.abs(problem.high))
+    known = np.abs(rows.known @ problem.declared.T).max(initial=0.0)
+    learned = (np.abs(rows.learned) @ np.where(np.isfinite(reach), reach, 1.0)).max(initial=0.0)
+    return worth / ((problem.n_plays * max(float(known), float(learned), 1e-9)) ** 2 * math.sqrt(problem.horizon))

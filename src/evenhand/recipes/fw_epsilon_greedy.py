@@ -1,0 +1,41 @@
+"""A concave objective of the average outcomes, by the best action at its slope and a few random ones.
+
+Source: Do, Dohmatob, Pirotta, Lazaric & Usunier 2023, *Contextual bandits with concave rewards, and an application to
+fair ranking*.
+"""
+
+from __future__ import annotations
+
+from evenhand.choices import EpsilonGreedy
+from evenhand.core.catalogue import named
+from evenhand.goals.frank_wolfe import frank_wolfe
+from evenhand.models.base import Model
+from evenhand.objectives import Smoothing
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.recipes.defaults import need_no_constraints
+
+
+@named("C4", source="Do et al. 2023, Section 5 (FW-epsilon-greedy)")
+def fw_epsilon_greedy(
+    problem: Problem, model: Model, *, epsilon: float = 0.01, smoothing: Smoothing | None = None
+) -> Policy:
+    """Play the best worth at the objective's slope, and any candidate with probability epsilon.
+
+    Args:
+        problem, smoothing: as for `fw_linucb`.
+        model: any.
+        epsilon: in [0, 1].
+
+    Raises:
+        InvalidInput: as for `fw_linucb`.
+
+    >>> from evenhand.environments import MultiObjective
+    >>> from evenhand.models import Ridge
+    >>> fw_epsilon_greedy(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, ridge=0.1)).name
+    'fw_epsilon_greedy'
+    """
+    need_no_constraints(problem)
+    goals = (frank_wolfe(problem, problem.objective, smoothing, optimism="net"),)
+    choice = EpsilonGreedy(epsilon)
+    return Policy(problem=problem, model=model, goals=goals, choice=choice, name="fw_epsilon_greedy")

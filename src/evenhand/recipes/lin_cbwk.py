@@ -1,0 +1,63 @@
+"""Linear bandits with knapsacks: play the best optimistic reward minus optimistic costs.
+
+Source: Agrawal & Devanur, *Linear contextual bandits with knapsacks*, 2016.
+"""
+
+from __future__ import annotations
+
+from evenhand.choices import TopK
+from evenhand.core.catalogue import named
+from evenhand.goals.dual import DualHedge
+from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.linear_reward import reward
+from evenhand.models.base import Model
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.problem import Problem
+from evenhand.recipes.defaults import default_max_price, given, hedge_step, need_spending
+
+
+@named("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
+def lin_cbwk(
+    problem: Problem,
+    model: Model,
+    *,
+    max_price: float | None = None,
+    step: float | None = None,
+) -> Policy:
+    """Play the best optimistic reward minus optimistic costs at dual prices by multiplicative weights; hard budgets.
+
+    Equation: a = argmax r_ucb(a) - Z theta.c_lcb(a), theta on the simplex with a slack, by exponentiated gradient.
+    Deviation: every priced cost is read at its own lower bound; the source reads the priced sum, which is the same for
+    widths that all outcomes share.
+
+    Args:
+        problem: with budgets; costs may be learned or known.
+        model: with widths, such as `Ridge`.
+        max_price: Z; P T / B of the smallest budget by default (the source is given it, or explores to estimate it).
+        step: of the dual; sqrt(ln(d + 1) / T) by default.
+
+    Raises:
+        InvalidInput: no budget, or numbers that are not positive.
+
+    >>> from evenhand.environments import FixedContexts
+    >>> from evenhand.models import Fixed, Ridge
+    >>> lin_cbwk(FixedContexts().problem, Ridge(n_features=52, n_outcomes=5, width=Fixed(7.2))).name
+    'lin_cbwk'
+    """
+    need_spending(problem)
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    hedge = DualHedge(
+        rows=rows,
+        bound=bound,
+        max_price=given(max_price, lambda: default_max_price(problem)),
+        step=given(step, lambda: hedge_step(rows, problem.horizon)),
+        optimism="row",
+    )
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(reward(problem), hedge, *hard_limits(problem, True)),
+        choice=TopK(problem.n_plays),
+        name="lin_cbwk",
+    )

@@ -1,0 +1,67 @@
+"""Dual gradient of a fixed step, for constraints as tight as 1/sqrt(T).
+
+Source: Chzhen, Giraud, Li & Stoltz, *Small total-cost constraints in contextual bandits with knapsacks, with
+application to fairness*, NeurIPS 2023. Soft as in the paper: budgets are kept on average and what is overspent is
+reported; `hard=True` adds limits that are never exceeded.
+"""
+
+from __future__ import annotations
+
+import math
+
+from evenhand.choices import Staged, TopK
+from evenhand.core.catalogue import named
+from evenhand.goals.dual import DualGradient, Steady
+from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.linear_reward import reward
+from evenhand.models.base import Model
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.problem import Problem
+from evenhand.recipes.defaults import default_margin, given, need_constraints, with_limits
+
+
+@named("K1", source="Chzhen et al. 2023, Box B; Lemmas 1 and 2")
+def pgd(
+    problem: Problem,
+    model: Model,
+    *,
+    step: float | None = None,
+    margin: float | None = None,
+    warmup: int = 50,
+    hard: bool = False,
+) -> Policy:
+    """Play the best action at dual prices that follow a projected gradient of fixed step.
+
+    Equation: a = argmax r_ucb(a) - lam.c_lcb(a), lam <- (lam + step (c - (B - margin)))_+.
+    The step is taken at once, on the lower-confidence costs: known costs move prices even while outcomes are late.
+    Deviation: the margin is taken off budgets only, as in the paper's experiments.
+
+    Args:
+        problem: with at least one constraint.
+        model: for the learned outcomes, with optimism of its own.
+        step: of the prices; 2 / (P sqrt(T)) by default, for P plays per round.
+        margin: taken off every budget per round; half of 1/sqrt(T), or of the smallest budget if that is less.
+        warmup: rounds played uniformly at first.
+        hard: never exceed a budget.
+
+    Raises:
+        InvalidInput: no constraints, or a margin that leaves nothing of a budget.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.models import Logistic
+    >>> pgd(Court().problem, Logistic(n_features=5), step=0.02).name
+    'pgd(step=0.02)'
+    """
+    need_constraints(problem)
+    step = given(step, lambda: 2.0 / (problem.n_plays * math.sqrt(problem.horizon)))
+    rows, bound = constraint_rows(problem, problem.subject_to, given(margin, lambda: default_margin(problem)))
+    limits = hard_limits(problem, hard)
+    dual = DualGradient(rows=rows, bound=bound, step=Steady(step), on="optimistic")
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(reward(problem), dual, *limits),
+        choice=Staged(warmup, TopK(problem.n_plays)),
+        name=with_limits(f"pgd(step={step:.3g})", limits),
+    )

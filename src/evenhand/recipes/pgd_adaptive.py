@@ -1,0 +1,113 @@
+"""Dual gradient of a step that doubles, for constraints as tight as 1/sqrt(T).
+
+Source: Chzhen, Giraud, Li & Stoltz, *Small total-cost constraints in contextual bandits with knapsacks, with
+application to fairness*, NeurIPS 2023. Soft as in the paper: budgets are kept on average and what is overspent is
+reported; `hard=True` adds limits that are never exceeded.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evenhand.choices import Staged, TopK
+from evenhand.core.catalogue import named
+from evenhand.goals.dual import Doubling, DualGradient
+from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.linear_reward import reward
+from evenhand.models.base import Model
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows
+from evenhand.recipes.defaults import default_margin, given, need_constraints, with_limits
+
+
+@named("K2", source="Chzhen et al. 2023, Box C and Algorithm 1; Theorem 1")
+def pgd_adaptive(
+    problem: Problem,
+    model: Model,
+    *,
+    limits: tuple[float, ...] | None = None,
+    reset: bool = False,
+    margin: float | None = None,
+    warmup: int = 50,
+    hard: bool = False,
+) -> Policy:
+    """PGD whose step doubles each time the costs of a regime exceed their plan by too much.
+
+    Equation: step_k = 2^k / (P sqrt(T)); regime k ends when ||(sum over it of [c - (B - margin)])_+|| > M_k.
+    Deviations: prices are carried over from regime to regime, which reproduces the published numbers, where the printed
+    pseudo-code resets them (`reset=True`); M_k as in the experiments (`experimental_limits`) rather than the theory's.
+
+    Args:
+        problem, model, margin, warmup, hard: as for `pgd`.
+        limits: M_0, M_1, ...; `experimental_limits(problem)` by default, or `theoretical_limits(...)`.
+        reset: start every regime from prices of 0.
+
+    Raises:
+        InvalidInput: as for `pgd`, or a limit that is not positive.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.models import Logistic
+    >>> pgd_adaptive(Court().problem, Logistic(n_features=5)).name
+    'pgd_adaptive'
+    """
+    need_constraints(problem)
+    excess = given(limits, lambda: experimental_limits(problem))
+    step = Doubling(1.0 / (problem.n_plays * math.sqrt(problem.horizon)), excess, reset=reset)
+    rows, bound = constraint_rows(problem, problem.subject_to, given(margin, lambda: default_margin(problem)))
+    kept = hard_limits(problem, hard)
+    dual = DualGradient(rows=rows, bound=bound, step=step, on="optimistic")
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(reward(problem), dual, *kept),
+        choice=Staged(warmup, TopK(problem.n_plays)),
+        name=with_limits("pgd_adaptive", kept),
+    )
+
+
+def theoretical_margin(problem: Problem, delta: float, width_sum: float) -> float:
+    """b_T = (1 + ceil(log2 T)) (M_ceil(log2 T) + 2 sqrt(d)) / T of Theorem 1; often larger than the budgets."""
+    top = math.ceil(math.log2(problem.horizon))
+    d = len(constraint_rows(problem, problem.subject_to)[0])
+    last = theoretical_limits(problem, delta, width_sum)[top]
+    return (1 + top) * (last + 2 * math.sqrt(d)) / problem.horizon
+
+
+def experimental_limits(problem: Problem, c: float = 0.01) -> tuple[float, ...]:
+    """M_k = c d sqrt(T ln(T (k+2))) of Appendix G.2, a row and its negative counted once in d (6 for the court)."""
+    horizon, d = problem.horizon, _directions(constraint_rows(problem, problem.subject_to)[0])
+    return tuple(c * d * math.sqrt(horizon * math.log(horizon * (k + 2))) for k in range(_regimes(problem)))
+
+
+def theoretical_limits(problem: Problem, delta: float, width_sum: float) -> tuple[float, ...]:
+    """M_k = 4 sqrt(T) + 20 sqrt(d) Upsilon of Box C; `width_sum` bounds beta_T, the sum of the played widths."""
+    horizon = problem.horizon
+    d = len(constraint_rows(problem, problem.subject_to)[0])
+
+    def upsilon(risk: float) -> float:
+        return max(
+            width_sum,
+            2 * math.sqrt(d * horizon * math.log(4 * horizon**2 / risk)),
+            math.sqrt(2 * horizon * math.log(8 * (d + 1) * horizon / risk)),
+        )
+
+    risks = (delta / (k + 2) ** 2 for k in range(_regimes(problem) + 1))
+    return tuple(4 * math.sqrt(horizon) + 20 * math.sqrt(d) * upsilon(risk) for risk in risks)
+
+
+def _regimes(problem: Problem) -> int:
+    return max(1, math.ceil(math.log2(problem.horizon)))
+
+
+def _directions(rows: Rows) -> int:
+    """How many of the rows there are, a row and its negative counted once."""
+    whole = np.column_stack([rows.always[:, None] * rows.learned, rows.always[:, None] * rows.known])
+    inside = np.column_stack([rows.inside[:, None] * rows.learned, rows.inside[:, None] * rows.known])
+    vectors = np.column_stack([whole, inside])
+    first = vectors[np.arange(len(vectors)), (vectors != 0.0).argmax(1)]
+    signed = vectors * np.where(first < 0, -1.0, 1.0)[:, None] + 0.0  # no zero is negative
+    return len(np.unique(np.column_stack([rows.grouping, rows.column, signed]), axis=0))
