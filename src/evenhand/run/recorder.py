@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,40 @@ from evenhand.run.trace import Plays, Trace
 _POINTS = 100
 
 
+class Sums(NamedTuple):
+    """Running sums of R replicas; with an axis of G points before, what they were there."""
+
+    elapsed: Floats  # (R,) rounds
+    totals: Floats  # (R, M + L) of outcomes, learned ones first
+    by_group: Floats  # (R, C, M + L)
+    in_group: Floats  # (R, C) rounds
+    expected: Floats  # (R, M) of true means
+
+    @staticmethod
+    def zeros(*shape: int, n_learned: int, n_outcomes: int, n_columns: int) -> Sums:
+        return Sums(
+            np.zeros(shape),
+            np.zeros((*shape, n_outcomes)),
+            np.zeros((*shape, n_columns, n_outcomes)),
+            np.zeros((*shape, n_columns)),
+            np.zeros((*shape, n_learned)),
+        )
+
+
+# Where each replica stands: one record per replica, which a kernel takes as a single argument. (A NamedTuple of arrays
+# costs several microseconds per call.)
+_CLOCK = np.dtype(
+    [
+        ("elapsed", float),  # rounds
+        ("offered_steps", float),  # steps in which something could be played
+        ("last", float),  # the last round that was played
+        ("stuck", bool),  # nothing could be played since
+        ("whole", float),  # the last round in which nothing that was offered was masked
+        ("masked", bool),  # something was since
+    ]
+)
+
+
 @kernel
 def _count(
     plays: Ints,
@@ -23,40 +58,35 @@ def _count(
     groups: Ints,
     playable: Bools,
     offered: Bools,
-    t: Floats,
-    horizon: float,
+    waiting: Bools,
     counts_idle_steps: bool,
-    elapsed: Floats,
-    offered_steps: Floats,
+    clock: Any,
     in_group: Floats,
-    last: Floats,
-    stuck: Bools,
-    whole: Floats,
-    masked: Bools,
 ) -> None:
     """A round elapses when it is decided, or, if that counts, when nothing could be played; remember since when."""
     for r in range(len(rounds)):
-        offered_steps[r] += 1.0 if plays[r, 0] >= 0 else 0.0
-        if plays[r, 0] < 0 and t[r] < horizon:
-            elapsed[r] += 1.0 if counts_idle_steps else 0.0
-            stuck[r] = True
+        now = clock[r]
+        now.offered_steps += 1.0 if plays[r, 0] >= 0 else 0.0
+        if plays[r, 0] < 0 and waiting[r]:
+            now.elapsed += 1.0 if counts_idle_steps else 0.0
+            now.stuck = True
         elif rounds[r] > 0.0:
-            elapsed[r] += rounds[r]
-            last[r] = elapsed[r]
-            stuck[r] = False
-            masked[r] = False
+            now.elapsed += rounds[r]
+            now.last = now.elapsed
+            now.stuck = False
+            now.masked = False
             for a in range(playable.shape[1]):
                 if offered[r if len(offered) > 1 else 0, a] and not playable[r, a]:
-                    masked[r] = True
-            if not masked[r]:
-                whole[r] = elapsed[r]
+                    now.masked = True
+            if not now.masked:
+                now.whole = now.elapsed
             for g in range(groups.shape[1]):
                 in_group[r, groups[r, g]] += rounds[r]
 
 
 @kernel
-def _sum(plays: Ints, rounds: Floats, groups: Ints, z: Floats, first: int, totals: Floats, by_group: Floats) -> None:
-    """Add the outcomes z of the plays that count to the columns from `first` on."""
+def _sum(plays: Ints, rounds: Floats, groups: Ints, z: Floats, column: int, totals: Floats, by_group: Floats) -> None:
+    """Add the outcomes z of the plays that count to the columns from `column` on."""
     for r in range(len(plays)):
         if rounds[r] == 0.0:
             continue
@@ -64,36 +94,31 @@ def _sum(plays: Ints, rounds: Floats, groups: Ints, z: Floats, first: int, total
             if plays[r, p] >= 0:
                 for m in range(z.shape[2]):
                     if not np.isnan(z[r, p, m]):
-                        totals[r, first + m] += z[r, p, m]
+                        totals[r, column + m] += z[r, p, m]
                         for g in range(groups.shape[1]):
-                            by_group[r, groups[r, g], first + m] += z[r, p, m]
+                            by_group[r, groups[r, g], column + m] += z[r, p, m]
 
 
 class Recorder:
     """Adds up what happens in R replicas, step by step."""
 
     def __init__(self, policy: Policy, replicas: Ints, world: World, everything: bool) -> None:
-        """Make room for a run of a policy in a world."""
-        problem, plays, steps = policy.problem, policy.choice.n_plays, world.steps
-        self._policy, self._idle_counts = policy.name, world.counts_idle_steps
-        count, m, c = len(replicas), len(problem.names), len(problem.columns)
-        self._problem, self._replicas = problem, replicas
+        problem, count, steps = policy.problem, len(replicas), world.steps
+        self._policy, self._problem, self._replicas = policy.name, problem, replicas
+        self._counts_idle_steps = world.counts_idle_steps
         self._times = np.unique(np.geomspace(1, steps, min(_POINTS, steps)).round().astype(np.int64))
-        self._reached = 0
-        points = len(self._times)
-        self._elapsed, self._elapsed_at = np.zeros(count), np.zeros((points, count))
-        self._totals, self._totals_at = np.zeros((count, m)), np.zeros((points, count, m))
-        self._by_group, self._by_group_at = np.zeros((count, c, m)), np.zeros((points, count, c, m))
-        self._in_group, self._in_group_at = np.zeros((count, c)), np.zeros((points, count, c))
-        k = len(problem.learned)
-        self._expected, self._expected_at = np.zeros((count, k)), np.zeros((points, count, k))
-        self._by_group_expected = np.zeros((count, c, k))
-        self._offered_steps = np.zeros(count)
+        sizes = {
+            "n_learned": len(problem.learned),
+            "n_outcomes": len(problem.names),
+            "n_columns": len(problem.columns),
+        }
+        self._now, self._at = Sums.zeros(count, **sizes), Sums.zeros(len(self._times), count, **sizes)
+        room = Plays.empty(steps, count, policy.choice.n_plays, len(problem.names), len(problem.groups))
+        self._plays = room if everything else None
+        self._clock = np.zeros(count, _CLOCK)
+        self._no_groups = np.zeros((count, 0), np.int64)
         self._truth = True
-        self._last, self._stuck = np.zeros(count), np.zeros(count, bool)
-        self._whole, self._masked = np.zeros(count), np.zeros(count, bool)
-        self._plays = Plays.empty(steps, count, plays, m, len(problem.groups)) if everything else None
-        self._steps = 0
+        self._steps = self._reached = 0  # steps done, and points of the grid
 
     def add(
         self,
@@ -106,36 +131,29 @@ class Recorder:
         t: Floats,
     ) -> None:
         """Enter one step; t counts the rounds decided by the end of it."""
-        k = len(self._problem.learned)
-        rounds, horizon = taken.rounds, float(self._problem.horizon)
+        k, now, rounds = len(self._problem.learned), self._now, taken.rounds
         _count(
             decision.plays,
             rounds,
             taken.groups,
             decision.playable,
             context.offered,
-            t,
-            horizon,
-            self._idle_counts,
-            self._elapsed,
-            self._offered_steps,
-            self._in_group,
-            self._last,
-            self._stuck,
-            self._whole,
-            self._masked,
+            t < self._problem.horizon,
+            self._counts_idle_steps,
+            self._clock,
+            now.in_group,
         )
         if self._problem.known:
-            _sum(taken.plays, rounds, taken.groups, taken.known, k, self._totals, self._by_group)
+            _sum(taken.plays, rounds, taken.groups, taken.known, k, now.totals, now.by_group)
         for a in arrivals:
             d = a.decision
-            _sum(d.plays, d.rounds, d.groups, a.y, 0, self._totals, self._by_group)
+            _sum(d.plays, d.rounds, d.groups, a.y, 0, now.totals, now.by_group)
             if self._plays is not None:
                 self._plays.outcomes[a.step, ..., :k] = np.where((d.rounds > 0)[:, None, None], a.y, np.nan)
         if expected is None:
             self._truth = False
-        else:
-            _sum(taken.plays, rounds, taken.groups, expected, 0, self._expected, self._by_group_expected)
+        else:  # nobody asks for true means by group
+            _sum(taken.plays, rounds, self._no_groups, expected, 0, now.expected, now.by_group)
         if self._plays is not None:
             self._plays.enter(step, taken, k)
         self._steps = step + 1
@@ -145,25 +163,23 @@ class Recorder:
     def idle(self, t: Floats) -> None:
         """Nobody will play any more: let the remaining steps pass, as far as they are rounds."""
         waiting = t < self._problem.horizon
-        self._stuck |= waiting
-        if self._idle_counts and waiting.any():
+        self._clock["stuck"] |= waiting
+        if self._counts_idle_steps and waiting.any():
             for time in self._times[self._times > self._steps]:
-                self._elapsed += waiting * float(time - self._steps)
+                self._clock["elapsed"] += waiting * float(time - self._steps)
                 self._steps = int(time)
                 self._keep()
 
     def _keep(self) -> None:
         i = self._reached
-        self._elapsed_at[i] = self._elapsed
-        self._totals_at[i] = self._totals
-        self._by_group_at[i] = self._by_group
-        self._in_group_at[i] = self._in_group
-        self._expected_at[i] = self._expected
+        self._now.elapsed[:] = self._clock["elapsed"]
+        for there, now in zip(self._at, self._now, strict=True):
+            there[i] = now
         self._reached = min(i + 1, len(self._times) - 1)
 
     def trace(self, seed: int, finished: bool) -> Trace:
         """Everything that was recorded: to the end of a run that finished, else up to the last point of the grid."""
-        times = self._times
+        times, clock = self._times, self._clock
         kept = int(np.searchsorted(times, self._steps, side="right"))
         if finished and (not kept or times[kept - 1] < self._steps):  # every replica reached its horizon early
             self._reached = kept
@@ -177,13 +193,13 @@ class Recorder:
             replicas=self._replicas,
             finished=finished,
             times=times[:kept],
-            elapsed=self._elapsed_at[:kept],
-            totals=self._totals_at[:kept],
-            group_totals=self._by_group_at[:kept],
-            group_rounds=self._in_group_at[:kept],
-            expected=self._expected_at[:kept] if self._truth else None,
-            offered_steps=self._offered_steps,
-            stopped=np.where(self._stuck, self._last, np.nan),
-            restricted_after=np.where(self._masked & ~self._stuck, self._whole, np.nan),
+            elapsed=self._at.elapsed[:kept],
+            totals=self._at.totals[:kept],
+            group_totals=self._at.by_group[:kept],
+            group_rounds=self._at.in_group[:kept],
+            expected=self._at.expected[:kept] if self._truth else None,
+            offered_steps=clock["offered_steps"].copy(),
+            stopped=np.where(clock["stuck"], clock["last"], np.nan),
+            restricted_after=np.where(clock["masked"] & ~clock["stuck"], clock["whole"], np.nan),
             plays=None if self._plays is None else self._plays.until(self._steps),
         )
