@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from evenhand.cli import main
+from evenhand.cli import build, main
 
 
 def loaded(code: str) -> set[str]:
@@ -29,6 +29,7 @@ def test_help_loads_nothing_heavy():
         ["reproduce", "square-cbwk"],
         ["reproduce", "small-budgets"],
         ["reproduce", "concave-rewards"],
+        ["reproduce", "lessons"],
         ["replay"],
         ["systems"],
     ],
@@ -53,6 +54,44 @@ def test_systems_as_json_are_discovered(capsys):
 def test_systems_as_a_table(capsys):
     assert main(["systems"]) == 0
     assert "pgd_adaptive" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("pgd", ["recipe pgd (K1), by Chzhen et al. 2023", "evenhand.recipes", "warmup: int = 50", "Args:"]),
+        ("K2", ["recipe pgd_adaptive"]),
+        ("generalized_gini", ["objective GeneralizedGini (C7)", "outcomes: tuple[str, ...]"]),
+        ("linear", ["goal Linear", "objective Linear"]),  # two parts of one name
+        ("top-k", ["choice TopK", "best first"]),
+        ("square-cbwk", ["recipe square_cbwk (S1)"]),
+    ],
+)
+def test_a_system_is_explained_by_name_or_id(name, words, capsys):
+    assert main(["systems", name]) == 0
+    out = capsys.readouterr().out
+    assert all(word in out for word in words)
+
+
+def test_an_unknown_system_is_an_error_with_a_guess(capsys):
+    assert main(["systems", "resolvng"]) == 2
+    assert "got resolvng (did you mean resolving?)" in capsys.readouterr().err
+
+
+def test_help_lists_every_experiment(capsys):
+    from evenhand.experiments import discover
+
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    for name in discover():
+        assert ("evenhand demo" if name == "demo" else f"evenhand reproduce {name}") in shown
+
+
+def test_options_may_be_repeated():
+    o = build().parse_args(["reproduce", "court", "--tau", "0.1", "--tau", "0.2"])
+    assert (o.taus, o.replicas, o.made.name) == ([0.1, 0.2], 100, "court")
+    assert build().parse_args(["reproduce", "court"]).taus is None  # as the experiment has it
 
 
 @pytest.mark.parametrize(
@@ -103,7 +142,7 @@ def test_reproduce_square_cbwk_refuses_an_unknown_sweep(capsys):
 
 
 def test_reproduce_square_cbwk_writes_where_it_is_told(tmp_path, capsys, monkeypatch):
-    import evenhand.experiments.square_cbwk as module
+    import evenhand.experiments.square_cbwk.study as module
     from evenhand.experiments.square_cbwk.systems import Point
 
     monkeypatch.setattr(module, "POINTS", (Point(5, 3, 80),))
@@ -119,10 +158,10 @@ def test_reproduce_square_cbwk_writes_where_it_is_told(tmp_path, capsys, monkeyp
 
 
 def test_the_demo_prints_a_table_and_draws(tmp_path, capsys, monkeypatch):
-    import evenhand.experiments.demo as module
+    import evenhand.experiments.demo.study as module
     from evenhand.environments import Court
 
-    monkeypatch.setattr(module, "Court", lambda tolerance: Court(tolerance=tolerance, horizon=400))
+    monkeypatch.setattr(module, "Court", lambda tolerance, horizon: Court(tolerance=tolerance, horizon=400))
     assert main(["demo", "--replicas", "2", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "pgd_adaptive, hard" in out

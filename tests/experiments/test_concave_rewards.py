@@ -4,17 +4,24 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-import evenhand.experiments.concave_rewards as module
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import MultiObjective
-from evenhand.experiments.concave_rewards import policies, reproduce
+from evenhand.experiments import loop
+from evenhand.experiments.concave_rewards import ConcaveRewardsExperiment
+from evenhand.experiments.concave_rewards.study import policies
+from evenhand.experiments.loop import run
 from evenhand.run.simulation import simulate
 
 
 def test_results_follow_the_schema(tmp_path):
     said: list[str] = []
-    reproduce(arms=(4,), outcomes=(2,), replicas=2, rounds=60, out=tmp_path, progress=False, log=said.append)
+    run(
+        ConcaveRewardsExperiment(arms=(4,), outcomes=(2,), replicas=2, rounds=60),
+        out=tmp_path,
+        progress=False,
+        log=said.append,
+    )
     found = json.loads((tmp_path / "results.json").read_text())
     assert found["settings"]["arms"] == [4]
     assert [r["system"] for r in found["rows"] if r["metric"] == "t=60"] == [
@@ -36,16 +43,19 @@ def test_an_interrupted_run_keeps_what_is_finished(monkeypatch, tmp_path):
     import os
     import signal
 
-    real = module.simulate
+    real = loop.simulate
 
     def interrupted(policy, world, **options):
         if policy.name == "fw_squarecb":
             os.kill(os.getpid(), signal.SIGINT)
         return real(policy, world, **options)
 
-    monkeypatch.setattr(module, "simulate", interrupted)
-    results = reproduce(
-        arms=(3,), outcomes=(2,), replicas=1, rounds=40, out=tmp_path, progress=False, log=lambda _: None
+    monkeypatch.setattr(loop, "simulate", interrupted)
+    results = run(
+        ConcaveRewardsExperiment(arms=(3,), outcomes=(2,), replicas=1, rounds=40),
+        out=tmp_path,
+        progress=False,
+        log=lambda _: None,
     )
     assert results.interrupted
     done = {r.system for r in results.rows}
@@ -74,7 +84,9 @@ def test_the_truth_tends_to_the_convex_program_on_sampled_contexts():
 @pytest.mark.slow
 @pytest.mark.parametrize("outcomes", [5, 20])
 def test_every_algorithm_is_within_two_thousandths_of_the_truth(outcomes):
-    results = reproduce(arms=(50,), outcomes=(outcomes,), replicas=20, progress=False, log=lambda _: None)
+    results = run(
+        ConcaveRewardsExperiment(arms=(50,), outcomes=(outcomes,), replicas=20), progress=False, log=lambda _: None
+    )
     mean = {(r.system, r.metric): r.mean for r in results.rows}
     for name in ("fw_linucb", "fw_linucb, scalarised", "fw_linucb, random smoothing", "fw_squarecb"):
         assert mean[name, "share late"] >= 0.998

@@ -6,7 +6,9 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court
-from evenhand.experiments.court import METRICS, PUBLISHED, fairness, policies, reproduce
+from evenhand.experiments.court import CourtExperiment
+from evenhand.experiments.court.study import METRICS, PUBLISHED, fairness, policies
+from evenhand.experiments.loop import run
 from evenhand.goals.dual import DualGradient
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
@@ -14,7 +16,7 @@ from evenhand.run.simulation import simulate
 
 def test_results_follow_the_schema(tmp_path):
     said: list[str] = []
-    reproduce(replicas=2, rounds=200, taus=(0.025,), out=tmp_path, progress=False, log=said.append)
+    run(CourtExperiment(replicas=2, rounds=200, taus=(0.025,)), out=tmp_path, progress=False, log=said.append)
     found = json.loads((tmp_path / "results.json").read_text())
     assert set(found) == {"experiment", "version", "settings", "rows"}
     assert found["settings"] == {"replicas": 2, "rounds": 200, "taus": [0.025], "seed": 0}
@@ -30,7 +32,7 @@ def test_results_follow_the_schema(tmp_path):
 
 def test_a_negative_tolerance_is_refused():
     with pytest.raises(InvalidInput, match="tolerance"):
-        reproduce(replicas=1, rounds=100, taus=(-0.1,), progress=False, log=lambda _: None)
+        run(CourtExperiment(replicas=1, rounds=100, taus=(-0.1,)), progress=False, log=lambda _: None)
 
 
 def test_the_rows_of_the_table_are_the_papers_and_two_more():
@@ -50,7 +52,7 @@ def test_the_rows_of_the_table_are_the_papers_and_two_more():
 
 @pytest.mark.slow
 def test_the_table_is_reproduced_with_thirty_replicas(tmp_path):
-    results = reproduce(replicas=30, taus=(1e-7,), progress=False, log=lambda _: None)
+    results = run(CourtExperiment(replicas=30, taus=(1e-7,)), progress=False, log=lambda _: None)
     for system, printed in PUBLISHED[1e-7].items():
         if system == "mixed_oracle":
             continue  # two-valued: a run locks in or not; see docs/court.md

@@ -2,15 +2,17 @@ import json
 import os
 import signal
 
-import evenhand.experiments.lessons as module
+import evenhand.experiments.lessons.study as module
 from evenhand.cli import main
-from evenhand.experiments.lessons import reproduce
+from evenhand.experiments import loop
+from evenhand.experiments.lessons import LessonsExperiment
+from evenhand.experiments.loop import run
 
 
 def test_everything_at_once_and_its_halves(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PUPILS", 300)
     said: list[str] = []
-    results = reproduce(replicas=3, rounds=1500, out=tmp_path, progress=False, log=said.append)
+    results = run(LessonsExperiment(replicas=3, rounds=1500), out=tmp_path, progress=False, log=said.append)
     found = json.loads((tmp_path / "results.json").read_text())
     assert [r["system"] for r in found["rows"] if r["metric"] == "objective"] == [
         "optimum", "optimum, no contexts", "resolving", "fw_dual", "resolving, goal only", "resolving, plain sum",
@@ -29,14 +31,14 @@ def test_everything_at_once_and_its_halves(tmp_path, monkeypatch):
 
 
 def test_an_interrupted_run_keeps_what_is_finished(monkeypatch, capsys):
-    real = module.simulate
+    real = loop.simulate
 
     def interrupted(policy, world, **options):
         if policy.name == "fw_dual":
             os.kill(os.getpid(), signal.SIGINT)
         return real(policy, world, **options)
 
-    monkeypatch.setattr(module, "simulate", interrupted)
+    monkeypatch.setattr(loop, "simulate", interrupted)
     monkeypatch.setattr(module, "PUPILS", 50)
     assert main(["reproduce", "lessons", "--replicas", "1", "--rounds", "60"]) == 130
     shown = capsys.readouterr().out

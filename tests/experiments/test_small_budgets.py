@@ -4,9 +4,11 @@ import signal
 
 import pytest
 
-import evenhand.experiments.small_budgets as module
+import evenhand.experiments.small_budgets.study as module
 from evenhand.core.errors import InvalidInput
-from evenhand.experiments.small_budgets import LOOKS, recipes, reproduce, total
+from evenhand.experiments.loop import run
+from evenhand.experiments.small_budgets import SmallBudgetsExperiment
+from evenhand.experiments.small_budgets.study import LOOKS, recipes, total
 
 
 def test_budgets_go_from_the_root_of_the_horizon_to_half_of_it():
@@ -15,7 +17,12 @@ def test_budgets_go_from_the_root_of_the_horizon_to_half_of_it():
 
 def test_every_policy_is_run_drawn_and_written(tmp_path):
     said: list[str] = []
-    results = reproduce(replicas=2, rounds=300, exponents=(0.6, 1.0), out=tmp_path, progress=False, log=said.append)
+    results = run(
+        SmallBudgetsExperiment(replicas=2, rounds=300, exponents=(0.6, 1.0)),
+        out=tmp_path,
+        progress=False,
+        log=said.append,
+    )
     assert list(recipes()) == list(LOOKS)
     found = json.loads((tmp_path / "results.json").read_text())
     assert {r["at"]["total"] for r in found["rows"]} == {total(0.6, 300), 150.0}
@@ -42,7 +49,12 @@ def test_an_interrupted_sweep_keeps_what_is_finished(tmp_path, monkeypatch):
 
     said: list[str] = []
     monkeypatch.setattr(module, "draw", interrupt)
-    results = reproduce(replicas=1, rounds=300, exponents=(0.6, 1.0), out=tmp_path, progress=False, log=said.append)
+    results = run(
+        SmallBudgetsExperiment(replicas=1, rounds=300, exponents=(0.6, 1.0)),
+        out=tmp_path,
+        progress=False,
+        log=said.append,
+    )
     assert results.interrupted
     assert {r.at["total"] for r in results.rows} == {total(0.6, 300)}
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["interrupted"] is True
@@ -52,4 +64,4 @@ def test_an_interrupted_sweep_keeps_what_is_finished(tmp_path, monkeypatch):
 @pytest.mark.parametrize("exponents", [(), (0.0,), (1.2,)])
 def test_exponents_out_of_range_are_refused(exponents):
     with pytest.raises(InvalidInput, match="exponents"):
-        reproduce(replicas=1, rounds=100, exponents=exponents, progress=False, log=lambda _: None)
+        run(SmallBudgetsExperiment(replicas=1, rounds=100, exponents=exponents), progress=False, log=lambda _: None)

@@ -7,9 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import evenhand.experiments.square_cbwk as module
+import evenhand.experiments.square_cbwk.study as module
 from evenhand.core.errors import InvalidInput
-from evenhand.experiments.square_cbwk import LOOKS, POINTS, PUBLISHED, SWEEPS, Sweep, against, reproduce
+from evenhand.experiments import loop
+from evenhand.experiments.loop import run
+from evenhand.experiments.square_cbwk import SquareCBwKExperiment
+from evenhand.experiments.square_cbwk.study import LOOKS, POINTS, PUBLISHED, SWEEPS, Sweep, against
 from evenhand.experiments.square_cbwk.systems import NEWTON, Point, systems
 from evenhand.run.simulation import simulate
 
@@ -30,7 +33,7 @@ def small(monkeypatch):
 
 def test_results_follow_the_schema(tmp_path, small):
     said: list[str] = []
-    reproduce(replicas=2, seed=3, out=tmp_path, progress=False, log=said.append)
+    run(SquareCBwKExperiment(replicas=2, seed=3), out=tmp_path, progress=False, log=said.append)
     found = json.loads((tmp_path / "results.json").read_text())
     assert set(found) == {"experiment", "version", "settings", "rows"}
     assert found["experiment"] == "square-cbwk"
@@ -48,7 +51,7 @@ def test_results_follow_the_schema(tmp_path, small):
 
 
 def test_regret_is_the_optimum_minus_expected_rewards(small):
-    results = reproduce(replicas=3, progress=False, log=lambda _: None)
+    results = run(SquareCBwKExperiment(replicas=3), progress=False, log=lambda _: None)
     world, policy = systems(SMALL)[0]
     expected = simulate(policy, world, replicas=3, progress=False).expected
     assert expected is not None
@@ -65,7 +68,9 @@ def test_regret_is_the_optimum_minus_expected_rewards(small):
 def test_sweeps_are_tabled_and_drawn(tmp_path, small, monkeypatch):
     monkeypatch.setattr(module, "PUBLISHED", {SMALL: {NEWTON: (10.0, 5.0)}})
     said: list[str] = []
-    results = reproduce(replicas=2, sweeps=["T", "m", "T"], out=tmp_path, progress=False, log=said.append)
+    results = run(
+        SquareCBwKExperiment(replicas=2, sweeps=("T", "m", "T")), out=tmp_path, progress=False, log=said.append
+    )
     assert results.settings["sweeps"] == ["T", "m"]
     assert {p.name for p in tmp_path.iterdir()} == {"results.json", "square-cbwk-T.png", "square-cbwk-m.png"}
     assert (tmp_path / "square-cbwk-T.png").read_bytes()[:4] == b"\x89PNG"
@@ -81,7 +86,7 @@ def test_sweeps_are_tabled_and_drawn(tmp_path, small, monkeypatch):
 def test_a_single_replica_meets_nothing_and_misses_nothing(small, monkeypatch):
     monkeypatch.setattr(module, "PUBLISHED", {SMALL: {NEWTON: (10.0, None)}})
     said: list[str] = []
-    reproduce(replicas=1, progress=False, log=said.append)
+    run(SquareCBwKExperiment(replicas=1), progress=False, log=said.append)
     line = next(x for x in "\n".join(said).splitlines() if x.startswith(NEWTON))
     assert line.split()[-2:] == ["-", "-"]
 
@@ -106,7 +111,7 @@ def test_the_sweeps_are_the_notebooks():
 
 def test_an_unknown_sweep_is_refused():
     with pytest.raises(InvalidInput, match=r"sweeps: expected some of \('m', 'K', 'T'\)"):
-        reproduce(sweeps=["n"])
+        run(SquareCBwKExperiment(sweeps=("n",)))
 
 
 @pytest.mark.parametrize("enough", [0, 4, 9])
@@ -118,14 +123,15 @@ def test_an_interrupt_keeps_what_is_done(enough, tmp_path, small, monkeypatch):
         done += 1
         return replace(simulate(policy, environment, **options), finished=done <= enough)
 
-    monkeypatch.setattr(module, "simulate", interrupted)
+    monkeypatch.setattr(loop, "simulate", interrupted)
     said: list[str] = []
-    results = reproduce(replicas=2, sweeps=["m"], out=tmp_path, progress=False, log=said.append)
+    results = run(SquareCBwKExperiment(replicas=2, sweeps=("m",)), out=tmp_path, progress=False, log=said.append)
     assert results.interrupted
     assert len([r for r in results.rows if r.metric == "regret"]) == enough
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["interrupted"] is True
     assert (tmp_path / "square-cbwk-m.png").exists() is (enough > 0)
-    assert said[-1].startswith("interrupted")
+    assert said[-2].startswith("interrupted")
+    assert said[-1].startswith("written: ")
     assert done == enough + 1
 
 
@@ -135,8 +141,8 @@ def test_an_interrupt_between_two_runs(small, monkeypatch):
         os.kill(os.getpid(), signal.SIGINT)
         return trace
 
-    monkeypatch.setattr(module, "simulate", interrupting)
-    results = reproduce(replicas=2, progress=False, log=lambda _: None)
+    monkeypatch.setattr(loop, "simulate", interrupting)
+    results = run(SquareCBwKExperiment(replicas=2), progress=False, log=lambda _: None)
     assert results.interrupted
     assert len(results.rows) == 2  # one system's
 
@@ -146,7 +152,7 @@ def test_the_published_numbers_are_met_at_fifty_two_features(monkeypatch):
     point = Point(52, 3, 2000)
     monkeypatch.setattr(module, "POINTS", (point,))
     said: list[str] = []
-    results = reproduce(progress=False, log=said.append)
+    results = run(SquareCBwKExperiment(), progress=False, log=said.append)
     for system, (published, spread) in PUBLISHED[point].items():
         row = results.find(system, "regret", point._asdict())
         assert row is not None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant, snake
+from evenhand.core.registry import exported, meant, snake
 
 T = TypeVar("T")
 
@@ -77,23 +77,42 @@ def _marked() -> Iterator[System]:
 
 
 def describe(name: str) -> str:
-    """What every system of this name or id does: its call, source and docstring.
+    """What every part of this name or id does: its call, source and docstring.
 
     Raises:
-        InvalidInput: there is no such system.
+        InvalidInput: there is no such part.
 
     >>> print(describe("pgd").splitlines()[0])
-    K1 recipe pgd, by Chzhen et al. 2023, Box B; Lemmas 1 and 2
+    recipe pgd (K1), by Chzhen et al. 2023, Box B; Lemmas 1 and 2
     """
-    systems = catalogue()
-    found = [s for s in systems if name.replace("-", "_").lower() in (s.id.lower(), s.name.lower(), snake(s.name))]
+    parts = [*catalogue(), *_unmarked()]
+    wanted = name.replace("-", "_").lower()
+    found = [p for p in parts if wanted in (p.id.lower(), p.name.lower(), snake(p.name))]
     if not found:
-        names = sorted({snake(s.name) for s in systems})
-        raise InvalidInput("system", "a name or an id from `evenhand systems`", f"{name}{meant(name, names)}")
-    return "\n\n".join(_described(s) for s in found)
+        guess = meant(name, sorted({snake(p.name) for p in parts}))
+        raise InvalidInput("system", "a name or an id from `evenhand systems`", f"{name}{guess}")
+    return "\n\n".join(_described(p) for p in found)
+
+
+def _unmarked() -> Iterator[System]:
+    """Parts that are exported without being a named system, such as choices."""
+    for place, kind in KINDS.items():
+        if hasattr(importlib.import_module(place), "__all__") and kind != "experiment":
+            for part in exported(place).values():
+                if not hasattr(part, "__named__") and inspect.getdoc(part):
+                    yield System("", part.__name__, kind, part.__module__, "")
 
 
 def _described(system: System) -> str:
     part = getattr(importlib.import_module(system.module), system.name)
-    call = f"{system.module}.{system.name}{inspect.signature(part)}"
-    return f"{system.id} {system.kind} {system.name}, by {system.source}\n{call}\n\n{inspect.getdoc(part) or ''}"
+    origin = f" ({system.id}), by {system.source}" if system.id else ""
+    arguments = ", ".join(_argument(p) for p in inspect.signature(part).parameters.values())
+    return (
+        f"{system.kind} {system.name}{origin}\n{system.module}.{system.name}({arguments})\n\n"
+        f"{inspect.getdoc(part) or ''}"
+    )
+
+
+def _argument(p: inspect.Parameter) -> str:
+    hint = p.annotation if isinstance(p.annotation, str) else inspect.formatannotation(p.annotation)
+    return f"{p.name}: {hint}" + ("" if p.default is inspect.Parameter.empty else f" = {p.default!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,90 +18,107 @@ from evenhand.run.trace import Plays, Trace
 _POINTS = 100
 
 
+class Sums(NamedTuple):
+    """Running sums of R replicas; with an axis of G points before, what they were there."""
+
+    elapsed: Floats  # (R,) rounds
+    totals: Floats  # (R, M + L) of outcomes, learned ones first
+    by_group: Floats  # (R, C, M + L)
+    in_group: Floats  # (R, C) rounds
+    expected: Floats  # (R, M) of true means
+
+    @staticmethod
+    def zeros(*shape: int, n_learned: int, n_outcomes: int, n_columns: int) -> Sums:
+        return Sums(
+            np.zeros(shape),
+            np.zeros((*shape, n_outcomes)),
+            np.zeros((*shape, n_columns, n_outcomes)),
+            np.zeros((*shape, n_columns)),
+            np.zeros((*shape, n_learned)),
+        )
+
+
+# Where each replica stands: one record per replica, which a kernel takes as a single argument. (A NamedTuple of arrays
+# costs several microseconds per call.)
+_CLOCK = np.dtype(
+    [
+        ("elapsed", float),  # rounds
+        ("offered_steps", float),  # steps in which something could be played
+        ("last", float),  # the last round that was played
+        ("stuck", bool),  # nothing could be played since
+        ("whole", float),  # the last round in which nothing that was offered was masked
+        ("masked", bool),  # something was since
+    ]
+)
+
+
 _EVERY_PLAY = np.zeros((0, 0), bool)  # in the place of a mask that is true everywhere
-
-
-class _Made(NamedTuple):
-    """The part of a decision that sums are taken over."""
-
-    plays: Ints
-    counted: Floats
-    groups: Ints
 
 
 @kernel
 def _count(
-    plays: Ints,
-    counted: Floats,
-    restricted: Floats,
-    t: Floats,
-    horizon: float,
-    counts_idle_steps: bool,
-    elapsed: Floats,
-    offered_steps: Floats,
-    last: Floats,
-    stuck: Bools,
-    whole: Floats,
-    masked: Bools,
+    plays: Ints, counted: Floats, restricted: Floats, waiting: Bools, counts_idle_steps: bool, clock: Any
 ) -> None:
     """A round elapses when it is decided, or, if that counts, when nothing could be played; remember since when."""
     for r in range(len(counted)):
-        offered_steps[r] += 1.0 if plays[r, 0] >= 0 else 0.0
-        if plays[r, 0] < 0 and t[r] < horizon:
-            elapsed[r] += 1.0 if counts_idle_steps else 0.0
-            stuck[r] = True
+        now = clock[r]
+        now.offered_steps += 1.0 if plays[r, 0] >= 0 else 0.0
+        if plays[r, 0] < 0 and waiting[r]:
+            now.elapsed += 1.0 if counts_idle_steps else 0.0
+            now.stuck = True
         elif counted[r] > 0.0:
-            elapsed[r] += counted[r]
-            last[r] = elapsed[r]
-            stuck[r] = False
-            masked[r] = restricted[r] > 0.0
-            if not masked[r]:
-                whole[r] = elapsed[r]
+            now.elapsed += counted[r]
+            now.last = now.elapsed
+            now.stuck = False
+            now.masked = restricted[r] > 0.0
+            if not now.masked:
+                now.whole = now.elapsed
 
 
 @kernel
-def _sum(d: _Made, z: Floats, which: Ints, exposed: Bools, totals: Floats, by_group: Floats) -> None:
-    """Add outcomes z of the plays that count and were exposed to the columns `which`; an empty mask is true."""
-    for r in range(len(d.plays)):
-        if d.counted[r] == 0.0:
+def _sum(
+    plays: Ints,
+    counted: Floats,
+    groups: Ints,
+    exposed: Bools,
+    z: Floats,
+    column: int,
+    totals: Floats,
+    by_group: Floats,
+) -> None:
+    """Add outcomes z of the plays that count and were exposed to the columns from `column` on."""
+    for r in range(len(plays)):
+        if counted[r] == 0.0:
             continue
-        for p in range(d.plays.shape[1]):
-            if d.plays[r, p] >= 0 and (len(exposed) == 0 or exposed[r, p]):
+        for p in range(plays.shape[1]):
+            if plays[r, p] >= 0 and (len(exposed) == 0 or exposed[r, p]):
                 for m in range(z.shape[2]):
-                    if which[m] >= 0 and not np.isnan(z[r, p, m]):
-                        totals[r, which[m]] += z[r, p, m]
-                        for g in range(d.groups.shape[2]):
-                            by_group[r, d.groups[r, p if d.groups.shape[1] > 1 else 0, g], which[m]] += z[r, p, m]
+                    if not np.isnan(z[r, p, m]):
+                        totals[r, column + m] += z[r, p, m]
+                        for g in range(groups.shape[2]):
+                            by_group[r, groups[r, p if groups.shape[1] > 1 else 0, g], column + m] += z[r, p, m]
 
 
 class Recorder:
     """Adds up what happens in R replicas, step by step."""
 
     def __init__(self, policy: Policy, replicas: Ints, world: World, everything: bool) -> None:
-        """Make room for a run of a policy in a world."""
-        problem, plays, steps = policy.problem, policy.choice.n_plays, world.steps
-        self._policy, self._idle_counts = policy.name, world.counts_idle_steps
-        count, m, c = len(replicas), len(problem.names), len(problem.columns)
-        self._problem, self._replicas = problem, replicas
+        problem, count, steps = policy.problem, len(replicas), world.steps
+        self._policy, self._problem, self._replicas = policy.name, problem, replicas
+        self._counts_idle_steps = world.counts_idle_steps
         self._times = np.unique(np.geomspace(1, steps, min(_POINTS, steps)).round().astype(np.int64))
-        self._reached = 0
-        points = len(self._times)
-        self._elapsed, self._elapsed_at = np.zeros(count), np.zeros((points, count))
-        self._totals, self._totals_at = np.zeros((count, m)), np.zeros((points, count, m))
-        self._by_group, self._by_group_at = np.zeros((count, c, m)), np.zeros((points, count, c, m))
-        self._in_group, self._in_group_at = np.zeros((count, c)), np.zeros((points, count, c))
-        k = len(problem.learned)
-        self._expected, self._expected_at = np.zeros((count, k)), np.zeros((points, count, k))
-        self._by_group_expected = np.zeros((count, c, k))
-        self._offered_steps = np.zeros(count)
-        places = np.arange(k, m)
-        self._learned = np.arange(k)
-        self._sure, self._unsure = np.where(problem.sure, places, -1), np.where(problem.sure, -1, places)
+        sizes = {
+            "n_learned": len(problem.learned),
+            "n_outcomes": len(problem.names),
+            "n_columns": len(problem.columns),
+        }
+        self._now, self._at = Sums.zeros(count, **sizes), Sums.zeros(len(self._times), count, **sizes)
+        room = Plays.empty(steps, count, policy.choice.n_plays, len(problem.names), len(problem.groups))
+        self._plays = room if everything else None
+        self._clock = np.zeros(count, _CLOCK)
+        self._no_groups = np.zeros((count, 1, 0), np.int64)
         self._truth = True
-        self._last, self._stuck = np.zeros(count), np.zeros(count, bool)
-        self._whole, self._masked = np.zeros(count), np.zeros(count, bool)
-        self._plays = Plays.empty(steps, count, plays, m, len(problem.groups)) if everything else None
-        self._steps = 0
+        self._steps = self._reached = 0  # steps done, and points of the grid
 
     def add(
         self,
@@ -114,39 +131,27 @@ class Recorder:
         t: Floats,
     ) -> None:
         """Enter one step; t counts the rounds decided by the end of it."""
-        k = len(self._problem.learned)
-        horizon = float(self._problem.horizon)
-        made = _Made(taken.plays, taken.counted, taken.groups)
-        believe(context.groups, context.offered, taken.counted, self._in_group)
-        _count(
-            decision.plays,
-            taken.counted,
-            decision.restricted,
-            t,
-            horizon,
-            self._idle_counts,
-            self._elapsed,
-            self._offered_steps,
-            self._last,
-            self._stuck,
-            self._whole,
-            self._masked,
-        )
-        if self._problem.sure.any():
-            _sum(made, taken.known, self._sure, _EVERY_PLAY, self._totals, self._by_group)
+        k, now, sure = len(self._problem.learned), self._now, self._problem.sure
+        believe(context.groups, context.offered, taken.counted, now.in_group)
+        waiting = t < self._problem.horizon
+        _count(decision.plays, taken.counted, decision.restricted, waiting, self._counts_idle_steps, self._clock)
+        made = taken.plays, taken.counted
+        if sure.any():
+            known = taken.known if sure.all() else taken.known * sure
+            _sum(*made, taken.groups, _EVERY_PLAY, known, k, now.totals, now.by_group)
         for a in arrivals:
             d, exposed = a.decision, _EVERY_PLAY if a.exposed is None else a.exposed
-            late = _Made(d.plays, d.counted, d.groups)
-            _sum(late, a.y, self._learned, exposed, self._totals, self._by_group)
-            if not self._problem.sure.all():
-                _sum(late, d.known, self._unsure, exposed, self._totals, self._by_group)
+            _sum(d.plays, d.counted, d.groups, exposed, a.y, 0, now.totals, now.by_group)
+            if not sure.all():
+                _sum(d.plays, d.counted, d.groups, exposed, d.known * ~sure, k, now.totals, now.by_group)
             if self._plays is not None:
-                counts = (d.counted > 0)[:, None] & (True if a.exposed is None else a.exposed)
+                counts = np.broadcast_to((d.counted > 0)[:, None], d.plays.shape)
+                counts = counts if a.exposed is None else counts & a.exposed
                 self._plays.outcomes[a.step, ..., :k] = np.where(counts[:, :, None], a.y, np.nan)
         if expected is None:
             self._truth = False
-        else:
-            _sum(made, expected, self._learned, _EVERY_PLAY, self._expected, self._by_group_expected)
+        else:  # nobody asks for true means by group
+            _sum(*made, self._no_groups, _EVERY_PLAY, expected, 0, now.expected, now.by_group)
         if self._plays is not None:
             self._plays.enter(step, taken, k)
         self._steps = step + 1
@@ -156,25 +161,23 @@ class Recorder:
     def idle(self, t: Floats) -> None:
         """Nobody will play any more: let the remaining steps pass, as far as they are rounds."""
         waiting = t < self._problem.horizon
-        self._stuck |= waiting
-        if self._idle_counts and waiting.any():
+        self._clock["stuck"] |= waiting
+        if self._counts_idle_steps and waiting.any():
             for time in self._times[self._times > self._steps]:
-                self._elapsed += waiting * float(time - self._steps)
+                self._clock["elapsed"] += waiting * float(time - self._steps)
                 self._steps = int(time)
                 self._keep()
 
     def _keep(self) -> None:
         i = self._reached
-        self._elapsed_at[i] = self._elapsed
-        self._totals_at[i] = self._totals
-        self._by_group_at[i] = self._by_group
-        self._in_group_at[i] = self._in_group
-        self._expected_at[i] = self._expected
+        self._now.elapsed[:] = self._clock["elapsed"]
+        for there, now in zip(self._at, self._now, strict=True):
+            there[i] = now
         self._reached = min(i + 1, len(self._times) - 1)
 
     def trace(self, seed: int, finished: bool) -> Trace:
         """Everything that was recorded: to the end of a run that finished, else up to the last point of the grid."""
-        times = self._times
+        times, clock = self._times, self._clock
         kept = int(np.searchsorted(times, self._steps, side="right"))
         if finished and (not kept or times[kept - 1] < self._steps):  # every replica reached its horizon early
             self._reached = kept
@@ -188,13 +191,13 @@ class Recorder:
             replicas=self._replicas,
             finished=finished,
             times=times[:kept],
-            elapsed=self._elapsed_at[:kept],
-            totals=self._totals_at[:kept],
-            group_totals=self._by_group_at[:kept],
-            group_rounds=self._in_group_at[:kept],
-            expected=self._expected_at[:kept] if self._truth else None,
-            offered_steps=self._offered_steps,
-            stopped=np.where(self._stuck, self._last, np.nan),
-            restricted_after=np.where(self._masked & ~self._stuck, self._whole, np.nan),
+            elapsed=self._at.elapsed[:kept],
+            totals=self._at.totals[:kept],
+            group_totals=self._at.by_group[:kept],
+            group_rounds=self._at.in_group[:kept],
+            expected=self._at.expected[:kept] if self._truth else None,
+            offered_steps=clock["offered_steps"].copy(),
+            stopped=np.where(clock["stuck"], clock["last"], np.nan),
+            restricted_after=np.where(clock["masked"] & ~clock["stuck"], clock["whole"], np.nan),
             plays=None if self._plays is None else self._plays.until(self._steps),
         )

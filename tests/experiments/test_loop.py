@@ -1,0 +1,143 @@
+"""A user's own experiment goes through the same loop as evenhand's."""
+
+import json
+import os
+import signal
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pytest
+
+from evenhand.core.errors import InvalidInput
+from evenhand.environments import Court
+from evenhand.experiments import Case, discover, find, loop, option
+from evenhand.experiments.experiment import options, settings
+from evenhand.experiments.loop import run
+from evenhand.recipes import uniform
+from evenhand.report.plots import over_rounds, save
+from evenhand.report.results import Measurement
+from evenhand.run.simulation import simulate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """Blind sharing at two budgets, and a policy that the smaller one refuses."""
+
+    rounds: int
+    title: str = "my own"
+    points: tuple[dict[str, float], ...] = ({"ride": 0.05}, {"ride": 0.1})
+
+    def cases(self, point):
+        court = Court(horizon=self.rounds, ride=point["ride"])
+        yield Case(point, "blind", court, uniform(court.problem, n_features=5))
+        small = point["ride"] < 0.1
+        twin = None if small else replace(uniform(court.problem, n_features=5), name="twin")
+        yield Case(point, "twin", court, twin, "a budget of 0.05 is too small" if small else "")
+
+    def measure(self, runs):
+        return [
+            Measurement.of(r.case.system, r.case.at, "ride", r.trace.total("ride"), worst="high")
+            for r in runs
+            if r.trace
+        ]
+
+    def report(self, runs, results):
+        refused = [f"{r.case.system}: {r.case.refused}" for r in runs if r.trace is None]
+        return "\n".join([*(results.table(p, ("ride",)) for p in self.points), *refused])
+
+    def draw(self, runs, out):
+        return [save(over_rounds([r.trace for r in runs if r.trace]), out / "own.png")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own:
+    name: ClassVar[str] = "own"
+    title: ClassVar[str] = "an experiment of a user's own"
+    about: ClassVar[str] = "It shares blindly."
+    replicas: int = option(2, "R")
+    rounds: int = option(40, "T")
+    seed: int = option(0, "S", least=None)
+    jobs: int = 1
+
+    def sections(self, session):
+        yield Section(rounds=self.rounds)
+
+
+def test_a_users_experiment_is_run_reported_written_and_drawn(tmp_path):
+    said: list[str] = []
+    results = run(Own(), out=tmp_path, progress=False, log=said.append)
+    assert not results.interrupted
+    assert [(m.system, m.at["ride"]) for m in results.rows] == [("blind", 0.05), ("blind", 0.1), ("twin", 0.1)]
+    assert all(m.worst <= 40 * m.at["ride"] for m in results.rows)
+    assert said[0] == "my own"
+    assert said[1].endswith("twin: a budget of 0.05 is too small")
+    assert said[-1] == f"written: {tmp_path / 'results.json'} and plots"
+    written = json.loads((tmp_path / "results.json").read_text())
+    assert written["experiment"] == "own"
+    assert written["settings"] == {"replicas": 2, "rounds": 40, "seed": 0}  # how many processes changes nothing
+    assert (tmp_path / "own.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_same_numbers_in_two_processes():
+    rows = [run(Own(jobs=jobs), progress=False, log=lambda _: None).rows for jobs in (1, 2)]
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("done", [0, 1, 2])
+def test_an_interrupt_keeps_what_is_complete(done, tmp_path, monkeypatch):
+    """Ctrl-C while the run after `done` others is under way."""
+    begun = 0
+
+    def interrupted(policy, environment, **rest):
+        nonlocal begun
+        begun += 1
+        if begun == done + 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return replace(simulate(policy, environment, **rest), finished=begun <= done)
+
+    monkeypatch.setattr(loop, "simulate", interrupted)
+    said: list[str] = []
+    results = run(Own(), out=tmp_path, progress=False, log=said.append)
+    assert results.interrupted
+    assert begun == done + 1
+    assert len(results.rows) == done
+    assert said[-2] == loop.INTERRUPTED
+    assert json.loads((tmp_path / "results.json").read_text())["settings"]["interrupted"] is True
+    assert (tmp_path / "own.png").exists() is (done > 0)
+
+
+def test_a_folder_that_cannot_be_made_is_named_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "simulate", None)  # nothing is run
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidInput, match="out: expected a folder"):
+        run(Own(), out=tmp_path / "file", log=lambda _: None)
+
+
+def test_experiments_are_found_in_their_folder():
+    found = discover()
+    assert set(found) == {"concave-rewards", "court", "demo", "lessons", "small-budgets", "square-cbwk"}
+    for name, experiment in found.items():
+        assert experiment.name == name
+        assert experiment.title
+        assert experiment.about
+        declared = {o.field: o for o in options(experiment)}
+        assert {"replicas", "seed"} <= set(declared)
+        assert declared["seed"].least is None
+        assert "jobs" not in settings(experiment())
+
+
+def test_an_unknown_experiment_is_named_with_a_guess():
+    with pytest.raises(InvalidInput, match=r"experiment: expected one of .*, got cuort \(did you mean court\?\)"):
+        find("cuort")
+
+
+def test_options_are_typed_by_their_fields():
+    taus = next(o for o in options(find("court")) if o.field == "taus")
+    assert (taus.flag, taus.kind, taus.repeatable) == ("--tau", float, True)
+    sweeps = next(o for o in options(find("square-cbwk")) if o.field == "sweeps")
+    assert (sweeps.flag, sweeps.kind, sweeps.choices) == ("--sweep", str, ("m", "K", "T"))
+    arms = next(o for o in options(find("concave-rewards")) if o.field == "arms")
+    assert (arms.kind, arms.repeatable, arms.least) == (int, True, 1)
+    assert find("court")(taus=(0.1, 0.025, 0.1)).taus == (0.1, 0.025)
+    with pytest.raises(InvalidInput, match="taus: expected at least one"):
+        find("court")(taus=())
