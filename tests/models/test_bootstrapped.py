@@ -83,7 +83,7 @@ def test_members_spread_like_the_posterior_of_a_least_squares_fit():
     """
     model, rng = Bootstrapped(inner=Ridge(n_features=2, ridge=1e-6), members=200), np.random.default_rng(1)
     x = rng.random((40, 200, 2))
-    y = 0.8 * x[:, :, :1] + 0.2 * rng.random((40, 200, 1))
+    y = 0.8 * x[:, :, :1] + 0.2 * (rng.random((40, 200, 1)) - 0.5)
     state = model.start(40, np.zeros(1), np.ones(1))
     model.update(state, x, y, np.ones(y.shape, bool), np.ones((40, 1, 1, 1)))
     found = np.array([member.theta[:, 0, 0] for member in state.members]).var(0, ddof=1)

@@ -64,3 +64,26 @@ def test_with_one_outcome_at_price_one_it_is_ridge():
     x = rng.normal(size=(2, 4, 3))
     for a, b in zip(ask(one, s, x, w), ask(ridge, t, x, w), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-10)
+
+
+def test_every_play_and_every_candidate_has_its_own_prices():
+    rng, n, m = np.random.default_rng(3), 2, 3
+    model = Scalarised(n_features=n, n_outcomes=m, width=Fixed(0.4))
+    state = model.start(1, np.zeros(m), np.ones(m))
+    v, b = np.eye(n * m), np.zeros(n * m)
+    for _ in range(15):
+        x, y, w = rng.normal(size=(1, 2, n)), rng.normal(size=(1, 2, m)), rng.normal(size=(1, 2, 2, m))
+        seen = rng.random((1, 2, m)) < 0.9
+        model.update(state, x, np.where(seen, y, 0.0), seen, w)
+        for p in np.flatnonzero(seen[0].all(1)):
+            g = w[0, :, p].sum(0)
+            z = np.kron(g, x[0, p])
+            v += np.outer(z, z)
+            b += (g @ y[0, p]) * z
+    query, w = rng.normal(size=(1, 4, n)), rng.normal(size=(1, 2, 4, m))
+    worth = model.value(state, query, w, np.zeros((1, 0)))
+    for k in range(2):
+        for a in range(4):
+            z = np.kron(w[0, k, a], query[0, a])
+            assert worth.mean[0, k, a] == pytest.approx(z @ np.linalg.solve(v, b), abs=1e-9)
+            assert worth.bonus[0, k, a] == pytest.approx(0.4 * np.sqrt(z @ np.linalg.solve(v, z)), abs=1e-9)

@@ -4,10 +4,11 @@ from evenhand.models.aggregation import Aggregation
 from evenhand.models.base import Averageable, Model, Posterior, Worth
 from evenhand.models.bootstrapped import Bootstrapped
 from evenhand.models.experts import Cover, Experts, ExpertSet
+from evenhand.models.glmtron import Glmtron
+from evenhand.models.gradient import Gradient
 from evenhand.models.logistic import Logistic
 from evenhand.models.null_model import NullModel
 from evenhand.models.online_to_batch import OnlineToBatch
-from evenhand.models.oracles import Glmtron, Gradient
 from evenhand.models.ridge import Ridge
 from evenhand.models.sampled import Sampled
 from evenhand.models.scalarised import Scalarised

@@ -29,7 +29,7 @@ class AggregationState:
 
 @kernel
 def cell_of(cuts: Ints, x: Floats) -> int:
-    """The cell of the unit cube in which x lies; beyond its ends count the ends, `(n),(n)->()`."""
+    """The cell of the unit cube in which x lies, clipped to the cube, `(n),(n)->()`."""
     cell = 0
     for i in range(len(cuts)):
         cell = cell * cuts[i] + int(min(max(x[i] * cuts[i], 0.0), cuts[i] - 1.0))
@@ -38,7 +38,7 @@ def cell_of(cuts: Ints, x: Floats) -> int:
 
 @kernel
 def _opinions(levels: Floats, slopes: Floats, low: float, high: float, x: Floats, out: Floats) -> None:
-    """What every expert says of one outcome, clipped to its range, `(J),(J,n),(),(),(n)->(J)`."""
+    """Every expert's prediction of one outcome, clipped to its range, `(J),(J,n),(),(),(n)->(J)`."""
     for j in range(len(levels)):
         out[j] = levels[j]
         for i in range(slopes.shape[1]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -77,14 +76,6 @@ def _sample(theta: Floats, root: Floats, x: Floats, w: Floats, z: Floats) -> Flo
     return worth
 
 
-class _Fit(NamedTuple):
-    """When and how to fit."""
-
-    ridge: float
-    growth: float
-    tolerance: float
-
-
 class _Data(NamedTuple):
     """The arrays of a state that change."""
 
@@ -99,7 +90,7 @@ class _Data(NamedTuple):
 
 
 @kernel
-def _update(data: _Data, x: Floats, y: Floats, seen: Bools, fit: _Fit) -> None:
+def _update(data: _Data, x: Floats, y: Floats, seen: Bools, ridge: float, growth: float, tolerance: float) -> None:
     gain = np.empty(x.shape[2])
     for r in range(len(x)):
         for p in range(x.shape[1]):
@@ -110,9 +101,9 @@ def _update(data: _Data, x: Floats, y: Floats, seen: Bools, fit: _Fit) -> None:
             data.x[r, s] = x[r, p]
             data.y[r, s] = y[r, p, 0]
             data.known[r] += 1.0
-        if data.known[r] > data.fitted[r] and data.known[r] >= fit.growth * data.fitted[r]:
+        if data.known[r] > data.fitted[r] and data.known[r] >= growth * data.fitted[r]:
             s = int(data.known[r])
-            fit_logistic(data.x[r, :s], data.y[r, :s], data.theta[r], data.root[r], fit.ridge, fit.tolerance)
+            fit_logistic(data.x[r, :s], data.y[r, :s], data.theta[r], data.root[r], ridge, tolerance)
             data.fitted[r] = data.known[r]
 
 
@@ -195,7 +186,7 @@ class Logistic:
             state.y = np.concatenate([state.y, np.zeros_like(state.y)], 1)
         s = state
         data = _Data(s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root, s.x, s.y)
-        _update(data, x, y, seen, self._fit)
+        _update(data, x, y, seen, self.ridge, self.growth, self.tolerance)
 
     @property
     def n_parameters(self) -> int:
@@ -210,7 +201,3 @@ class Logistic:
         not the V of the widths, which lacks mu' <= 1/4 and would draw at most half as wide.
         """
         return _sample(state.theta, state.root, x, w, z)
-
-    @cached_property
-    def _fit(self) -> _Fit:
-        return _Fit(float(self.ridge), float(self.growth), float(self.tolerance))

@@ -1,4 +1,4 @@
-"""From an online oracle to a statistical one: the average of the predictions of its iterates."""
+"""Online-to-batch conversion: the average of the predictions of an oracle's iterates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evenhand.models.links import priced
 
 @dataclass
 class OnlineToBatchState:
-    """The inner state, and earlier ones of it: their mean parameter, or some of them as they were."""
+    """The inner state, and what is kept of earlier ones: their mean parameter, or copies of some."""
 
     inner: Any
     count: Ints  # (R,) iterates so far
@@ -50,7 +50,7 @@ class OnlineToBatch:
         InvalidInput: an odd number of snapshots, or an inner model with luck of its own, as an average of draws is no
             draw; from `start`, an inner model whose state cannot be copied.
 
-    >>> from evenhand.models.oracles import Gradient
+    >>> from evenhand.models.gradient import Gradient
     >>> model = OnlineToBatch(inner=Gradient(n_features=1, step=1.0, power=0.0))
     >>> state = model.start(1, np.zeros(1), np.ones(1))
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))

@@ -1,26 +1,21 @@
-"""Online regression oracles: predict an outcome vector, learn from the played action; no widths, no history.
+"""What the online regression oracles share: they predict an outcome vector and learn from the played action.
 
-Both move each outcome's parameter against the GLMtron direction (link(x.theta) - y) x, which is the gradient of the
-square loss up to the link's slope, and project it back to its ball; they differ in the metric of the step.
+`Glmtron` and `Gradient` move each outcome's parameter against the GLMtron direction (link(x.theta) - y) x, the gradient
+of the square loss up to the link's slope, and project it back to its ball; they differ in the metric of the step.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Bools, Floats
-from evenhand.models._shared import check_sizes
-from evenhand.models.base import Worth
-from evenhand.models.links import Link, code, predict, priced
-from evenhand.numerics.precision import absorb, fresh, norm2
+from evenhand.core.types import Floats
+from evenhand.models.links import Link, code
+from evenhand.numerics.precision import norm2
 
 Projection = Literal["row", "whole"]
 
@@ -38,15 +33,7 @@ def project(theta: Floats, radius: float, whole: bool) -> None:
             theta[m] *= radius / math.sqrt(square)
 
 
-@dataclass
-class NewtonState:
-    """Parameters of every outcome, and the inverse of their common metric."""
-
-    theta: Floats  # (R, M, n)
-    inverse: Floats  # (R, n, n)
-
-
-class _Rule(NamedTuple):
+class Rule(NamedTuple):
     """How parameters move."""
 
     link: int
@@ -55,204 +42,6 @@ class _Rule(NamedTuple):
     first_step: float
     radius: float
     whole: bool
-
-
-@kernel
-def _newton(rule: _Rule, theta: Floats, inverse: Floats, x: Floats, y: Floats, seen: Bools) -> None:
-    gain, mean = np.empty(x.shape[2]), np.empty(y.shape[2])
-    for r in range(len(x)):
-        for p in range(x.shape[1]):
-            if not seen[r, p].all():
-                continue
-            predict(rule.link, theta[r], x[r, p], mean)
-            square = absorb(inverse[r], x[r, p], gain)
-            for m in range(len(mean)):
-                size = rule.step * (mean[m] - y[r, p, m]) / (1.0 + square)
-                for i in range(len(gain)):
-                    theta[r, m, i] -= size * gain[i]
-            project(theta[r], rule.radius, rule.whole)
-
-
-@named("S3", source="Newtonised GLMtron: Foster & Rakhlin 2020, Proposition 3; in Han et al. 2022, Table 1")
-@dataclass(frozen=True, kw_only=True)
-class Glmtron:
-    """Online Newton steps for a generalised linear model; square-loss regret O(n log T).
-
-    Equation: A_t = ridge I + sum x x^T, theta <- P(theta - step A_t^-1 (link(x.theta) - y) x), P the projection of each
-    outcome's parameter to the ball of `radius`. With the identity link, step 1 and no projection: ridge regression.
-    Deviation: the projection is Euclidean (a scaling) where the theorem's is in the metric of A_t.
-
-    Args:
-        n_features: n.
-        n_outcomes: M, each with a parameter of its own.
-        link: identity, logistic, probit or exponential.
-        ridge: of the metric, above 0.
-        step: 1 over the least slope of the link on its domain; 1 for the identity.
-        radius: of each parameter's ball; infinite for none.
-        projection: "row", or "whole" for the published code's fault (all rows scaled to one norm, signs dropped).
-        start_at: every coordinate of the initial parameters.
-
-    Raises:
-        InvalidInput: sizes below 1, or numbers that are not positive.
-
-    >>> model = Glmtron(n_features=1)
-    >>> state = model.start(1, np.zeros(1), np.ones(1))
-    >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
-    >>> model.update(state, one, one, one > 0, price)
-    >>> model.value(state, one, price, luck).mean.item()
-    0.5
-    """
-
-    n_features: int
-    n_outcomes: int = 1
-    link: Link = "identity"
-    ridge: float = 1.0
-    step: float = 1.0
-    radius: float = math.inf
-    projection: Projection = "row"
-    start_at: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_sizes("Glmtron", self.n_features, self.n_outcomes, self.ridge)
-        check_steps("Glmtron", self.step, self.radius, self.projection, self.link, self.start_at)
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
-
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> NewtonState:
-        """The state before any data, `(M),(M)->state`."""
-        theta = np.full((n_replicas, self.n_outcomes, self.n_features), self.start_at)
-        return NewtonState(theta, fresh(n_replicas, self.n_features, self.ridge))
-
-    def value(self, state: NewtonState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
-        return Worth(*priced(self._rule.link, state.theta, x, w))
-
-    def update(self, state: NewtonState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """One Newton step per play whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
-        _newton(self._rule, state.theta, state.inverse, x, y, seen)
-
-    @property
-    def is_linear(self) -> bool:
-        """With the identity link."""
-        return self.link == "identity"
-
-    def parameters(self, state: NewtonState) -> Floats:
-        """The present iterate, `->(M,n)`."""
-        return state.theta
-
-    @cached_property
-    def _rule(self) -> _Rule:
-        whole = self.projection == "whole"
-        return _Rule(code(self.link), float(self.step), 0.0, 0.0, float(self.radius), whole)
-
-
-@dataclass
-class GradientState:
-    """Parameters of every outcome, and how often they moved."""
-
-    theta: Floats  # (R, M, n)
-    count: Floats  # (R,)
-
-
-@kernel
-def _gradient(rule: _Rule, theta: Floats, count: Floats, x: Floats, y: Floats, seen: Bools) -> None:
-    mean = np.empty(y.shape[2])
-    for r in range(len(x)):
-        for p in range(x.shape[1]):
-            if not seen[r, p].all():
-                continue
-            predict(rule.link, theta[r], x[r, p], mean)
-            replaced = count[r] == 0.0 and rule.first_step != 0.0
-            size = rule.first_step if replaced else rule.step / (count[r] + 1.0) ** rule.power
-            count[r] += 1.0
-            for m in range(len(mean)):
-                for i in range(x.shape[2]):
-                    if x[r, p, i] != 0.0:
-                        theta[r, m, i] -= size * (mean[m] - y[r, p, m]) * x[r, p, i]
-            project(theta[r], rule.radius, rule.whole)
-
-
-@named("S3", source="online gradient descent (Zinkevich 2003) as an oracle: Han et al. 2022, Table 1")
-@dataclass(frozen=True, kw_only=True)
-class Gradient:
-    """Online gradient descent for a generalised linear model; square-loss regret O(sqrt T), whatever the dimension.
-
-    Equation: theta <- P(theta - size_t (link(x.theta) - y) x), size_t = step / t^power at the t-th observation, P as in
-    `Glmtron`.
-
-    Args:
-        n_features: n.
-        n_outcomes: M, each with a parameter of its own.
-        link: identity, logistic, probit or exponential.
-        step: of the first observation.
-        power: in [0, 1]; 1/2 is the anytime rate, 0 a fixed step.
-        first_step: the size of the first step, if it is to differ from `step`; 0 if not.
-        radius: of each parameter's ball; infinite for none.
-        projection: as in `Glmtron`.
-        start_at: every coordinate of the initial parameters.
-
-    Raises:
-        InvalidInput: sizes below 1, or numbers that are not positive.
-
-    >>> model = Gradient(n_features=1, step=0.5)
-    >>> state = model.start(1, np.zeros(1), np.ones(1))
-    >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
-    >>> model.update(state, one, one, one > 0, price)
-    >>> model.value(state, one, price, luck).mean.item()
-    0.5
-    """
-
-    n_features: int
-    n_outcomes: int = 1
-    link: Link = "identity"
-    step: float = 1.0
-    power: float = 0.5
-    first_step: float = 0.0
-    radius: float = math.inf
-    projection: Projection = "row"
-    start_at: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_sizes("Gradient", self.n_features, self.n_outcomes)
-        check_steps("Gradient", self.step, self.radius, self.projection, self.link, self.start_at)
-        if not 0 <= self.power <= 1:
-            raise InvalidInput("Gradient.power", "a power in [0, 1]", self.power)
-        if not (math.isfinite(self.first_step) and self.first_step >= 0):
-            raise InvalidInput("Gradient.first_step", "a finite number of at least 0", self.first_step)
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
-
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> GradientState:
-        """The state before any data, `(M),(M)->state`."""
-        return GradientState(
-            np.full((n_replicas, self.n_outcomes, self.n_features), self.start_at), np.zeros(n_replicas)
-        )
-
-    def value(self, state: GradientState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
-        return Worth(*priced(self._rule.link, state.theta, x, w))
-
-    def update(self, state: GradientState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """One gradient step per play whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
-        _gradient(self._rule, state.theta, state.count, x, y, seen)
-
-    @property
-    def is_linear(self) -> bool:
-        """With the identity link."""
-        return self.link == "identity"
-
-    def parameters(self, state: GradientState) -> Floats:
-        """The present iterate, `->(M,n)`."""
-        return state.theta
-
-    @cached_property
-    def _rule(self) -> _Rule:
-        steps = float(self.step), float(self.power), float(self.first_step)
-        return _Rule(code(self.link), *steps, float(self.radius), self.projection == "whole")
 
 
 def check_steps(name: str, step: float, radius: float, projection: str, link: Link, start_at: float) -> None:

@@ -1,4 +1,4 @@
-"""Ridge regression of what outcomes were worth at the prices of their time, in dimension n times M."""
+"""Ridge regression of the priced worth of outcomes, in dimension n times M."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ class Scalarised:
 
     Equation: x~ = kron(g, x), V = ridge I + sum x~ x~^T, theta~ = V^-1 sum (g.y) x~; worth theta~.x~ +-
     radius ||x~||_{V^-1}. The extended features are never written out for candidates: g is contracted first.
-    Source: there the ellipsoid is around theta~ in dimension nM, which bounds what matters, the worth, and learns
-    nothing of an outcome whose price is 0. `Ridge` learns each outcome by itself. Bonuses are not clipped to ranges.
+    The ellipsoid around theta~ bounds the worth itself, and nothing is learned of an outcome whose price is 0; `Ridge`
+    learns each outcome by itself. Bonuses are not clipped to ranges.
 
     Args:
         n_features: n.

@@ -27,9 +27,9 @@ class _Fit(NamedTuple):
 
 @dataclass
 class SklearnState:
-    """The buffers, which determine the fits; of these only a copy is kept, outside of what is saved."""
+    """The buffers. They determine the fits, which are cached outside of what is saved."""
 
-    x: Floats  # (R, room, n) what the present fit was made of, and what came since
+    x: Floats  # (R, room, n) the observations of the last fit, then those since
     y: Floats  # (R, room, M)
     count: Ints  # (R,) observations
     fitted: Ints  # (R,) observations at the last fit
@@ -139,7 +139,7 @@ class Sklearn:
                     self._keep(state, r, xs, ys)
 
     def _keep(self, state: SklearnState, r: int, x: Floats, y: Floats) -> None:
-        """Append an observation; where a fit is due, move what it is made of to the front."""
+        """Append an observation; if a fit is due, move its observations to the front."""
         fitted = int(state.fitted[r])
         end = min(fitted, self.buffer) + int(state.count[r]) - fitted
         if end == state.x.shape[1]:
@@ -187,7 +187,7 @@ class Sklearn:
         return np.clip(mean, state.low, state.high)
 
     def _fitted(self, state: SklearnState, r: int) -> _Fit | None:
-        """The fit that is due, made now if it was not yet; a pure function of the buffer."""
+        """The estimators of the last due fit, fitted now if nobody asked before: a pure function of the buffer."""
         count = int(state.fitted[r])
         fit = state.fits[r]
         if count == 0 or (fit is not None and fit.seen == count):
@@ -218,7 +218,7 @@ class Sklearn:
 
     @property
     def _targets(self) -> list[Any]:
-        """Columns of y, each the business of one estimator."""
+        """The columns of y that each estimator predicts."""
         return list(range(self.n_outcomes)) if self.per_outcome or self.n_outcomes == 1 else [slice(None)]
 
     @property

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -28,7 +28,6 @@ class _Part(NamedTuple):
     model: Model
     features: slice
     outcomes: slice
-    luck: slice
 
 
 @dataclass(frozen=True)
@@ -76,31 +75,34 @@ class Stacked:
 
     def start(self, n_replicas: int, low: Floats, high: Floats) -> StackedState:
         """The parts' states before any data, `(M),(M)->state`."""
-        return StackedState([p.model.start(n_replicas, low[p.outcomes], high[p.outcomes]) for p in self._cut(0)])
+        return StackedState([p.model.start(n_replicas, low[p.outcomes], high[p.outcomes]) for p in self._cut])
 
     def value(self, state: StackedState, x: Floats, w: Floats, u: Floats) -> Worth:
         """The sum of the parts' worth, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
         mean = np.zeros((len(x), w.shape[1], x.shape[1]))
-        bonus, random = np.zeros(mean.shape), False
-        for p, s in zip(self._cut(x.shape[1]), state.parts, strict=True):
-            worth = p.model.value(s, _block(x, p.features), _block(w, p.outcomes), _block(u, p.luck))
+        bonus, random, luck = np.zeros(mean.shape), False, 0
+        for p, s in zip(self._cut, state.parts, strict=True):
+            draws = p.model.draws(x.shape[1]) if u.shape[1] else 0
+            own = _block(u, slice(luck, luck + draws))
+            worth = p.model.value(s, _block(x, p.features), _block(w, p.outcomes), own)
             mean += worth.mean
             bonus += worth.bonus
-            random = random or worth.random
+            random, luck = random or worth.random, luck + draws
         return Worth(mean, bonus, random)
 
     def update(self, state: StackedState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Hand every part its own features and outcomes, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
-        for p, s in zip(self._cut(x.shape[1]), state.parts, strict=True):
+        for p, s in zip(self._cut, state.parts, strict=True):
             own = p.outcomes
             p.model.update(s, _block(x, p.features), _block(y, own), _block(seen, own), _block(w, own))
 
-    def _cut(self, candidates: int) -> Iterator[_Part]:
-        i = j = k = 0
+    @cached_property
+    def _cut(self) -> list[_Part]:
+        cut, i, j = list[_Part](), 0, 0
         for p in self.parts:
-            draws = p.draws(candidates)
-            yield _Part(p, slice(i, i + p.n_features), slice(j, j + p.n_outcomes), slice(k, k + draws))
-            i, j, k = (i if self.shared else i + p.n_features), j + p.n_outcomes, k + draws
+            cut.append(_Part(p, slice(i, i + p.n_features), slice(j, j + p.n_outcomes)))
+            i, j = (i if self.shared else i + p.n_features), j + p.n_outcomes
+        return cut
 
 
 def _block(z: Columns, columns: slice) -> Columns:

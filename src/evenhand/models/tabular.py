@@ -1,4 +1,4 @@
-"""The mean of every arm by itself, for candidates that have no features but which they are."""
+"""A mean per arm, for candidates without features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.core.validate import number, whole
 from evenhand.models._shared import optimism
 from evenhand.models.base import Worth
 
-_NOTHING, _UNCLEAR = -1, -2  # in the place of an arm: features of 0 only, or neither that nor one-hot
+_NOTHING, _UNCLEAR = -1, -2  # in place of an arm: all features are 0, or they are not one-hot
 
 
 @dataclass
@@ -99,11 +99,11 @@ class Tabular:
     Equation: with N plays of an arm, v = sum y / (N + 1) and the interval v +- 2 rad(v, N + 1), clipped to [0, 1], with
     rad(v, N) = sqrt(c v / N) + c / N, c = confidence, all on outcomes whose range was scaled to [0, 1].
     Source: Agrawal & Devanur 2014, Appendix B.1, eq. 25 and 26, after Kleinberg et al. 2008 (Lemma B.1), for outcomes
-    in [0, 1]. An arm that was never played has a mean at the lower end of the range, and is only believed capable of
-    everything if c is at least 1/2.
+    in [0, 1]. An arm that was never played has its mean at the lower end of the range; its interval is the whole
+    range only if c is at least 1/2.
 
     Features say which arm a candidate is: 1 for that arm, 0 for the others (`environments.WithoutContexts` makes them).
-    Zeros only are a candidate that does nothing: its outcomes are 0, and teach nothing.
+    A candidate whose features are all 0 does nothing: its outcomes are 0, and are not learned.
 
     Args:
         arms: A, as many as there are features.

@@ -13,7 +13,7 @@ from evenhand.core.types import Floats
 
 
 class Width(Protocol):
-    """A radius from what a model knows of its own data."""
+    """A radius from how much data a model has seen, and how spread out."""
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
         """Radius after `count` observations with log det(V / ridge) = log_det, `(),(),()->()`."""
@@ -21,7 +21,7 @@ class Width(Protocol):
 
 @dataclass(frozen=True)
 class Fixed:
-    """The same radius always; 0 switches optimism off.
+    """The same radius at all times; 0 switches optimism off.
 
     >>> Fixed(0.5).radius(np.array([10.0]), np.array([3.0]), 1.0)
     array([0.5])
@@ -44,7 +44,7 @@ class Logarithmic:
 
     Equation: scale (1 + ln max(t, 1)), t the observations so far.
     Source: Logistic-UCB1 of Faury et al. 2020 as used in Chzhen et al. 2023, Appendix G.1 (scale C_delta).
-    Its coverage is tuned, not proved; it is reported, never promised.
+    Its coverage is tuned, not proved.
 
     >>> Logarithmic(0.5).radius(np.array([1.0]), np.array([0.0]), 1.0)
     array([0.5])
