@@ -82,5 +82,5 @@ def test_the_courts_optimum_is_as_published():
 
 
 def test_a_margin_that_leaves_nothing_is_refused():
-    with pytest.raises(InvalidInput, match="margin: expected at least 0 and below the"):
+    with pytest.raises(InvalidInput, match=r"margin: expected at least 0 and below 0\.05, the limit of"):
         opt(Court(), margin=0.05)

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from evenhand.recipes.primal import Slack
+from evenhand.recipes.primal_lp import Slack
 
-from evenhand.choices import Gamma, InverseGap
+from evenhand.choices import InverseGap, Rate
 from evenhand.core.arguments import arguments, build, can_be_written, described, kinds, read
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import exported
@@ -32,7 +32,7 @@ def test_what_stands_for_a_protocol_is_what_has_its_methods():
     assert not {"fixed", "experts", "model"} & set(kinds(Model))
     assert {"generalized_gini", "linear", "weighted_sum"} <= set(kinds(Objective))
     assert not {"moreau", "objective", "proximal"} & set(kinds(Objective))
-    assert kinds(Gamma) == {"gamma": Gamma}
+    assert kinds(Rate) == {"gamma": Rate}
 
 
 def test_parts_within_parts():
@@ -46,7 +46,7 @@ def test_parts_within_parts():
     assert read("slack", {"scale": 1, "margin": 0.1}, arguments(primal_lp)["slack"].hint, {}) == Slack(1.0, 0.1)
     choice = arguments(resolving)["choice"].hint
     gamma = {"kind": "inverse_gap", "gamma": {"scale": 3, "power": 0.5}}
-    assert read("choice", gamma, choice, {}) == InverseGap(Gamma(3.0, 0.5))
+    assert read("choice", gamma, choice, {}) == InverseGap(Rate(3.0, 0.5))
     assert read("smoothing", {"kind": "randomized", "beta": 1}, Randomized | None, {}) == Randomized(1.0)
 
 

@@ -1,0 +1,363 @@
+"""Constraints: each kind by its definition, and one of a user's own wherever the kinds of the house may stand."""
+
+import ast
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import evenhand
+from evenhand.core.errors import InvalidInput
+from evenhand.environments import Court
+from evenhand.goals import HardBudget
+from evenhand.goals.hard_budget import hard_limits
+from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
+from evenhand.problem.constraints import Budget, Constraint, Floor, Parity, by_group, constraint_rows, of_one_outcome
+from evenhand.problem.constraints.sums import average
+from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.rows import Cases, Rows
+from evenhand.recipes import fw_dual, lin_cbwk, pgd, primal_lp, resolving, uniform
+from evenhand.run.simulation import simulate
+from tests.parts import EVERYTHING
+from tests.worlds import Market
+
+COURT = Court(horizon=1000)
+MODEL = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
+
+
+def court(*constraints, horizon=1000):
+    return replace(Court(horizon=horizon).problem, subject_to=constraints)
+
+
+@dataclass(frozen=True)
+class Under:
+    """The court under other constraints."""
+
+    problem: Problem
+    n_features: int = 5
+
+    def start(self, seed, replicas):
+        return COURT.start(seed, replicas)
+
+
+def run(policy, **options):
+    return simulate(policy, Under(policy.problem), replicas=3, progress=False, **options)
+
+
+def test_no_code_outside_their_folder_asks_which_kind_a_constraint_is():
+    home = Path(evenhand.__file__).parent
+    asked = []
+    for path in home.rglob("*.py"):
+        if "constraints" in path.parts or path.parent.name == "constraints":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "type"):
+                names = {n.id for arg in node.args for n in ast.walk(arg) if isinstance(n, ast.Name)}
+                if names & {"Budget", "Parity", "Floor"}:
+                    asked.append(f"{path}:{node.lineno}")
+    assert asked == []
+
+
+# Totals
+
+
+@given(st.floats(1e-3, 1e9), st.integers(1, 10**7))
+def test_a_stated_total_is_the_total_to_the_last_bit(total, horizon):
+    assert Budget("x", total=total).total_over(horizon) == total
+    assert Floor("x", total=total).total_over(horizon) == total
+    assert Budget("x", total=total).limit(horizon) == total / horizon
+
+
+def test_a_hard_limit_holds_the_stated_total_to_the_last_bit():
+    """For about every eleventh pair of round numbers total / horizon * horizon is another number."""
+    inexact = [(b, t) for b in range(1, 60) for t in range(61, 120) if b / t * t != b]
+    assert len(inexact) > 100
+    for total, horizon in inexact[:40]:
+        (limit,) = hard_limits(court(Budget("ride", total=total), horizon=horizon), True)
+        assert limit.total.tolist() == [float(total)]
+
+
+def test_a_rate_is_multiplied_once():
+    assert Budget("x", rate=0.1).total_over(3) == 0.1 * 3
+    assert Parity("x", by="g", tolerance=0.1).total_over(3) == 0.1 * 3
+    assert Parity("x", by="g", tolerance=0.1).limit(3) == 0.1
+
+
+# Hard or soft
+
+SOFT, HARD, OPEN = (Budget("ride", total=50, hard=h) for h in (False, True, None))
+CARDS = Budget("voucher", total=200)
+
+
+@pytest.mark.parametrize(
+    ("budget", "hard", "totals"),
+    [
+        (SOFT, True, [200.0]),
+        (SOFT, False, None),
+        (HARD, True, [50.0, 200.0]),
+        (HARD, False, [50.0]),
+        (OPEN, True, [50.0, 200.0]),
+        (OPEN, False, None),
+    ],
+)
+def test_a_constraint_says_itself_whether_it_is_hard_and_else_the_recipe_does(budget, hard, totals):
+    limits = hard_limits(court(budget, CARDS), hard)
+    assert [g.total.tolist() for g in limits] == ([] if totals is None else [totals])
+    policy = pgd(court(budget, CARDS), MODEL, hard=hard)
+    assert [type(g) is HardBudget for g in policy.goals] == [False, False] + [True] * len(limits)
+    assert policy.name.endswith(", hard") == bool(limits)
+
+
+def test_a_soft_budget_is_overspent_under_a_hard_recipe_and_a_hard_one_kept_under_a_soft_recipe():
+    soft = run(lin_cbwk(court(SOFT, CARDS), MODEL, max_price=1e-9))
+    assert (soft.total("ride") > 60).all()
+    assert (soft.total("voucher") <= 200).all()
+    hard = run(pgd(court(HARD, CARDS), MODEL, step=0.0, margin=0.0))
+    assert (hard.total("ride") <= 50).all()
+    assert (hard.total("voucher") > 210).all()
+
+
+def test_the_same_problem_without_any_hard_limit_has_no_goal_for_one():
+    assert hard_limits(court(), True) == ()
+    assert hard_limits(court(Parity("ride", by="group", tolerance=0.1)), True) == ()
+    assert len(uniform(court(), 5).goals) == 1
+    assert len(resolving(court(), MODEL).goals) == 1
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: Parity("x", by="g", tolerance=0.1, hard=True),
+            r"^Parity\('x'\)\.hard: expected False or None, as no play",
+        ),
+        (lambda: Floor("x", rate=0.1, hard=True), r"^Floor\('x'\)\.hard: expected False or None, as forbidding plays"),
+        (lambda: Floor("x"), r"^Floor\('x'\): expected exactly one of rate= and total="),
+        (lambda: Floor("x", rate=1, total=2), r"^Floor\('x'\): expected exactly one of rate= and total="),
+        (lambda: Floor("x", rate=np.nan), r"^Floor\('x'\)\.rate: expected a finite number"),
+        (lambda: Floor("x", total=np.inf), r"^Floor\('x'\)\.total: expected a finite number"),
+        (lambda: court(Floor("bus", rate=0.1)), r"^Floor: expected one of the outcomes"),
+        (lambda: court(Floor("ride", rate=0.1, by="age")), r"^Floor\('ride'\)\.by: expected one of \['group'\]"),
+        (lambda: court("ride"), r"^subject_to: expected Budgets, Parities, Floors or other constraints"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_a_sentence(build, message):
+    with pytest.raises(InvalidInput, match=message):
+        build()
+
+
+# Floors
+
+
+def test_a_floor_is_the_negative_outcome_above_a_negative_bound():
+    rows, bound = constraint_rows(EVERYTHING, (Floor("letters", rate=0.3), Floor("hours", total=30.0)))
+    np.testing.assert_array_equal(bound, [-0.3, -0.2])
+    y, z = np.array([[0.5, 1.5]]), np.array([[2.0, 3.0]])
+    frame = Cases(np.zeros((1, 4, 2)), np.array([[0, 3]]))
+    np.testing.assert_allclose(rows.post(frame, np.full((1, 5), 0.5), y, z), [[-2.0, -1.5]])
+
+
+@pytest.mark.parametrize("group", range(3))
+def test_a_floor_by_group_divides_the_outcome_of_each_group_by_its_share(group):
+    """sum c 1{g} / share_g >= rate T for every g, summed over a run by hand."""
+    floor = Floor("miles", rate=2.0, by="district")
+    rows, bound = floor.rows(EVERYTHING), floor.bound(EVERYTHING)
+    assert rows.names == tuple(f"miles district={g} at least" for g in ("north", "middle", "south"))
+    np.testing.assert_array_equal(bound, [-2.0] * 3)
+    rng, total, direct = np.random.default_rng(group), np.zeros(3), np.zeros(3)
+    shares = np.array([0.25, 0.25, 0.5])
+    for _ in range(50):
+        case, miles = rng.integers(3), rng.random()
+        frame = Cases(np.zeros((1, 4, 2)), np.array([[case, 3]]))
+        v = rows.post(frame, EVERYTHING.shares[None], np.zeros((1, 2)), np.array([[0.0, miles]]))
+        total += v[0]
+        direct[case] += miles
+    np.testing.assert_allclose(total, -direct / shares)
+
+
+def test_what_a_floor_measures_is_a_direct_count():
+    problem = court(Floor("ride", rate=0.01), Floor("ride", rate=0.01, by="group"))
+    trace = run(uniform(problem, 5), seed=2, record="all")
+    ride = trace.plays.outcomes[:, :, 0, problem.names.index("ride")]
+    everybody, each = (trace.measure(c)[-1] for c in problem.subject_to)
+    for r in range(3):
+        inside = [sum(ride[s, r] for s in range(1000) if trace.plays.groups[s, r, 0] == g) for g in (0, 1)]
+        assert everybody[r] == pytest.approx(ride[:, r].mean())
+        assert each[r] == pytest.approx(min(inside) / 500)
+    lines = {line.name: line for line in trace.summary().lines}
+    assert lines["ride per round, at least"].limit == lines["least ride by group"].limit == 0.01
+    assert lines["least ride by group"].worst == each.min()
+
+
+def test_a_group_of_which_nobody_came_does_not_break_its_floor():
+    groups = (Groups("age", ["young", "old", "ancient"]),)
+    problem = replace(court(), groups=groups, subject_to=(Floor("ride", rate=0.1, by="age"),))
+    floor = problem.subject_to[0]
+    sums = replace(
+        run(uniform(court(), 5)),
+        problem=problem,
+        group_rounds=np.array([[[0.0, 0.0, 0.0]], [[6.0, 4.0, 0.0]]]),
+        group_totals=np.array([[[0.0, 0.0, 0.0]], [[3.0, 1.0, 0.0]]])[..., None] * np.ones(3),
+        totals=np.array([[[0.0] * 3], [[4.0] * 3]]),
+        elapsed=np.array([[0.0], [10.0]]),
+    )
+    np.testing.assert_allclose(floor.measure(sums), [[0.0], [0.25]])  # 1 of the 4 that are old
+
+
+@pytest.mark.parametrize("recipe", [pgd, resolving, fw_dual, primal_lp], ids=lambda r: r.__name__)
+def test_a_floor_is_reached_where_it_would_not_be_otherwise(recipe):
+    """Rides do not pay for themselves where they cost, so that without a floor there are hardly any."""
+    dear = Outcome("appears", low=-1.0), Outcome("ride", known={"ride": 1.0}), Outcome("cost", known={"ride": 1.0})
+    problem = Problem(
+        actions=("nothing", "ride"),
+        outcomes=dear,
+        maximize=evenhand.Linear({"appears": 0.1, "cost": -1.0}),
+        subject_to=(Floor("ride", rate=0.2, by="g"),),
+        groups=(Groups("g", {"a": 0.3, "b": 0.7}),),
+        horizon=1500,
+    )
+    model = Ridge(n_features=3, width=Fixed(0.05))
+    extra = {"hard": False} if recipe is not resolving else {}
+    extra |= {"step": 0.1} if recipe in (pgd, fw_dual) else {}
+    free = replace(problem, subject_to=(Floor("ride", rate=-1.0, by="g"),))
+    kept, without = (
+        simulate(recipe(p, model, **extra), Market(problem=p), replicas=3, progress=False).measure(p.subject_to[0])[-1]
+        for p in (problem, free)
+    )
+    assert (kept >= 0.2 - 0.03).all()
+    assert (without < 0.1).all()
+
+
+# A user's own
+
+
+@dataclass(frozen=True)
+class AtMostHalf:
+    """At most half as many rides as vouchers."""
+
+    label: str = "rides beyond half of the vouchers"
+    hard: bool | None = None
+    spends: bool = False
+    worst: str = "high"
+
+    def rows(self, problem):
+        known = np.array([[{"ride": 1.0, "voucher": -0.5}.get(n, 0.0) for n in problem.known]])
+        return Rows.plain([self.label], np.zeros((1, len(problem.learned))), known)
+
+    def bound(self, problem):
+        return np.array([0.0])
+
+    def limit(self, horizon):
+        return 0.0
+
+    def total_over(self, horizon):
+        return 0.0
+
+    def measure(self, run):
+        return average(run, "ride") - 0.5 * average(run, "voucher")
+
+
+@dataclass(frozen=True)
+class Purse:
+    """Money for rides at 2 and vouchers at 1: a budget over two outcomes."""
+
+    total: float
+    hard: bool | None = None
+    label: str = "money per round"
+    spends: bool = True
+    worst: str = "high"
+
+    def rows(self, problem):
+        known = np.array([[{"ride": 2.0, "voucher": 1.0}.get(n, 0.0) for n in problem.known]])
+        return Rows.plain(["money"], np.zeros((1, len(problem.learned))), known)
+
+    def bound(self, problem):
+        return np.array([self.limit(problem.horizon)])
+
+    def limit(self, horizon):
+        return self.total / horizon
+
+    def total_over(self, horizon):
+        return self.total
+
+    def measure(self, run):
+        return 2 * average(run, "ride") + average(run, "voucher")
+
+
+OWN = court(AtMostHalf(), Purse(200.0), CARDS)
+
+
+def test_a_class_of_ones_own_is_a_constraint():
+    assert isinstance(AtMostHalf(), Constraint)
+    assert isinstance(Purse(3.0), Constraint)
+    assert list(of_one_outcome(OWN.subject_to)) == [CARDS]
+    assert list(by_group((*OWN.subject_to, Parity("x", by="g", tolerance=0), Floor("x", rate=1)))) == [
+        (Parity("x", by="g", tolerance=0), "g")
+    ]
+
+
+@pytest.mark.parametrize("recipe", [pgd, resolving, lin_cbwk, uniform], ids=lambda r: r.__name__)
+def test_it_is_kept_by_recipes_and_shown_by_traces(recipe):
+    policy = uniform(OWN, 5) if recipe is uniform else recipe(OWN, MODEL)
+    trace = run(policy)
+    money = 2 * trace.total("ride") + trace.total("voucher")
+    if recipe is pgd:  # soft, up to what prices let through
+        assert (money <= 200 + 150).all()
+    else:
+        assert (money <= 200).all()
+    np.testing.assert_allclose(trace.measure(OWN.subject_to[1])[-1], money / 1000)
+    lines = {line.name: line for line in trace.summary().lines}
+    assert lines["money per round"].limit == 0.2
+    assert lines["money per round"].worst == pytest.approx(money.max() / 1000)
+    assert "rides beyond half of the vouchers" in str(trace.summary())
+    frame = trace.to_frame()
+    np.testing.assert_allclose(frame["money per round"], 2 * frame["ride"] + frame["voucher"])
+    assert [axes.get_title() for axes in trace.plot()] == [
+        "average appears",
+        "rides beyond half of the vouchers (dashed: limit)",
+        "money per round (dashed: limit)",
+        "voucher per round (dashed: limit)",
+    ]
+
+
+def test_its_price_is_explained():
+    policy, world = pgd(OWN, MODEL, warmup=0), COURT.start(0, np.arange(1))
+    text = policy.explain(policy.decide(policy.start(), world.context(0)))
+    assert "price of rides beyond half of the vouchers" in text
+    assert "price of money" in text
+
+
+def test_rides_stay_below_half_of_the_vouchers_where_that_is_asked():
+    with_it, without = (
+        run(resolving(court(*constraints), MODEL)).measure(AtMostHalf())[-1]
+        for constraints in ((AtMostHalf(), CARDS), (CARDS,))
+    )
+    assert (with_it <= 0.01).all()
+    assert (without > 0.1).all()
+
+
+@dataclass(frozen=True)
+class Wrong(AtMostHalf):
+    """With two bounds for one row."""
+
+    def bound(self, problem):
+        return np.zeros(2)
+
+
+def test_what_a_class_of_ones_own_gets_wrong_is_named():
+    with pytest.raises(InvalidInput, match=r"^Wrong\.bound: expected 1 finite numbers, one per row"):
+        court(Wrong())
+    with pytest.raises(InvalidInput, match=r"^AtMostHalf\.hard: expected False or None, as nothing is spent"):
+        court(AtMostHalf(hard=True))
+
+
+def test_a_margin_is_taken_off_what_is_spent_alone():
+    problem = replace(
+        OWN, subject_to=(*OWN.subject_to, Floor("ride", rate=0.01), Parity("ride", by="group", tolerance=1))
+    )
+    _, bound = constraint_rows(problem, problem.subject_to, 0.05)
+    np.testing.assert_allclose(bound, [0.0, 0.15, 0.15, -0.01, 1, 1, 1, 1])
+    with pytest.raises(InvalidInput, match=r"below 0\.2, the limit of money per round"):
+        constraint_rows(problem, problem.subject_to, 0.2)
