@@ -42,6 +42,19 @@ def test_the_guide_shows_the_example_as_it_is(tmp_path):
     assert read(tmp_path, shown) == read_spec(EMAIL)
 
 
+def test_the_guide_shows_policies_and_objectives_that_can_be_read(tmp_path):
+    guide = (EMAIL.parents[1] / "docs" / "replay.md").read_text()
+    shown = [part.split("```")[0] for part in guide.split("```toml\n")[1:]]
+    (policies,) = (part for part in shown if part.startswith("[policy]"))
+    (objective,) = (part for part in shown if part.startswith("[maximize]"))
+    spec = read(tmp_path, shop.PROBLEM[: shop.PROBLEM.index("[policy]")] + policies)
+    assert (spec.settings.name, spec.settings.model) == ("resolving", "logistic")
+    text = shop.PROBLEM.replace('maximize = "visit"', "").replace("[outcomes.post]", "[outcomes.call]\n[outcomes.post]")
+    assert read(tmp_path, text[: text.index("[policy]")] + objective + policies).maximize == GeneralizedGini(
+        ("visit", "call"), (1.0, 0.25)
+    )
+
+
 def test_everything_that_can_be_said(tmp_path):
     spec = read(
         tmp_path,
