@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand.experiments.experiment import Experiment, discover, options
+from evenhand.experiments.experiment import Experiment, discover
+from evenhand.experiments.options import options
 from evenhand.version import __version__
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court
 from evenhand.experiments import Case, discover, find, loop, option
-from evenhand.experiments.experiment import options, settings
 from evenhand.experiments.loop import run
+from evenhand.experiments.options import options, settings
 from evenhand.recipes import uniform
 from evenhand.report.plots import over_rounds, save
 from evenhand.report.results import Measurement

@@ -5,11 +5,15 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import EvenhandError, InfeasibleProblem
-from evenhand.objectives import Linear
+from evenhand.goals import HardBudget, Resolving
+from evenhand.models import Fixed, Glmtron, Gradient, Logarithmic, OnlineToBatch, Ridge, Stacked
+from evenhand.objectives import GeneralizedGini, Linear
 from evenhand.problem.constraints import Budget, Parity
-from evenhand.replay.problem_file import read_spec
+from evenhand.recipes import resolving
+from evenhand.replay.problem_file import constraint_kinds, read_spec
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping
+from evenhand.replay.systems import systems
 from tests.replay import shop
 
 EMAIL = Path(__file__).parents[2] / "examples" / "email.toml"
@@ -36,6 +40,19 @@ def test_the_guide_shows_the_example_as_it_is(tmp_path):
     guide = (EMAIL.parents[1] / "docs" / "replay.md").read_text()
     shown = guide.split("```toml\n")[1].split("```")[0]
     assert read(tmp_path, shown) == read_spec(EMAIL)
+
+
+def test_the_guide_shows_policies_and_objectives_that_can_be_read(tmp_path):
+    guide = (EMAIL.parents[1] / "docs" / "replay.md").read_text()
+    shown = [part.split("```")[0] for part in guide.split("```toml\n")[1:]]
+    (policies,) = (part for part in shown if part.startswith("[policy]"))
+    (objective,) = (part for part in shown if part.startswith("[maximize]"))
+    spec = read(tmp_path, shop.PROBLEM[: shop.PROBLEM.index("[policy]")] + policies)
+    assert (spec.settings.name, spec.settings.model) == ("resolving", "logistic")
+    text = shop.PROBLEM.replace('maximize = "visit"', "").replace("[outcomes.post]", "[outcomes.call]\n[outcomes.post]")
+    assert read(tmp_path, text[: text.index("[policy]")] + objective + policies).maximize == GeneralizedGini(
+        ("visit", "call"), (1.0, 0.25)
+    )
 
 
 def test_everything_that_can_be_said(tmp_path):
@@ -186,3 +203,117 @@ def test_logistic_needs_outcomes_that_are_chances(tmp_path):
     assert read(tmp_path, text).settings.model == "logistic"
     with pytest.raises(EvenhandError, match=r"policy.model: Logistic: expected an outcome with a range"):
         read(tmp_path, text.replace("range = [0, 1]", "range = [0, 2]"))
+
+
+def policy(text):
+    """The problem with another [policy]."""
+    return shop.PROBLEM[: shop.PROBLEM.index("[policy]")] + f"[policy]\n{text}\n"
+
+
+def test_any_recipe_with_its_own_arguments(tmp_path):
+    spec = read(tmp_path, policy('name = "resolving"\nwarmup = 7\nevery = 50\ncontexts = 200\nwidth = 0.2'))
+    assert spec.settings == Settings(
+        name="resolving",
+        arguments={"warmup": 7, "every": 50, "contexts": 200},
+        model_arguments={"width": 0.2},
+    )
+    made = spec.settings.build(spec.problem({"town": ("north", "south")}), n_features=3)
+    direct = resolving(made.problem, Ridge(n_features=3, width=Fixed(0.2)), warmup=7, every=50, contexts=200)
+    assert (made.choice, made.model) == (direct.choice, direct.model)
+    (planner,) = (g for g in made.goals if isinstance(g, Resolving))
+    assert (planner.every, planner.contexts) == (50, 200)
+
+
+def test_a_model_with_its_own_arguments(tmp_path):
+    text = 'name = "lin_cbwk"\n[policy.model]\nname = "ridge"\nridge = 2\nwidth = { kind = "logarithmic", scale = 0.1 }'
+    spec = read(tmp_path, policy(text))
+    assert spec.settings.model_arguments["ridge"] == 2
+    problem = spec.problem({"town": ("north", "south")})
+    assert spec.settings.build_model(problem, 3) == Ridge(n_features=3, ridge=2.0, width=Logarithmic(0.1))
+    oracle = read(tmp_path, policy('name = "square_cbwk"\ngamma = 20\nmodel = "glmtron"\nlink = "logistic"'))
+    assert oracle.settings.build_model(problem, 3) == Glmtron(n_features=3, link="logistic")
+    inner = 'name = "resolving"\n[policy.model]\nname = "online_to_batch"\ninner = { kind = "gradient", step = 0.5 }'
+    assert read(tmp_path, policy(inner)).settings.build_model(problem, 3) == OnlineToBatch(
+        inner=Gradient(n_features=3, step=0.5)
+    )
+
+
+def test_a_width_is_in_units_of_each_outcomes_range(tmp_path):
+    text = policy("width = 0.5").replace("[outcomes.post]", "[outcomes.spend]\nrange = [0, 100]\n\n[outcomes.post]")
+    spec = read(tmp_path, text)
+    model = spec.settings.build_model(spec.problem({"town": ("north", "south")}), 3)
+    assert model == Stacked((Ridge(n_features=3, width=Fixed(0.5)), Ridge(n_features=3, width=Fixed(50.0))))
+
+
+def test_budgets_are_hard_unless_the_file_says_otherwise(tmp_path):
+    for text, hard in (("", True), ("hard = false", False)):
+        spec = read(tmp_path, policy(text))
+        goals = spec.settings.build(spec.problem({"town": ("north", "south")}), 3).goals
+        assert any(isinstance(g, HardBudget) for g in goals) is hard
+
+
+TWO = shop.PROBLEM.replace("[outcomes.post]", '[outcomes.call]\ncolumn = "p"\nrange = [0, 0.5]\n\n[outcomes.post]')
+GINI = '{ kind = "generalized_gini", outcomes = ["visit", "call"], weights = [1, 0.25] }'
+
+
+def test_an_objective_of_any_kind(tmp_path):
+    text = TWO.replace('maximize = "visit"', f"maximize = {GINI}").replace("[policy]", '[policy]\nname = "fw_dual"')
+    spec = read(tmp_path, text)
+    assert spec.maximize == GeneralizedGini(("visit", "call"), (1.0, 0.25))
+    names = [p.name for p in systems(spec.problem({"town": ("north", "south")}), spec.settings, 3)]
+    assert names == ["fw_dual, budget and parity", "fw_dual, budget alone", "no constraints", "uniform"]
+
+
+def test_kinds_of_constraints_are_what_the_package_exports():
+    assert {"budget", "parity"} <= set(constraint_kinds())
+
+
+def test_another_recipe_keeps_the_arguments_that_it_has(tmp_path):
+    settings = read(tmp_path, shop.PROBLEM).settings
+    other, notes = settings.with_recipe("resolving")
+    assert (other.name, other.arguments) == ("resolving", {"warmup": 20})
+    (step,) = set(settings.arguments) - {"warmup"}
+    assert notes == [f"policy.{step} is no argument of resolving and was left out"]
+
+
+UNFIT = [
+    (
+        'name = "resolving"\nwarmpu = 3',
+        r"policy.warmpu: .*choice, warmup, .* \(did you mean warmup",
+    ),
+    ('name = "resolving"\nwarmup = 2.5', r"policy.warmup: expected a whole number, got 2.5"),
+    ('name = "resolving"\nmodel = "ridge"\nhard = true', "policy.hard: expected one of the keys"),
+    ('name = "resolvng"', r"policy.name: .*, got resolvng \(did you mean resolving\?\)"),
+    ("name = 3", "policy.name: expected a text, got 3"),
+    ("model = 3", "policy.model: expected a text, got 3"),
+    ('name = "square_cbwk"', "policy.gamma: expected .*, as square_cbwk needs one, got nothing"),
+    ('name = "fw"', r"policy.recipe: expected an argument that a file can give, got fw, which needs Python"),
+    ('name = "mixed_oracle"\nprices = [0.1]', "policy: prices: expected 5, one per constraint row, got 1"),
+    ('name = "bwcr"', "policy: problem.subject_to: expected budgets only"),
+    ('name = "fw_linucb"', "policy: problem.*: expected"),
+    ("[policy.model]\nname = 'ridge'\nrigde = 2", r"policy.model.rigde: .* \(did you mean ridge\?\)"),
+    ("[policy.model]\nname = 'sklearn'", r"policy.model.estimator: expected an argument that a file can give"),
+    ("[policy.model]\nwidth = { kind = 'narrow' }", "policy.model.width.kind: expected one of fixed, .*, got narrow"),
+    ("[policy.model]\nn_features = 3", "policy.model.n_features: expected one of the keys"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), UNFIT, ids=[text.replace("\n", ";") for text, _ in UNFIT])
+def test_what_a_recipe_or_model_does_not_take_is_one_error(tmp_path, text, message):
+    with pytest.raises(EvenhandError, match=message):
+        read(tmp_path, policy(text))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ('{ kind = "gini", outcomes = ["visit"] }', r"maximize.kind: expected one of .*, got gini"),
+        ('{ kind = "generalized_gini", outcome = ["visit"] }', r"maximize.outcome: .* \(did you mean outcomes\?\)"),
+        ('{ kind = "generalized_gini", outcomes = ["visits"] }', "maximize: expected one of the outcomes"),
+        ('{ kind = "concave", outcomes = ["visit"] }', "maximize.build: expected an argument that a file can give"),
+        (GINI.replace("call", "post"), "policy: .*"),  # pgd is for plain sums
+    ],
+)
+def test_wrong_objectives(tmp_path, value, message):
+    with pytest.raises(EvenhandError, match=message):
+        read(tmp_path, shop.PROBLEM.replace('maximize = "visit"', f"maximize = {value}"))

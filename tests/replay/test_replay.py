@@ -134,6 +134,62 @@ def test_policies_by_name(tmp_path, name):
     assert str(found)
 
 
+@pytest.mark.parametrize("name", ["resolving", "lin_cbwk", "primal_lp", "fw_dual"])
+def test_any_recipe_is_compared_with_less_and_none_of_the_constraints(tmp_path, name):
+    text = shop.PROBLEM[: shop.PROBLEM.index("[policy]")] + f'[policy]\nname = "{name}"\nwidth = 0.3\n'
+    log, toml = shop.write(tmp_path, shop.rows(1500), text)
+    found = replay_log(log, toml, out=tmp_path / "out", **QUICK)
+    assert [r.name for r in found.runs] == [
+        f"{name}, budget and parity", f"{name}, budget alone", "no constraints", "uniform"
+    ]  # fmt: skip
+    for run in found.runs:
+        assert (found.measured[run.name]["post used"][0].values <= 90).all() == (run.name != "no constraints")
+    mean = {r.name: found.measured[r.name]["visit"][1].mean for r in found.runs}
+    assert mean["no constraints"] > mean["uniform"]
+    assert found.to_dict()["settings"]["policy"] == {"name": name, "model": {"name": "ridge", "width": 0.3}}
+
+
+def test_a_concave_objective_with_constraints(tmp_path):
+    """Visits and calls are to keep up with each other; whoever only gets visits does worse by that measure."""
+    gini = '{ kind = "generalized_gini", outcomes = ["visit", "call"], weights = [1, 0.25] }'
+    text = shop.PROBLEM.replace('maximize = "visit"', f"maximize = {gini}")
+    text = text.replace("[outcomes.post]", "[outcomes.call]\nrange = [0, 1]\n\n[outcomes.post]")
+    text = text[: text.index("[policy]")] + '[policy]\nname = "fw_dual"\nwidth = 0.3\n'
+    rng = np.random.default_rng(5)
+    lines = [[*line, str(int(rng.random() < 0.1 + 0.5 * (line[2] == "A")))] for line in shop.rows(1500)]
+    log, toml = shop.write(tmp_path, lines, text, [*shop.HEADER, "call"])
+    found = replay_log(log, toml, out=tmp_path / "out", **QUICK)
+    first = found.measured["fw_dual, budget and parity"]
+    visits, calls = (first[f"{name} per round"][0].values for name in ("visit", "call"))
+    low, high = np.minimum(visits, calls), np.maximum(visits, calls)
+    np.testing.assert_allclose(first["objective"][0].values, low + 0.25 * high)
+    assert (first["post used"][0].values <= 90).all()
+    assert first["objective"][1].mean > found.measured["uniform"]["objective"][1].mean
+    assert "objective per round" in str(found)
+
+
+def test_a_recipe_that_needs_constraints_gives_way_where_there_are_none(tmp_path):
+    gini = '{ kind = "generalized_gini", outcomes = ["visit", "call"] }'
+    text = without(shop.PROBLEM, "[[budget]]", "[[parity]]").replace('maximize = "visit"', f"maximize = {gini}")
+    text = text.replace("[outcomes.post]", '[outcomes.call]\ncolumn = "visit"\n\n[outcomes.post]')
+    log, toml = shop.write(tmp_path, shop.rows(900), text)
+    assert [r.name for r in replay_log(log, toml, **QUICK).runs] == ["no constraints", "uniform"]
+
+
+def test_another_recipe_on_the_command_line_says_what_it_leaves_out(tmp_path):
+    log, toml = shop.write(tmp_path, shop.rows(1500))
+    found = replay_log(log, toml, policy="resolving", **QUICK)
+    assert [r.name for r in found.runs][:2] == ["resolving, budget and parity", "resolving, budget alone"]
+    assert "is no argument of resolving and was left out" in str(found)
+
+
+def test_a_model_of_another_size_than_the_log_is_refused(tmp_path):
+    text = shop.PROBLEM[: shop.PROBLEM.index("[policy]")] + '[policy.model]\nname = "tabular"\ngamma = 0.5\n'
+    log, toml = shop.write(tmp_path, shop.rows(300), text)
+    with pytest.raises(InvalidInput, match=r"policy.model: expected one of 9 features, .* got tabular of 3"):
+        replay_log(log, toml, **QUICK)
+
+
 def without(text, *starts):
     """The problem file without some of its tables."""
     tables = text.split("\n\n")

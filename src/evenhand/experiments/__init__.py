@@ -9,7 +9,7 @@ from evenhand.experiments.experiment import (
     Session,
     discover,
     find,
-    option,
 )
+from evenhand.experiments.options import option
 
 __all__ = ["Case", "Experiment", "Point", "Run", "Section", "Session", "discover", "find", "option"]

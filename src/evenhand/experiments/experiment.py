@@ -5,11 +5,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import Field, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest
 
 if TYPE_CHECKING:
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
     from evenhand.report.results import Measurement, Results
     from evenhand.run.trace import Trace
 
-T = TypeVar("T")
 Point = Mapping[str, float]  # where in a sweep: a value per parameter; empty where nothing is swept
 
 
@@ -73,9 +70,10 @@ class Section(Protocol):
 
 
 class Experiment(Protocol):
-    """A frozen dataclass: its fields are the options, and one written with `option` can be set on the command line.
+    """A frozen dataclass: its fields are the options, and one written with `options.option` can be set on the command line.
 
     >>> from dataclasses import dataclass
+    >>> from evenhand.experiments.options import option, options, settings
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Small:
     ...     name: ClassVar[str] = "small"
@@ -106,71 +104,6 @@ class Experiment(Protocol):
         """The sections, each made when the one before is done."""
 
 
-class Option(NamedTuple):
-    """An option on the command line, as an experiment's field declares it."""
-
-    field: str
-    flag: str
-    kind: type  # int, float or str
-    default: Any
-    about: str
-    metavar: str | None
-    choices: tuple[str, ...] | None
-    repeatable: bool
-    least: int | None  # of whole numbers
-
-
-def option(
-    default: T,
-    metavar: str | None = None,
-    about: str = "",
-    *,
-    flag: str = "",
-    choices: tuple[str, ...] | None = None,
-    least: int | None = 1,
-) -> T:
-    """Declare a field that can be set on the command line; a field that is a tuple may be given several times.
-
-    Args:
-        default: its value otherwise.
-        metavar: how help shows the value.
-        about: what it is; the default is added.
-        flag: its name on the command line, that of the field by default.
-        choices: the only texts that are allowed.
-        least: the least whole number that is allowed, or None for any.
-    """
-    found: T = field(
-        default=default,
-        metadata={"option": {"metavar": metavar, "about": about, "flag": flag, "choices": choices, "least": least}},
-    )
-    return found
-
-
-def options(experiment: type[Experiment]) -> list[Option]:
-    """The options of an experiment in the order of its fields."""
-    return [_option(f) for f in fields(experiment) if "option" in f.metadata]  # type: ignore[arg-type]
-
-
-def settings(experiment: Experiment) -> dict[str, object]:
-    """The fields of an experiment that decide what comes out: all but the number of processes."""
-    values = {f.name: getattr(experiment, f.name) for f in fields(experiment)}  # type: ignore[arg-type]
-    return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items() if k != "jobs"}
-
-
-def distinct(field: str, values: tuple[T, ...]) -> tuple[T, ...]:
-    """Values in their order, each once.
-
-    Raises:
-        InvalidInput: there are none.
-
-    >>> distinct("taus", (0.1, 0.025, 0.1))
-    (0.1, 0.025)
-    """
-    if not values:
-        raise InvalidInput(field, "at least one", values)
-    return tuple(dict.fromkeys(values))
-
-
 def discover() -> dict[str, type[Experiment]]:
     """Every experiment in this folder by its name.
 
@@ -198,20 +131,3 @@ def find(name: str) -> type[Experiment]:
     2
     """
     return closest("experiment", discover(), name)
-
-
-def _option(f: Field[Any]) -> Option:
-    meta = f.metadata["option"]
-    many = isinstance(f.default, tuple)
-    kind = str(f.type).removeprefix("tuple[").removesuffix(", ...]")  # a text, as annotations are
-    return Option(
-        field=f.name,
-        flag="--" + (meta["flag"] or f.name).replace("_", "-"),
-        kind={"int": int, "float": float}.get(kind, str),
-        default=f.default,
-        about=meta["about"],
-        metavar=meta["metavar"],
-        choices=meta["choices"],
-        repeatable=many,
-        least=meta["least"],
-    )

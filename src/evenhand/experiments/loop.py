@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session, settings
+from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
+from evenhand.experiments.options import settings
 from evenhand.report.results import Results, prepare
 from evenhand.run.parallel import bar_disabled, deferred_interrupt
 from evenhand.run.simulation import simulate

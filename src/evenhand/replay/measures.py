@@ -41,7 +41,6 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The system's."""
         return self.trace.policy
 
     @property
@@ -50,7 +49,6 @@ class Run:
         return np.asarray(self.trace.elapsed[-1])
 
     def digest(self, m: Measure) -> Digest:
-        """Summarise a measure."""
         shuffled, resampled = m.values[: self.shuffles], m.values[self.shuffles :]
         worst = None if m.worst is None else float(m.values.min() if m.worst == "low" else m.values.max())
         return Digest(float(shuffled.mean()), _deviation(resampled), _deviation(shuffled), worst)

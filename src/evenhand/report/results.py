@@ -37,7 +37,7 @@ class Measurement(NamedTuple):
         worst: Literal["low", "high"],
         published: float | None = None,
     ) -> Measurement:
-        """Summarise one value per replica.
+        """The mean, its standard error and the worst of one value per replica.
 
         >>> import numpy as np
         >>> Measurement.of("pgd", {"tau": 0.025}, "reward", np.array([0.46, 0.47]), worst="low").worst

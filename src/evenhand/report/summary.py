@@ -25,7 +25,7 @@ class Line(NamedTuple):
 
     @staticmethod
     def of(name: str, values: Floats, *, worst: Literal["low", "high"], limit: float | None = None) -> Line:
-        """Summarise one value per replica.
+        """The mean, its standard error and the worst of one value per replica.
 
         >>> Line.of("ride", np.array([0.04, 0.05]), worst="high", limit=0.05).worst
         0.05

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evenhand.core.catalogue import named
-from evenhand.experiments.experiment import Section, Session, distinct, option
+from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.options import distinct, option
 
 
 @named("C9", source="Do et al. 2023, Figure 1 (left), Figure 5 and Appendix B.2")

@@ -43,12 +43,10 @@ class Truth:
 
     @property
     def n_features(self) -> int:
-        """How many features it reads."""
         return int(self.theta.shape[2])
 
     @property
     def n_outcomes(self) -> int:
-        """How many outcomes it predicts."""
         return int(self.theta.shape[1])
 
     def start(self, replicas: int, low: Floats, high: Floats) -> RidgeState:

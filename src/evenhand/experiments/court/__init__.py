@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evenhand.core.catalogue import named
-from evenhand.experiments.experiment import Section, Session, distinct, option
+from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.options import distinct, option
 
 
 @named("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Table 1 and Figure 1")

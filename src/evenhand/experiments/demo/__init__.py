@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evenhand.experiments.experiment import Section, Session, option
+from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.options import option
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evenhand.core.catalogue import named
-from evenhand.experiments.experiment import Section, Session, option
+from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.options import option
 
 
 @named("X2", source="evenhand's own: Do et al. 2023 and Agrawal & Devanur 2014 have a half of it each")

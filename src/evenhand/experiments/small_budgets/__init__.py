@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.experiments.experiment import Section, Session, option
+from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.options import option
 
 EXPONENTS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0)  # of T; the last is halved, so that it still binds
 

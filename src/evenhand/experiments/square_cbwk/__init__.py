@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.experiments.experiment import Section, Session, option
+from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.options import option
 
 AXES = ("m", "K", "T")  # dimension, arms, rounds
 

@@ -1,0 +1,92 @@
+"""The options of experiments: fields of a frozen dataclass that the command line can set. Nothing heavy is imported."""
+
+from __future__ import annotations
+
+from dataclasses import Field, field, fields
+from typing import Any, NamedTuple, TypeVar
+
+from evenhand.core.errors import InvalidInput
+
+T = TypeVar("T")
+
+
+class Option(NamedTuple):
+    """An option on the command line, as an experiment's field declares it."""
+
+    field: str
+    flag: str
+    kind: type  # int, float or str
+    default: Any
+    about: str
+    metavar: str | None
+    choices: tuple[str, ...] | None
+    repeatable: bool
+    least: int | None  # of whole numbers
+
+
+def option(
+    default: T,
+    metavar: str | None = None,
+    about: str = "",
+    *,
+    flag: str = "",
+    choices: tuple[str, ...] | None = None,
+    least: int | None = 1,
+) -> T:
+    """Declare a field that can be set on the command line; a field that is a tuple may be given several times.
+
+    Args:
+        default: its value otherwise.
+        metavar: how help shows the value.
+        about: what it is; the default is added.
+        flag: its name on the command line, that of the field by default.
+        choices: the only texts that are allowed.
+        least: the least whole number that is allowed, or None for any.
+    """
+    found: T = field(
+        default=default,
+        metadata={"option": {"metavar": metavar, "about": about, "flag": flag, "choices": choices, "least": least}},
+    )
+    return found
+
+
+def options(experiment: type) -> list[Option]:
+    """The options of an experiment in the order of its fields."""
+    return [_option(f) for f in fields(experiment) if "option" in f.metadata]  # type: ignore[arg-type]
+
+
+def settings(experiment: object) -> dict[str, object]:
+    """The fields of an experiment that decide what comes out: all but the number of processes."""
+    values = {f.name: getattr(experiment, f.name) for f in fields(experiment)}  # type: ignore[arg-type]
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items() if k != "jobs"}
+
+
+def distinct(field: str, values: tuple[T, ...]) -> tuple[T, ...]:
+    """Values in their order, each once.
+
+    Raises:
+        InvalidInput: there are none.
+
+    >>> distinct("taus", (0.1, 0.025, 0.1))
+    (0.1, 0.025)
+    """
+    if not values:
+        raise InvalidInput(field, "at least one", values)
+    return tuple(dict.fromkeys(values))
+
+
+def _option(f: Field[Any]) -> Option:
+    meta = f.metadata["option"]
+    many = isinstance(f.default, tuple)
+    kind = str(f.type).removeprefix("tuple[").removesuffix(", ...]")  # a text, as annotations are
+    return Option(
+        field=f.name,
+        flag="--" + (meta["flag"] or f.name).replace("_", "-"),
+        kind={"int": int, "float": float}.get(kind, str),
+        default=f.default,
+        about=meta["about"],
+        metavar=meta["metavar"],
+        choices=meta["choices"],
+        repeatable=many,
+        least=meta["least"],
+    )

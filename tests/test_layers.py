@@ -1,0 +1,38 @@
+"""Which folder may know which: reports draw whatever has averages, and runs know reports only when asked for one."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import evenhand
+
+HOME = Path(evenhand.__file__).parent
+
+
+def imported(path):
+    """Every module that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize("path", sorted((HOME / "report").glob("*.py")), ids=lambda p: p.name)
+def test_reports_know_nothing_of_runs(path):
+    assert not [m for m in imported(path) if m.startswith(("evenhand.run", "evenhand.experiments", "evenhand.replay"))]
+
+
+def test_a_trace_brings_no_report():
+    code = "import evenhand.run.trace, sys; print([m for m in sys.modules if m.startswith('evenhand.report.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() in ("[]", "['evenhand.report.summary']")  # `run.optimum` needs a standard error
+
+
+@pytest.mark.parametrize("path", sorted((HOME / "experiments").glob("*/__init__.py")), ids=lambda p: p.parent.name)
+def test_what_an_experiment_is_needs_nothing_heavy(path):
+    light = ("__future__", "collections", "dataclasses", "typing", "evenhand.core", "evenhand.experiments")
+    assert all(m.startswith(light) for m in imported(path))
