@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from evenhand.recipes.primal_lp import Slack
 
 from evenhand.choices import InverseGap, Rate
 from evenhand.core.arguments import arguments, build, can_be_written, described, kinds, read
@@ -14,6 +13,7 @@ from evenhand.models.base import Model
 from evenhand.objectives import AlphaFair, GeneralizedGini, Objective, Randomized, WeightedSum
 from evenhand.problem import Budget
 from evenhand.recipes import fw, primal_lp, resolving
+from evenhand.recipes.primal_lp import Slack
 
 HOMES = ("recipes", "models", "objectives", "choices", "problem", "environments")
 
