@@ -37,7 +37,7 @@ def test_an_outcome_is_learned_once():
     y = np.array([[[1.0, 0.5]]])
     POLICY.learn(state, first, y)
     before = {path: z.copy() for path, z in flatten(state)}
-    with pytest.raises(InvalidInput, match=r"^decision: expected one that still waits .* got number 0, settled before"):
+    with pytest.raises(InvalidInput, match=r"^decision: expected one that waits .* got number 0, settled before"):
         POLICY.learn(state, first, y)
     for path, z in flatten(state):
         np.testing.assert_array_equal(z, before[path], err_msg=path)

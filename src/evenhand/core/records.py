@@ -1,4 +1,4 @@
-"""The records of a round: what is known before acting, what may be played, and the receipt kept until the outcome comes.
+"""The records of a round: what is known before acting, what may be played, and the receipt of what was decided.
 
 R replicas, A candidates, P plays, n features, M learned and L known outcomes, G groupings, C groups in all,
 K readings of the goals, D rows of all priced goals. A leading 1 in place of R means "the same for every replica".

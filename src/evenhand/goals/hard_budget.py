@@ -137,7 +137,7 @@ class HardBudget:
             state.held += used * self._waits
 
     def on_outcome(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Settle: give back what was held and take what was used, `(),(d)`; what is known for sure needs no settling."""
+        """Settle, `(),(d)`: give back what was held and take what was used. What is known for sure needs none."""
         if self._waits.any():
             _settle(self._used(decision), counted, self._waits, v, state.left, state.held)
 

@@ -86,7 +86,7 @@ def fitting(offered: Bools, worst: Floats, left: Floats, t: Floats, horizon: flo
 
 @kernel
 def believe(groups: Ints, offered: Bools, weight: Floats, seen: Floats) -> None:
-    """Count a round for the groups of its candidates, in equal parts of those that were offered, `(1|A,G),(A),(),(C)`."""
+    """Count a round for the groups of its candidates, in equal parts of the offered ones, `(1|A,G),(A),(),(C)`."""
     for r in range(len(groups)):
         if weight[r] == 0.0:
             continue

@@ -25,7 +25,7 @@ class Receipts:
     >>> book.settle(1)
     >>> book.settle(1)
     Traceback (most recent call last):
-    evenhand.core.errors.InvalidInput: decision: expected one that still waits for its outcome, got number 1, settled before
+    evenhand.core.errors.InvalidInput: decision: expected one that waits for its outcome, got number 1, settled before
     """
 
     base: int = 0
@@ -49,7 +49,7 @@ class Receipts:
         Raises:
             InvalidInput: one that was never committed here, or was settled before.
         """
-        expected = "one that still waits for its outcome"
+        expected = "one that waits for its outcome"
         if number < 0 or number >= self.count:
             said = "one that was never committed" if number < 0 else f"number {number}, of another state"
             raise InvalidInput("decision", expected, said)

@@ -357,7 +357,7 @@ class Problem:
         return np.array(columns, np.int64).reshape(len(self.actions), len(divided))
 
     def ranges(self, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
-        """The least and the most that the plays of a round can bring of each outcome, by what is declared, `->(m),(m)`."""
+        """The least and the most that the plays of a round can bring of each outcome as declared, `->(m),(m)`."""
         found = [self.row(name) for name in outcomes]
         chosen = [outcome for outcome, _, _ in found]
         waits = np.concatenate([np.zeros(len(self.learned), bool), ~self.sure])[chosen]

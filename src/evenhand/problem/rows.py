@@ -176,8 +176,13 @@ class Rows:
 
     @cached_property
     def is_unsure(self) -> Bools:
-        """Which rows read known outcomes that count only where a play is exposed, `->(d)`."""
-        return np.asarray((self.known[:, ~self.sure] != 0.0).any(1))
+        """Which rows depend on whether plays are exposed, `->(d)`.
+
+        They read known outcomes that are not sure, or learned ones where any outcome is not: then a play may come to
+        nothing, and an estimate of its outcome is not an estimate of what it adds.
+        """
+        some = bool((~self.sure).any())
+        return np.asarray((self.known[:, ~self.sure] != 0.0).any(1) | (self.learned.any(1) & some))
 
     @cached_property
     def reads_learned(self) -> bool:

@@ -26,7 +26,7 @@ class Draw(NamedTuple):
 
 
 def context_of(problem: Problem, draw: Draw, candidates: int, *, each: bool = False) -> Context:
-    """A context of a problem, with some candidates of its actions; `each` has groups of its own, or all have the same."""
+    """A context of a problem, with some candidates of its actions; each has groups of its own, or all have the same."""
     which = (draw(11, candidates) * len(problem.actions)).astype(np.int64)
     sizes = np.array([len(g.names) for g in problem.groups], np.int64)
     groups = np.cumsum(sizes) - sizes + (draw(12, candidates if each else 1, len(sizes)) * sizes).astype(np.int64)
