@@ -168,13 +168,13 @@ def test_what_is_just_used_up_fits_and_a_little_more_does_not(choice):
 
 
 def test_every_limit_counts_and_a_smaller_one_after_may_still_be_taken():
-    """The best costs 2 of the first limit, the second best as well, the third 2 of the other, the worst nothing."""
+    """The two best cost 2 of the first limit, the third 2 of the other, where it would fit twice, the last nothing."""
     worth, worst = plain.worth([[[4.0, 3.0, 2.0, 1.0]]]), [[[2.0, 0.0], [2.0, 0.0], [0.0, 2.0], [0.0, 0.0]]]
-    within = plain.offer([True] * 4, worst, [[3.0, 2.0]])
+    within = plain.offer([True] * 4, worst, [[3.0, 4.0]])
     for choice in (TopK(3), Gibbs(1e-3, 3), EpsilonGreedy(0.0, 3), InverseGap(Rate(1e9), 3), Cycle(3)):
         assert plain.pick(choice, worth, within).plays.tolist() == [[0, 2, 3]]
-    for _ in range(2):  # a pick takes nothing off the caller's books
-        np.testing.assert_array_equal(within.left, [[3.0, 2.0]])
+    # A pick takes nothing off the books of the caller.
+    np.testing.assert_array_equal(within.left, [[3.0, 4.0]])
 
 
 def test_one_that_does_not_fit_has_no_part_in_the_chances_of_later_places():
