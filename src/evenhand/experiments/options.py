@@ -52,7 +52,7 @@ def option(
 
 def options(experiment: type) -> list[Option]:
     """The options of an experiment in the order of its fields."""
-    return [_option(f) for f in fields(experiment) if "option" in f.metadata]  # type: ignore[arg-type]
+    return [_option(f) for f in fields(experiment) if "option" in f.metadata]
 
 
 def settings(experiment: object) -> dict[str, object]:
