@@ -70,7 +70,7 @@ class Section(Protocol):
 
 
 class Experiment(Protocol):
-    """A frozen dataclass of options; those written with `options.option` can be set on the command line.
+    """A frozen dataclass whose fields are its options; one written with `option` can be set on the command line.
 
     >>> from dataclasses import dataclass
     >>> from evenhand.experiments.options import option, options, settings
