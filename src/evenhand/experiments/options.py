@@ -50,12 +50,12 @@ def option(
     return found
 
 
-def options(experiment: type) -> list[Option]:
+def options(experiment: Any) -> list[Option]:
     """The options of an experiment in the order of its fields."""
     return [_option(f) for f in fields(experiment) if "option" in f.metadata]
 
 
-def settings(experiment: object) -> dict[str, object]:
+def settings(experiment: Any) -> dict[str, object]:
     """The fields of an experiment that decide what comes out: all but the number of processes."""
     values = {f.name: getattr(experiment, f.name) for f in fields(experiment)}
     return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items() if k != "jobs"}
