@@ -35,7 +35,7 @@ by = "town"
 tolerance = 0.1
 
 [policy]
-gamma = 0.01
+step = 0.01
 warmup = 20
 """
 

@@ -230,7 +230,7 @@ def test_a_model_with_its_own_arguments(tmp_path):
     assert spec.settings.model_arguments["ridge"] == 2
     problem = spec.problem({"town": ("north", "south")})
     assert spec.settings.build_model(problem, 3) == Ridge(n_features=3, ridge=2.0, width=Logarithmic(0.1))
-    oracle = read(tmp_path, policy('name = "square_cbwk"\ngamma = 20\nmodel = "glmtron"\nlink = "logistic"'))
+    oracle = read(tmp_path, policy('name = "square_cbwk"\nrate = 20\nmodel = "glmtron"\nlink = "logistic"'))
     assert oracle.settings.build_model(problem, 3) == Glmtron(n_features=3, link="logistic")
     inner = 'name = "resolving"\n[policy.model]\nname = "online_to_batch"\ninner = { kind = "gradient", step = 0.5 }'
     assert read(tmp_path, policy(inner)).settings.build_model(problem, 3) == OnlineToBatch(
@@ -286,7 +286,7 @@ UNFIT = [
     ('name = "resolvng"', r"policy.name: .*, got resolvng \(did you mean resolving\?\)"),
     ("name = 3", "policy.name: expected a text, got 3"),
     ("model = 3", "policy.model: expected a text, got 3"),
-    ('name = "square_cbwk"', "policy.gamma: expected .*, as square_cbwk needs one, got nothing"),
+    ('name = "square_cbwk"', "policy.rate: expected .*, as square_cbwk needs one, got nothing"),
     ('name = "fw"', r"policy.recipe: expected an argument that a file can give, got fw, which needs Python"),
     ('name = "mixed_oracle"\nprices = [0.1]', "policy: prices: expected 5, one per constraint row, got 1"),
     ('name = "bwcr"', "policy: problem.subject_to: expected budgets only"),

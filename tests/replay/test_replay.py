@@ -184,7 +184,7 @@ def test_another_recipe_on_the_command_line_says_what_it_leaves_out(tmp_path):
 
 
 def test_a_model_of_another_size_than_the_log_is_refused(tmp_path):
-    text = shop.PROBLEM[: shop.PROBLEM.index("[policy]")] + '[policy.model]\nname = "tabular"\ngamma = 0.5\n'
+    text = shop.PROBLEM[: shop.PROBLEM.index("[policy]")] + '[policy.model]\nname = "tabular"\nconfidence = 0.5\n'
     log, toml = shop.write(tmp_path, shop.rows(300), text)
     with pytest.raises(InvalidInput, match=r"policy.model: expected one of 9 features, .* got tabular of 3"):
         replay_log(log, toml, **QUICK)
