@@ -15,7 +15,7 @@ def people():
     """40 replicas x 250 steps: features (N, 3, 5) and groups (N)."""
     world = Court().start(3, np.arange(40))
     seen = [world.context(step) for step in range(250)]
-    return np.concatenate([c.features for c in seen]), np.concatenate([c.groups[:, 0] for c in seen])
+    return np.concatenate([c.features for c in seen]), np.concatenate([c.groups[:, 0, 0] for c in seen])
 
 
 def test_features_are_those_of_the_paper(people):
@@ -53,7 +53,7 @@ def test_people_appear_with_the_stated_probability(action):
     for step in range(200):
         context = world.context(step)
         decision = decide(context, action)
-        taken, ((when, about, y),) = world.respond(step, context, decision)
+        taken, ((when, about, y, _),) = world.respond(step, context, decision)
         assert when == step
         assert about is decision
         assert taken is decision

@@ -168,8 +168,8 @@ def test_a_policy_that_learns_fares_in_replay_as_it_does_live(propensity):
     for part in range(2):
         means, errors = [], []
         for plays in (live, replayed):
-            clock = np.cumsum(plays.rounds, 0)
-            inside = (plays.rounds > 0) & (clock > 100 * part) & (clock <= 100 * (part + 1))
+            clock = np.cumsum(plays.counted, 0)
+            inside = (plays.counted > 0) & (clock > 100 * part) & (clock <= 100 * (part + 1))
             gain = np.where(inside, plays.outcomes[:, :, 0, 0], 0.0).sum(0) / 100
             means.append(gain.mean())
             errors.append(gain.std(ddof=1) / math.sqrt(300))

@@ -34,7 +34,7 @@ def test_the_same_plays_have_the_same_outcomes_and_expectations(environment):
             np.testing.assert_array_equal(getattr(shown, name), getattr(whole, name))
         taken, arrivals = blind.respond(step, shown, decide(shown, step % arms))
         expected, originals = sighted.respond(step, whole, decide(whole, step % arms))
-        np.testing.assert_array_equal(taken.counted, expected.rounds)
+        np.testing.assert_array_equal(taken.counted, expected.counted)
         np.testing.assert_array_equal(taken.features[:, 0], np.tile(np.eye(arms)[step % arms], (3, 1)))
         assert [a.step for a in arrivals] == [a.step for a in originals]
         for a, b in zip(arrivals, originals, strict=True):
@@ -54,7 +54,7 @@ def test_what_was_not_played_has_no_features_on_either_side():
     shown, whole = blind.context(0), sighted.context(0)
     plays = np.array([[-1], [2], [-1]])
     x = np.where(plays[:, :, None] >= 0, whole.features[:, 2:3], 0.0)
-    made = decide(shown, 0)._replace(plays=plays, rounds=np.array([0.0, 1.0, 0.0]))
+    made = decide(shown, 0)._replace(plays=plays, counted=np.array([0.0, 1.0, 0.0]))
     taken, (arrival,) = blind.respond(0, shown, made)
     np.testing.assert_array_equal(taken.features[:, 0], [np.zeros(4), np.eye(4)[2], np.zeros(4)])
     _, (original,) = sighted.respond(0, whole, made._replace(features=x))

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.choices import Staged, TopK
-from evenhand.core.records import Decision
+from evenhand.core.records import Context
 from evenhand.goals import Doubling, DualGradient, Steady
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
@@ -11,6 +11,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.problem.rows import Rows
+from evenhand.testing.frames import decision_of
 from tests import twins
 from tests.calls import tell
 from tests.parts import COURT, EVERYTHING
@@ -21,25 +22,12 @@ def rides(d=1):
     return Rows.plain([f"c{j}" for j in range(d)], np.zeros((d, 1)), np.eye(d))
 
 
-def receipt(replicas=1, steered=1.0):
-    """A decision of which a dual goal reads no more than whether prices made it."""
-    none = np.zeros((replicas, 0, 0))
-    return Decision(
-        plays=np.zeros((replicas, 1), np.int64),
-        propensities=np.ones((replicas, 1)),
-        rounds=np.ones(replicas),
-        steered=np.full(replicas, steered),
-        features=none,
-        known=none,
-        groups=np.zeros((replicas, 1, 0), np.int64),
-        shares=np.zeros((1, 0)),
-        prices=none,
-        row_prices=(none,),
-        mean=np.zeros((replicas, 1, 1)),
-        bonus=np.zeros((replicas, 1, 1)),
-        playable=np.ones((replicas, 1), bool),
-        lottery=np.ones((replicas, 1)),
-    )
+def receipt(replicas=1, forced=0.0):
+    """A decision of which a dual goal reads no more than whether the values made it."""
+    groups, offered = np.zeros((replicas, 1, 0), np.int64), np.ones((1, 1), bool)
+    context = Context(np.zeros((replicas, 1, 0)), np.zeros((replicas, 1, 0)), groups, offered)
+    decision = decision_of(context, np.zeros((1, 0)), 1, np.ones(replicas))
+    return decision._replace(forced=np.full(replicas, forced))
 
 
 COSTS = [1, 0, 0, 1, 1, 0, 0, 0, 0, 1]
@@ -137,7 +125,7 @@ def test_step_and_advance_are_their_twins(replicas, d, reset, limits, seed):
 def test_rounds_that_prices_did_not_steer_move_nothing(step, on):
     goal = DualGradient(rows=rides(), bound=np.array([0.25]), step=step, on=on, start_at=(0.5,))
     state = goal.start(2)
-    decision = receipt(2)._replace(steered=np.array([0.0, 1.0]))
+    decision = receipt(2)._replace(forced=np.array([1.0, 0.0]))
     goal.on_decision(state, decision, lambda sign: np.ones((2, 1)))
     goal.on_outcome(state, decision, np.ones(2), np.ones((2, 1)))
     assert state.price[0, 0] == 0.5
@@ -230,7 +218,7 @@ def test_rows_read_one_by_one_and_netted_agree_where_costs_are_known():
     by_row, net = (play(court_policy(optimism=o), COURT, 200) for o in ("row", "net"))
     for (a, _), (b, _) in zip(by_row, net, strict=True):
         np.testing.assert_array_equal(a.plays, b.plays)
-        np.testing.assert_array_equal(a.worth, b.worth)
+        np.testing.assert_allclose(a.row_prices, b.row_prices, atol=1e-12)
 
 
 def test_rows_read_one_by_one_are_more_optimistic_where_costs_are_learned():
@@ -247,20 +235,21 @@ def test_rows_read_one_by_one_are_more_optimistic_where_costs_are_learned():
         for p, s in zip(policies, states, strict=True):
             tell(p.model, s.model, x, y, np.ones(3), np.zeros((3, 1, 2)))
     by_row, net = (p.decide(s, context) for p, s in zip(policies, states, strict=True))
-    assert by_row.prices.shape == (3, 1 + 5, 2)
-    assert net.prices.shape == (3, 1 + 1, 2)
+    assert by_row.prices.shape == (3, 1 + 5, 1, 2)
+    assert net.prices.shape == (3, 1 + 1, 1, 2)
     np.testing.assert_allclose(by_row.prices.sum(1), net.prices.sum(1))  # the same prices in all
-    assert (by_row.worth > net.worth + 1e-6).all()
+    worth = [p.worth(s, context, d) for p, s, d in zip(policies, states, (by_row, net), strict=True)]
+    assert (worth[0] > worth[1] + 1e-6).all()
     # by how much: |price of the cost| half-widths, row by row against netted
     half = 0.2 * twins.norms(context.features, states[0].model.inverse)
-    extra = np.abs(by_row.prices[:, 1:, 1]).sum(1) - np.abs(net.prices[:, 1:, 1]).sum(1)
-    np.testing.assert_allclose(by_row.worth - net.worth, extra[:, None] * half)
+    extra = np.abs(by_row.prices[:, 1:, 0, 1]).sum(1) - np.abs(net.prices[:, 1:, 0, 1]).sum(1)
+    np.testing.assert_allclose(worth[0] - worth[1], extra[:, None] * half)
 
 
-def test_readings_are_one_per_row_only_where_something_is_learned():
+def test_readings_are_one_per_row_of_what_is_learned():
     rows, bound = constraint_rows(EVERYTHING, EVERYTHING.subject_to)
     d = len(rows)
-    for optimism, k in (("row", d), ("net", 1)):
+    for optimism, k in (("row", int(rows.learned.any(1).sum())), ("net", 1)):
         goal = DualGradient(
             rows=rows, bound=bound, step=Steady(0.1), optimism=optimism, start_at=tuple(range(1, d + 1))
         )

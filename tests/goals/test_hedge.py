@@ -151,7 +151,7 @@ def test_regret_against_every_fixed_price_is_at_most_that_of_the_theorem():
 def test_rounds_that_prices_did_not_steer_move_nothing():
     goal = hedge()
     state = goal.start(2)
-    goal.on_outcome(state, receipt(2)._replace(steered=np.array([0.0, 1.0])), np.ones(2), np.ones((2, 1)))
+    goal.on_outcome(state, receipt(2)._replace(forced=np.array([1.0, 0.0])), np.ones(2), np.ones((2, 1)))
     assert state.weight[0].tolist() == [0.5, 0.5]
     assert state.weight[1, 0] > 0.5
 

@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.choices import Gibbs
 from evenhand.core.errors import InvalidInput
-from evenhand.core.records import Context
+from evenhand.core.records import Context, Worth
 from evenhand.goals.linear_reward import reward
 from evenhand.goals.primal import Primal
 from evenhand.models import Fixed, Logistic, Ridge
@@ -80,7 +80,7 @@ def planned(y, came, temperature=0.002, doubt=0.0, **options):
 
     def ask(x, w):
         known = y[x[..., 0].astype(int), x[..., 1].astype(int)]
-        return w @ np.swapaxes(known, 1, 2), doubt * np.abs(w).sum(2)[:, :, None] * np.ones(x.shape[1])
+        return Worth((w * known[:, None]).sum(3), doubt * np.abs(w).sum(3) * np.ones(x.shape[1]))
 
     policy = primal_lp(PROBLEM, Ridge(n_features=2, n_outcomes=3), warmup=0)
     decision = policy.decide(policy.start(), context(0))
@@ -141,13 +141,13 @@ def test_the_plan_reads_rows_as_decisions_do():
     policy = primal_lp(problem, model, warmup=0)
     state = policy.start(seed=0)
     goal = policy.goals[1]
-    x, groups = np.eye(2)[None], np.array([[0]])
+    x, groups = np.eye(2)[None], np.array([[[0]]])
     for i in range(3):
         c = Context(x, problem.declared[None], groups, np.ones((1, 2), bool))
         policy.learn(state, policy.act(state, c), np.array([[[0.5, 0.2 * i]]]))
     look = forecast(
         state.goals[1].history,
-        lambda x, w: ask(model, state.model, x, w),
+        lambda x, w: model.value(state.model, x, w, np.zeros((len(x), 0))),
         problem.shares[None],
         (policy.goals[0].rows, np.ones((1, 1))),
         goal.rows,

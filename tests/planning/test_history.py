@@ -8,9 +8,8 @@ def came(values, known=0.0, group=0, offered=True):
     """One context per replica, told apart by one number."""
     x = np.zeros((len(values), 2, 1))
     x[:, 0, 0] = values
-    return Context(
-        x, np.full((1, 2, 1), known), np.full((len(values), 1), group), np.array([[True, offered]] * len(values))
-    )
+    groups, may = np.full((len(values), 1, 1), group), np.array([[True, offered]] * len(values))
+    return Context(x, np.full((1, 2, 1), known), groups, may)
 
 
 def test_what_comes_again_only_adds_weight():
@@ -72,6 +71,14 @@ def test_thinning_keeps_the_shares_of_contexts_that_come_again():
         shares.append(state.weight[0, :kept][state.features[0, :kept, 0, 0] == 0.0].sum() / total)
     assert abs(np.mean(shares) - 0.5) <= 4 * 0.5 / np.sqrt(100 * 20)
     assert np.std(shares) <= 2 * 0.5 / np.sqrt(100)
+
+
+def test_contexts_differ_by_the_groups_of_their_candidates():
+    state = history.start(1)
+    for groups in ([0, 1], [1, 0], [0, 1], [0, 0]):
+        history.keep(state, came([1])._replace(groups=np.array(groups)[None, :, None]), np.ones(1), room=8)
+    np.testing.assert_array_equal(state.weight[0, :3], [2, 1, 1])
+    np.testing.assert_array_equal(state.groups[0, :3, :, 0], [[0, 1], [1, 0], [0, 0]])
 
 
 def test_candidates_may_come_and_go():

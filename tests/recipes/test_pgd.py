@@ -109,7 +109,7 @@ def run(policy, court, replicas, seed=1):
         context = world.context(step)
         decision = policy.act(state, context)
         policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
-        c, first = decision.known[:, 0] * decision.counted[:, None], (context.groups == 0).astype(float)
+        c, first = decision.known[:, 0] * decision.counted[:, None], (context.groups[:, 0] == 0).astype(float)
         spent += c
         fairness += np.concatenate([2 * c * first - c, 2 * c * (1 - first) - c], 1)
     return spent / court.horizon, np.abs(fairness) / court.horizon
