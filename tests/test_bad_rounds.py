@@ -69,14 +69,28 @@ CONTEXTS = {
         "context.known: expected shape (2, 4, 2) or (1, 4, 2), got",
     ),
     "flat known": ("known", lambda z: z[0], "context.known: expected shape (2, 4, 2) or (1, 4, 2), got (4, 2)"),
-    "no group": ("groups", lambda g: g[:, :1], "context.groups: expected shape (2, 2), got (2, 1)"),
-    "group by index": ("groups", at((1, 1), 1), "context.groups[:, 1]: expected columns [3, 4] of 'age', got"),
-    "group beyond": ("groups", at((0, 0), 3), "context.groups[:, 0, 0]: expected columns [0, 1, 2] of 'district', got"),
+    "no group": (
+        "groups",
+        lambda g: g[:, :, :1],
+        "context.groups: expected shape (2, 1, 2) or (2, 4, 2), got (2, 1, 1)",
+    ),
+    "group by index": ("groups", at((1, 0, 1), 1), "context.groups[:, :, 1]: expected columns [3, 4] of 'age', got"),
+    "group beyond": (
+        "groups",
+        at((0, 0, 0), 3),
+        "context.groups[:, :, 0]: expected columns [0, 1, 2] of 'district', got",
+    ),
     "group unseen": (
         "groups",
-        at((0, 0), -1),
-        "context.groups[:, 0, 0]: expected columns [0, 1, 2] of 'district', got",
+        at((0, 0, 0), -1),
+        "context.groups[:, :, 0]: expected columns [0, 1, 2] of 'district', got",
     ),
+    "groups of the case": (
+        "groups",
+        lambda g: g[:, 0],
+        "context.groups: expected shape (2, 1, 2) or (2, 4, 2), got (2, 2)",
+    ),
+    "groups of three": ("groups", lambda g: g[:, [0, 0, 0]], "context.groups: expected shape (2, 1, 2) or (2, 4, 2)"),
     "group in parts": ("groups", lambda g: g.astype(float), "context.groups: expected whole numbers, got float64"),
     "offered in numbers": ("offered", lambda o: o * 1.0, "context.offered: expected true or false, got float64"),
     "offered to some": ("offered", lambda o: o[:, :3], "context.offered: expected shape (2, 4) or (1, 4), got (2, 3)"),
@@ -143,7 +157,9 @@ def test_bad_outcomes_are_refused_and_leave_no_trace(name):
         with pytest.raises(InvalidInput, match="^" + re.escape(message)):
             POLICY.learn(state, decision, change(y), observed)
         unchanged(state, before)
-    with pytest.raises(InvalidInput, match=re.escape("observed: expected shape (2, 1, 2), got (2, 1)")):
+    with pytest.raises(
+        InvalidInput, match=re.escape("observed: expected true or false, of shape (2, 1, 2), got bool of shape (2, 1)")
+    ):
         POLICY.learn(state, decision, y, np.ones((2, 1), bool))
     unchanged(state, before)
     POLICY.learn(state, decision, y)

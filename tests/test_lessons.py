@@ -23,7 +23,7 @@ def fluid(seed: int, contexts: int = 1000) -> float:
     world = Lessons(horizon=contexts).start(seed, np.array([0]))
     came = [world.context(i) for i in range(contexts)]
     mean = np.stack([world.expected(c, np.arange(5)[None])[0] for c in came])  # (S, A, M)
-    near = np.array([c.groups[0, 0] == 0 for c in came])
+    near = np.array([c.groups[0, 0, 0] == 0 for c in came])
     pi = cp.Variable((contexts, 5), nonneg=True)
     z = cp.hstack([cp.sum(cp.multiply(pi, mean[:, :, m])) / contexts for m in range(4)])
     hours, money = (pi @ Lessons().problem.declared[:, i] for i in range(2))

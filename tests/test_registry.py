@@ -32,7 +32,7 @@ def test_what_stands_for_a_protocol_is_what_has_its_methods():
     assert not {"fixed", "experts", "model"} & set(kinds(Model))
     assert {"generalized_gini", "linear", "weighted_sum"} <= set(kinds(Objective))
     assert not {"moreau", "objective", "proximal"} & set(kinds(Objective))
-    assert kinds(Rate) == {"gamma": Rate}
+    assert kinds(Rate) == {"rate": Rate}
 
 
 def test_parts_within_parts():
@@ -45,7 +45,7 @@ def test_parts_within_parts():
     assert read("model", model, Model, {"n_features": 3}) == Ridge(n_features=3, ridge=2.0, width=Logarithmic(0.1))
     assert read("slack", {"scale": 1, "margin": 0.1}, arguments(primal_lp)["slack"].hint, {}) == Slack(1.0, 0.1)
     choice = arguments(resolving)["choice"].hint
-    gamma = {"kind": "inverse_gap", "gamma": {"scale": 3, "power": 0.5}}
+    gamma = {"kind": "inverse_gap", "rate": {"scale": 3, "power": 0.5}}
     assert read("choice", gamma, choice, {}) == InverseGap(Rate(3.0, 0.5))
     assert read("smoothing", {"kind": "randomized", "beta": 1}, Randomized | None, {}) == Randomized(1.0)
 

@@ -112,7 +112,7 @@ def test_the_sum_of_each_group_is_a_row_of_its_own_without_a_share():
     v = rows.post(Cases(z, groups), np.full((1, 4), 0.01), y, z)
     np.testing.assert_array_equal(v, [[1.0, 1.0, 1.5]])
     np.testing.assert_array_equal(rows.is_known, [False, False, False])
-    low, high = problem.round_ranges(rows.names)
+    low, high = problem.ranges(rows.names)
     np.testing.assert_array_equal(low, [0.0, 0.0, 0.0])
     np.testing.assert_array_equal(high, [2.0, 1.0, 3.0])  # two actions of label y, one of x, three plays
     with pytest.raises(InvalidInput, match=r"^maximize: expected one of the outcomes"):

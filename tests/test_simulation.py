@@ -91,11 +91,11 @@ def test_running_sums_agree_with_every_recorded_play():
     plays = trace.plays
     assert plays is not None
     np.testing.assert_allclose(trace.totals[-1], plays.outcomes.sum((0, 2)))
-    inside = plays.groups[:, :, 0, None] == np.arange(2)
+    inside = plays.groups[:, :, 0] == np.arange(2)
     by_group = np.einsum("srg,srm->rgm", inside.astype(float), plays.outcomes.sum(2))
     np.testing.assert_allclose(trace.group_totals[-1], by_group)
     np.testing.assert_array_equal(trace.group_rounds[-1], inside.sum(0))
-    assert (plays.probabilities[plays.actions >= 0] > 0).all()
+    assert (plays.propensities[plays.actions >= 0] > 0).all()
 
 
 def test_late_outcomes_are_counted_when_they_arrive_and_booked_where_they_belong():
@@ -122,7 +122,7 @@ def test_a_replica_in_which_nothing_fits_stops_and_says_when():
 
         def context(self, step):
             return Context(
-                np.zeros((1, 2, 1)), problem.declared[None], np.zeros((1, 0), int), np.array([[False, True]])
+                np.zeros((1, 2, 1)), problem.declared[None], np.zeros((1, 1, 0), np.int64), np.array([[False, True]])
             )
 
         def respond(self, step, context, decision):
@@ -182,7 +182,7 @@ def test_jobs_agree_on_a_log_whose_runs_end_at_different_rows(record):
         np.testing.assert_array_equal(one.elapsed[-1], two.elapsed[-1])
         np.testing.assert_array_equal(one.offered_steps, two.offered_steps)
         if one.plays is not None and two.plays is not None:
-            np.testing.assert_array_equal(one.plays.rounds.sum(0), two.plays.rounds.sum(0))
+            np.testing.assert_array_equal(one.plays.counted.sum(0), two.plays.counted.sum(0))
 
 
 @pytest.mark.parametrize("delay", [0, 300, 1500])
@@ -207,7 +207,7 @@ class _Alternating:
         return self
 
     def context(self, step):
-        groups, offered = np.array([[step % 2]]), np.array([[True, False]])
+        groups, offered = np.array([[[step % 2]]]), np.array([[True, False]])
         return Context(np.zeros((1, 2, 1)), self.problem.declared[None], groups, offered)
 
     def respond(self, step, context, decision):

@@ -159,14 +159,19 @@ class Limit:
     def start(self, replicas):
         return HARD.start(replicas)
 
-    def limit(self, state, frame, shares, plays, playable):
-        HARD.limit(state, frame, shares, plays, playable)
-        if self.fault == "switches on":
-            playable[:] = True
-        if self.fault == "limit moves the state":
+    def room(self, state, frame):
+        worst, left = HARD.room(state, frame)
+        if self.fault == "room moves the state":
             state.left -= 0.1
         if self.fault == "mixes replicas":
-            playable &= playable.all(0)
+            left = np.broadcast_to(left.min(0), left.shape)
+        if self.fault == "one room":
+            left = left[:, 0]
+        return worst, left
+
+    def fits(self, state, decision):
+        fits = HARD.fits(state, decision)
+        return ~fits if self.fault == "fits what does not" else fits
 
     def over(self, state):
         return HARD.over(state) | (self.fault == "over too soon")
@@ -182,19 +187,20 @@ class Limit:
 
 GOAL_FAULTS = {
     "no adjoint": "`pull` is the adjoint of `post`",
-    "price moves the state": "`price` and `limit` leave the state as it is",
+    "price moves the state": "`price`, `room` and `fits` leave the state as it is",
     "matrix product": "in a batch has the readings that it has alone",
     "infinite": "prices are finite",
     "wrong shape": "prices have shapes",
-    "acts on rounds of 0": "entries with rounds = 0 leave no trace in a goal",
-    "learns from rounds of 0": "entries with rounds = 0 leave no trace in a goal",
+    "acts on rounds of 0": "entries with counted = 0 leave no trace in a goal",
+    "learns from rounds of 0": "entries with counted = 0 leave no trace in a goal",
 }
 LIMIT_FAULTS = {
-    "over too soon": "where a limit is over, nothing is playable",
-    "switches on": "a limit only ever switches candidates off",
-    "limit moves the state": "`price` and `limit` leave the state as it is",
+    "over too soon": "where a limit is over, nothing fits",
+    "one room": "room has shapes",
+    "fits what does not": "plays fit together where the sum of their worst cases is left",
+    "room moves the state": "`price`, `room` and `fits` leave the state as it is",
     "mixes replicas": "in a batch has the readings that it has alone",
-    "settles rounds of 0": "entries with rounds = 0 leave no trace in a goal",
+    "settles rounds of 0": "entries with counted = 0 leave no trace in a goal",
 }
 
 
@@ -359,7 +365,7 @@ class _FaultyWorld:
         return context
 
     def respond(self, step, context, decision):
-        taken, ((when, _, y),) = self._inner.respond(step, context, decision)
+        taken, ((when, _, y, _),) = self._inner.respond(step, context, decision)
         if self._fault == "luck by place":
             y = np.where(np.arange(self._replicas)[:, None, None] % 2 == 0, y, 1.0 - y)
         if self._fault == "outcome out of range":
@@ -381,7 +387,7 @@ WORLD_FAULTS = {
     "counts its calls": "a context is a pure function of",
     "context by place": "a context does not depend on the batch",
     "nan": r"context\.features\[0, 0, 0\]: expected a finite number",
-    "strange group": r"context\.groups\[:, 0\]: expected columns \[0, 1\] of 'group'",
+    "strange group": r"context\.groups\[:, :, 0\]: expected columns \[0, 1\] of 'group'",
     "luck by place": "outcomes do not depend on the batch",
     "outcome out of range": "outcome 'appears' of replica 0",
     "answers a batch only": "outcomes arrive alike in a batch and alone",

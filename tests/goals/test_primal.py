@@ -17,7 +17,6 @@ from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.problem import Groups, Outcome, Problem
 from evenhand.recipes import primal_lp
 from evenhand.recipes.primal_lp import Slack, general, soft, with_null_action
-from tests.calls import ask
 from tests.choices import plain
 from tests.parts import COURT
 
@@ -155,7 +154,7 @@ def test_the_plan_reads_rows_as_decisions_do():
     )
     for j in range(len(goal.rows)):
         w, offset = goal.rows.pull(c, problem.shares[None], -np.eye(len(goal.rows))[None, j : j + 1])
-        mean, bonus = ask(model, state.model, x, w)
+        mean, bonus, _ = model.value(state.model, x, w, np.zeros((1, 0)))
         np.testing.assert_allclose(look.use[0, 0, j], -(mean + bonus + offset)[0, 0], atol=1e-12)
 
 

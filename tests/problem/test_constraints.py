@@ -154,8 +154,8 @@ def test_what_cannot_be_meant_is_refused_with_a_sentence(build, message):
 def test_a_floor_is_the_negative_outcome_above_a_negative_bound():
     rows, bound = constraint_rows(EVERYTHING, (Floor("letters", rate=0.3), Floor("hours", total=30.0)))
     np.testing.assert_array_equal(bound, [-0.3, -0.2])
-    y, z = np.array([[0.5, 1.5]]), np.array([[2.0, 3.0]])
-    frame = Cases(np.zeros((1, 4, 2)), np.array([[0, 3]]))
+    y, z = np.array([[[0.5, 1.5]]]), np.array([[[2.0, 3.0]]])
+    frame = Cases(np.zeros((1, 4, 2)), np.array([[[0, 3]]]))
     np.testing.assert_allclose(rows.post(frame, np.full((1, 5), 0.5), y, z), [[-2.0, -1.5]])
 
 
@@ -170,8 +170,8 @@ def test_a_floor_by_group_divides_the_outcome_of_each_group_by_its_share(group):
     shares = np.array([0.25, 0.25, 0.5])
     for _ in range(50):
         case, miles = rng.integers(3), rng.random()
-        frame = Cases(np.zeros((1, 4, 2)), np.array([[case, 3]]))
-        v = rows.post(frame, EVERYTHING.shares[None], np.zeros((1, 2)), np.array([[0.0, miles]]))
+        frame = Cases(np.zeros((1, 4, 2)), np.array([[[case, 3]]]))
+        v = rows.post(frame, EVERYTHING.shares[None], np.zeros((1, 1, 2)), np.array([[[0.0, miles]]]))
         total += v[0]
         direct[case] += miles
     np.testing.assert_allclose(total, -direct / shares)
@@ -324,7 +324,8 @@ def test_it_is_kept_by_recipes_and_shown_by_traces(recipe):
 
 def test_its_price_is_explained():
     policy, world = pgd(OWN, MODEL, warmup=0), COURT.start(0, np.arange(1))
-    text = policy.explain(policy.decide(policy.start(), world.context(0)))
+    state, context = policy.start(), world.context(0)
+    text = policy.explain(state, context, policy.decide(state, context))
     assert "price of rides beyond half of the vouchers" in text
     assert "price of money" in text
 

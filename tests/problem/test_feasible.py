@@ -111,7 +111,9 @@ def test_recipes_play_as_many_as_the_problem_says():
 
 
 def test_a_choice_that_plays_another_number_is_refused():
-    with pytest.raises(InvalidInput, match=r"^choice: expected one that plays problem\.n_plays = 2 per round, got"):
+    with pytest.raises(
+        InvalidInput, match=r"^choice: expected one that plays 2 candidates, as problem.n_plays says, got"
+    ):
         replace(lin_cbwk(WIDE, RIDGE), problem=TWICE)
 
 

@@ -37,8 +37,10 @@ def alone(record: Any, i: int) -> Any:
 
 
 def same_records(a: Any, b: Any, promise: str) -> None:
-    """Two records are equal, field by field."""
+    """Two records are equal, field by field; the number of a receipt is its batch's, not a replica's."""
     for name, left, right in zip(a._fields, a, b, strict=True):
+        if name == "id":
+            continue
         for z, other in zip(*((p if isinstance(p, tuple) else (p,)) for p in (left, right)), strict=True):
             same(z, other, f"{promise}: {name}")
 
