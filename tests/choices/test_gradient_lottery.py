@@ -88,10 +88,12 @@ def test_it_goes_on_from_what_it_chose_and_not_from_what_others_did():
     first = policy.decide(state, there.context(0))
     assert (np.abs(first.lottery - 0.25) > 0.01).any(1).all()
     assert (state.choice.chances == 0.25).all()
-    policy.commit(state, there.context(0), first._replace(rounds=np.array([1.0, 0.0])))
+    policy.commit(state, there.context(0), first._replace(counted=np.array([1.0, 0.0])))
     assert state.choice.chances[0] == pytest.approx(first.lottery[0])
     assert (state.choice.chances[1] == 0.25).all()
-    policy.commit(state, there.context(1), first._replace(forced=np.ones(2), lottery=np.full((2, 4), 9.0)))
+    policy.commit(
+        state, there.context(1), first._replace(id=np.full(1, -1), forced=np.ones(2), lottery=np.full((2, 4), 9.0))
+    )
     assert (state.choice.chances < 1.1).all()
     for staged in (Staged(3, policy.choice), Staged(3, TopK(1), warmup=policy.choice)):
         within = staged.start(2)

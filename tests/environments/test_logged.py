@@ -9,11 +9,11 @@ import pytest
 from evenhand.choices import Random, TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context
+from evenhand.core.records import Context, Worth
 from evenhand.environments import Arrival, Logged
 from evenhand.environments.logged import blocks, order
 from evenhand.goals.linear_reward import reward
-from evenhand.models import Fixed, NullModel, Ridge, Worth
+from evenhand.models import Fixed, NullModel, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget
 from evenhand.problem.problem import Groups, Outcome, Problem

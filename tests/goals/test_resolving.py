@@ -6,11 +6,11 @@ import pytest
 
 from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
-from evenhand.core.records import Context
+from evenhand.core.records import Context, Worth
 from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedArms, MixedContexts
 from evenhand.environments.lessons import SLOPES, SUBJECTS
 from evenhand.experiments.court.study import fairness
-from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, Worth
+from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.planning.concave_program import maximize
 from evenhand.problem.constraints import Budget, constraint_rows

@@ -9,8 +9,9 @@ from sklearn.tree import DecisionTreeRegressor
 from evenhand.choices import Staged, TopK
 from evenhand.core.errors import CannotSave, InvalidInput
 from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Worth
 from evenhand.goals.linear_reward import reward
-from evenhand.models import Bootstrapped, Fixed, Logistic, NullModel, Ridge, Sampled, Sklearn, Stacked, Worth
+from evenhand.models import Bootstrapped, Fixed, Logistic, NullModel, Ridge, Sampled, Sklearn, Stacked
 from evenhand.models.bootstrapped import _times
 from evenhand.policy.policy import Policy
 from evenhand.testing import check_model, check_policy

@@ -35,7 +35,7 @@ def arguments(part: Any) -> dict[str, Argument]:
 
     >>> from evenhand.problem import Budget
     >>> [(a.name, a.needed) for a in arguments(Budget).values()]
-    [('outcome', True), ('total', False), ('rate', False)]
+    [('outcome', True), ('total', False), ('rate', False), ('hard', False)]
     """
     hints = typing.get_type_hints(part)
     return {

@@ -23,14 +23,14 @@ def snake(name: str) -> str:
 
 
 def exported(package: str) -> dict[str, Any]:
-    """The public classes and functions of a package by the names that files use.
+    """The public classes and functions of a package by the names that files use; contracts are no parts.
 
     >>> list(exported("evenhand.problem"))[:2]
     ['budget', 'groups']
     """
     module = importlib.import_module(package)
     found = {name: getattr(module, name) for name in module.__all__}
-    return {snake(n): z for n, z in found.items() if callable(z) and hasattr(z, "__module__")}
+    return {snake(n): z for n, z in found.items() if callable(z) and not getattr(z, "_is_protocol", False)}
 
 
 def closest(field: str, known: Mapping[str, T], name: str) -> T:

@@ -1,7 +1,7 @@
 """Models: what outcomes are worth at given prices, and how far that may be off."""
 
 from evenhand.models.aggregation import Aggregation
-from evenhand.models.base import Averageable, Model, Posterior, Worth
+from evenhand.models.base import Averageable, Model, Posterior
 from evenhand.models.bootstrapped import Bootstrapped
 from evenhand.models.experts import Cover, Experts, ExpertSet
 from evenhand.models.glmtron import Glmtron
@@ -41,5 +41,4 @@ __all__ = [
     "Stacked",
     "Tabular",
     "Width",
-    "Worth",
 ]

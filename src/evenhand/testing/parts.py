@@ -160,7 +160,8 @@ def _goal_run(
 def _check_room(limits: Limits, state: Any, context: Context, decision: Decision) -> Floats:
     count, candidates = context.known.shape[0], context.known.shape[1]
     worst, left = limits.room(state, context)
-    shaped = worst.shape[1:] == (candidates, left.shape[1]) and len(worst) in (1, count) and len(left) == count
+    shaped = left.shape == (count, left.shape[-1]) and worst.shape[1:] == (candidates, left.shape[-1])
+    shaped = shaped and len(worst) in (1, count)
     require(shaped, f"room has shapes (R or 1, A, d) and (R, d), not {worst.shape} and {left.shape}")
     alone = np.asarray((worst <= left[:, None]).all(2))
     require(not alone[limits.over(state)].any(), "where a limit is over, nothing fits")

@@ -13,11 +13,12 @@ from tqdm import tqdm
 
 from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats
 from evenhand.environments import MultiObjective
 from evenhand.experiments.concave_rewards import ConcaveRewardsExperiment
 from evenhand.experiments.experiment import Case, Point, Run, Session
-from evenhand.models import Fixed, Ridge, Scalarised, Worth
+from evenhand.models import Fixed, Ridge, Scalarised
 from evenhand.models.ridge import RidgeState
 from evenhand.objectives import Randomized
 from evenhand.policy.policy import Policy
