@@ -25,8 +25,8 @@ def snake(name: str) -> str:
 def exported(package: str) -> dict[str, Any]:
     """The public classes and functions of a package by the names that files use; contracts are no parts.
 
-    >>> list(exported("evenhand.problem"))[:2]
-    ['budget', 'groups']
+    >>> list(exported("evenhand.problem"))[:3]
+    ['budget', 'floor', 'groups']
     """
     module = importlib.import_module(package)
     found = {name: getattr(module, name) for name in module.__all__}
