@@ -36,7 +36,7 @@ def run(policy: eh.Policy) -> np.ndarray:
         school, need = rng.integers(3), rng.random()
         x = np.zeros((3, 6))  # per action: nothing for "nothing", the pupil's school and need for the others
         x[1, school], x[2, 3 + school] = need, need
-        context = eh.Context(x[None], problem.declared[None], np.zeros((1, 0), np.int64), np.ones((1, 3), bool))
+        context = eh.Context(x[None], problem.declared[None], np.zeros((1, 1, 0), np.int64), np.ones((1, 3), bool))
         decision = policy.act(state, context)
         a = int(decision.plays[0, 0])
         y = np.zeros(3)

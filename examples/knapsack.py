@@ -24,7 +24,7 @@ kept = hours = 0.0
 for _ in range(problem.horizon):
     age, owed = rng.random(2)  # who keeps an appointment is no linear function of this
     features = np.array([[[age, owed, 1, 0, 0], [age, owed, 0, 1, 0], [age, owed, 0, 0, 1]]])
-    context = eh.Context(features, np.zeros((1, 3, 0)), np.zeros((1, 0), np.int64), np.ones((1, 3), bool))
+    context = eh.Context(features, np.zeros((1, 3, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 3), bool))
     decision = policy.act(state, context)
     a = decision.plays[0, 0]
     chance = (0.2, 0.8 if age < 0.5 else 0.3, 0.9 if owed > 0.6 else 0.4)[a]
@@ -33,4 +33,4 @@ for _ in range(problem.horizon):
     kept, hours = kept + y[0], hours + y[1]
 
 print(f"{kept:.0f} of {problem.horizon} kept their appointment, for {hours:.1f} of 300 hours")
-print(policy.explain(decision))
+print(policy.explain(state, context, decision))

@@ -30,14 +30,15 @@ def context(urgency: float, district: str) -> eh.Context:
     return eh.Context(
         features=features,
         known=problem.declared[None],
-        groups=np.array([[column]]),
+        groups=np.array([[[column]]]),
         offered=np.array([[True, True, urgency > 0.2]]),  # no visits to the least urgent
     )
 
 
 waiting = []  # decisions whose outcome has not come yet
 for _ in range(100):
-    decision = policy.act(state, context(rng.random(), rng.choice(["north", "south"])))
+    case = context(rng.random(), rng.choice(["north", "south"]))
+    decision = policy.act(state, case)
     waiting.append(decision)
     if len(waiting) > 5:
         first = waiting.pop(0)
@@ -45,7 +46,7 @@ for _ in range(100):
         policy.learn(state, first, np.array([[[float(rng.random() < chance)]]]))
 
 print("the last decision, explained:")
-print(policy.explain(decision))
+print(policy.explain(state, case, decision))
 
 with TemporaryDirectory() as folder:  # stop here, with five outcomes still to come, and go on in another process, say
     policy.save(state, Path(folder) / "state.npz")
