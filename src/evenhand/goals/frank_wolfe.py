@@ -38,8 +38,8 @@ class FrankWolfe:
     smooth, else its stand-in of round t (`objectives.Moreau`, `objectives.Randomized`). o is 0, or the intercept of the
     tangent where the objective knows it, as `objectives.ExcessPenalty` does: readings add up to the tangent's value.
     Source: Do et al. 2023 (concave rewards), Section 3, Algorithm 2 (C1); `on="optimistic"` as in Agrawal & Devanur
-    2014, Algorithm 4. Rounds of a warm-up count, as the average does not ask who steered. The luck of random smoothing
-    is the same in all replicas: it is a way to integrate, and takes nothing from anybody's chances.
+    2014, Algorithm 4. Warm-up rounds count towards the average. All replicas share the draws of random smoothing: they
+    are a quadrature rule, not part of the simulated randomness.
 
     Args:
         rows: the outcomes of the objective, in its order, d of them.

@@ -96,7 +96,7 @@ class TwoStage:
         return q * state.max_price[:, None, None], o * state.max_price
 
     def on_outcome(self, state: TwoStageState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Move the weights, in the rounds that these prices steered, `(),(d)`."""
+        """Move the weights, in the rounds that these prices chose, `(),(d)`."""
         self.hedge.on_outcome(state.hedge, decision, counted, v)
 
     def on_context(self, state: TwoStageState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
