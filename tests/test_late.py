@@ -58,8 +58,14 @@ def test_a_decision_of_another_state_is_refused():
     for _ in range(3):
         decision = POLICY.act(mine, CASE)
     POLICY.act(other, CASE)
-    with pytest.raises(InvalidInput, match="got number 2, of another state"):
+    with pytest.raises(InvalidInput, match="got number 2 of another state"):
         POLICY.learn(other, decision, np.array([[[1.0, 0.5]]]))
+    for _ in range(3):
+        POLICY.act(other, CASE)
+    with pytest.raises(InvalidInput, match="got number 2 of another state"):  # which has one of that number by now
+        POLICY.learn(other, decision, np.array([[[1.0, 0.5]]]))
+    POLICY.learn(copy.deepcopy(mine), decision, np.array([[[1.0, 0.5]]]))
+    POLICY.learn(mine, decision, np.array([[[1.0, 0.5]]]))
 
 
 def test_a_decision_is_committed_once():
@@ -206,19 +212,20 @@ def test_receipts_keep_only_what_waits():
     """Decisions that are settled in their order take no memory, however many there are."""
     book = Receipts()
     for number in range(1000):
-        assert book.enter() == number
-        book.settle(number)
+        receipt = book.enter()
+        assert receipt.tolist() == [book.book, number]
+        book.settle(receipt)
     assert len(book.settled) == 16
     oldest = book.enter()
     for _ in range(500):
         book.settle(book.enter())
-    np.testing.assert_array_equal(book.waiting(), [oldest])
+    np.testing.assert_array_equal(book.waiting(), [oldest[1]])
     assert 501 <= len(book.settled) <= 1024
     book.settle(oldest)
     for _ in range(2000):
         book.settle(book.enter())
     np.testing.assert_array_equal(book.waiting(), [])
-    with pytest.raises(InvalidInput, match=f"number {oldest}, settled before"):
+    with pytest.raises(InvalidInput, match=f"number {oldest[1]}, settled before"):
         book.settle(oldest)
 
 

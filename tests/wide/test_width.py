@@ -53,9 +53,7 @@ def test_rankings_come_near_their_linear_program(constraints, limits, horizon):
 @pytest.mark.slow
 def test_allocations_come_near_their_linear_program():
     """The world has groups of users per candidate, so that parity has prices per candidate."""
-    world = Allocation(
-        subject_to=(Budget("hours", rate=1.5), Parity("match", by="side", tolerance=0.2)), horizon=6000
-    )
+    world = Allocation(subject_to=(Budget("hours", rate=1.5), Parity("match", by="side", tolerance=0.2)), horizon=6000)
     best, trace = world.optimum(1.5, 0.2), simulate(allocator(world), world, replicas=4, progress=False)
     reached = trace.objective()[-1]
     assert reached.mean() >= (1 - NEAR) * best
@@ -172,7 +170,8 @@ def test_many_items_make_small_receipts():
         context = world.context(step)
         decision = policy.act(state, context)
         assert decision.prices.shape == (1, 1, 1, 1)
-        assert sum(z.nbytes for z in decision) < 25_000  # 2,501 prices of rows are 20,008 of them
+        kept = [z.nbytes for name, z in decision._asdict().items() if name != "shares"]  # those are the problem's
+        assert sum(kept) < 22_000  # 2,501 prices of rows are 20,008 of them
         for arrival in world.respond(step, context, decision)[1]:
             policy.learn(state, arrival.decision, arrival.y, exposed=arrival.exposed)
     (goal,) = (g for g in policy.goals if isinstance(g, FrankWolfe))

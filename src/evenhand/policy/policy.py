@@ -153,7 +153,7 @@ class Policy:
         """
         with state.guard:
             checks.decision(decision, len(state.t), self.choice.n_plays)
-            state.receipts.settle(int(decision.id[0]))
+            state.receipts.settle(decision.id)
             for i, goal in self._cancelling:
                 goal.on_cancel(state.goals[i], decision)
 
@@ -235,7 +235,7 @@ class Policy:
         features, known, counted = entries.take(context.features, context.known, pick.plays)
         unknown = worth.random & (pick.forced[:, None] == 0.0) & (pick.plays >= 0)
         return Decision(
-            id=np.full(1, -1),
+            id=np.full(2, -1),
             plays=pick.plays,
             propensities=np.where(unknown, np.nan, pick.propensities) if worth.random else pick.propensities,
             counted=counted,
@@ -255,10 +255,10 @@ class Policy:
     def _commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
         checks.decision(decision, len(state.t), self.choice.n_plays)
         if decision.counted.any():
-            if decision.id[0] >= 0:
-                raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
+            if decision.id[1] >= 0:
+                raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[1]}")
             self._refuse_stale(state, decision)
-            decision.id[0] = state.receipts.enter()
+            decision.id[:] = state.receipts.enter()
         for i, goal in self._ahead:
             goal.on_decision(state.goals[i], decision, partial(self._estimate, state, decision, goal.rows))
         state.t += decision.counted
@@ -288,7 +288,7 @@ class Policy:
         checks.outcomes(y, observed, exposed, decision, self.problem)
         if not decision.counted.any():
             return
-        state.receipts.settle(int(decision.id[0]))
+        state.receipts.settle(decision.id)
         entry = entries.at_arrival(
             decision.plays,
             decision.counted,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,24 +17,27 @@ _ROOM = 16
 class Receipts:
     """Decisions are numbered as they are committed; each is settled once, in any order.
 
+    The book has a number of its own, drawn at random, which goes with every receipt: no other state settles it. A copy
+    of a state, and one that was saved and loaded, keep it.
+
     The flags from number `base` on are kept. Those at the front are dropped once they are settled, so that memory
     grows with the decisions since the oldest one that waits, and each decision costs a constant time on average.
 
     >>> book = Receipts()
-    >>> [book.enter(), book.enter()]
-    [0, 1]
-    >>> book.settle(1)
-    >>> book.settle(1)
+    >>> first, second = book.enter(), book.enter()
+    >>> book.settle(second)
+    >>> book.settle(second)
     Traceback (most recent call last):
     evenhand.core.errors.InvalidInput: decision: expected one that waits for its outcome, got number 1, settled before
     """
 
+    book: int = field(default_factory=lambda: secrets.randbits(62))  # decides nothing, so that it needs no seed
     base: int = 0
     count: int = 0
     settled: Bools = field(default_factory=lambda: np.zeros(_ROOM, bool))
 
-    def enter(self) -> int:
-        """Number a decision."""
+    def enter(self) -> Ints:
+        """Number a decision, `->(2)`: this book's number, and the decision's in it."""
         if self.count - self.base == len(self.settled):
             done = self.settled.argmin() if not self.settled.all() else len(self.settled)
             kept = self.settled[done:]
@@ -41,18 +45,20 @@ class Receipts:
             room = max(_ROOM, len(self.settled) * (2 if 2 * len(kept) > len(self.settled) else 1))
             self.settled = np.concatenate([kept, np.zeros(room - len(kept), bool)])
         self.count += 1
-        return self.count - 1
+        return np.array([self.book, self.count - 1])
 
-    def settle(self, number: int) -> None:
-        """Settle a decision.
+    def settle(self, receipt: Ints) -> None:
+        """Settle a decision, `(2)`.
 
         Raises:
             InvalidInput: one that was never committed here, or was settled before.
         """
+        book, number = (int(part) for part in receipt)
         expected = "one that waits for its outcome"
-        if number < 0 or number >= self.count:
-            said = "one that was never committed" if number < 0 else f"number {number}, of another state"
-            raise InvalidInput("decision", expected, said)
+        if number < 0:
+            raise InvalidInput("decision", expected, "one that was never committed")
+        if book != self.book or number >= self.count:
+            raise InvalidInput("decision", expected, f"number {number} of another state")
         if number < self.base or self.settled[number - self.base]:
             raise InvalidInput("decision", expected, f"number {number}, settled before")
         self.settled[number - self.base] = True

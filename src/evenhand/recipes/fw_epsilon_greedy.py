@@ -37,5 +37,5 @@ def fw_epsilon_greedy(
     """
     need_no_constraints(problem)
     goals = (frank_wolfe(problem, problem.objective, smoothing, optimism="net"),)
-    choice = EpsilonGreedy(epsilon)
+    choice = EpsilonGreedy(epsilon, problem.n_plays)
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name="fw_epsilon_greedy")

@@ -37,4 +37,6 @@ def fw_squarecb(problem: Problem, model: Model, *, rate: Rate, smoothing: Smooth
     """
     need_no_constraints(problem)
     goals = (frank_wolfe(problem, problem.objective, smoothing, optimism="net"),)
-    return Policy(problem=problem, model=model, goals=goals, choice=InverseGap(rate), name="fw_squarecb")
+    return Policy(
+        problem=problem, model=model, goals=goals, choice=InverseGap(rate, problem.n_plays), name="fw_squarecb"
+    )

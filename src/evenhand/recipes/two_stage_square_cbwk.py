@@ -86,7 +86,11 @@ def two_stage_square_cbwk(
         problem=problem,
         model=model,
         goals=(objective, prices, *hard_limits(problem, True)),
-        choice=Staged(length, InverseGap(rate if isinstance(rate, Rate) else Rate(rate)), warmup=Cycle()),
+        choice=Staged(
+            length,
+            InverseGap(rate if isinstance(rate, Rate) else Rate(rate), problem.n_plays),
+            warmup=Cycle(problem.n_plays),
+        ),
         name="two_stage_square_cbwk",
     )
 

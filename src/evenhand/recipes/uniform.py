@@ -33,7 +33,7 @@ def uniform(problem: Problem, n_features: int) -> Policy:
         problem=problem,
         model=NullModel(n_features=n_features, n_outcomes=len(problem.learned)),
         goals=(indifferent(problem), *hard_limits(problem, True)),
-        choice=Random(even_lottery(problem)),
+        choice=Random(even_lottery(problem), problem.n_plays),
         name="uniform",
     )
 

@@ -251,7 +251,7 @@ def _plays_columns(trace: Trace, plays: Plays) -> dict[str, Any]:
         "play": place,
         "counted": np.repeat(plays.counted.ravel(), p) > 0,
         "action": actions[plays.actions.ravel()],
-        "probability": plays.propensities.ravel(),
+        "propensity": plays.propensities.ravel(),
     }
     names = np.array([name for _, name in trace.problem.columns], object)
     for i, g in enumerate(trace.problem.groups):

@@ -44,7 +44,7 @@ def decision_of(context: Context, shares: Floats, n_plays: int, counted: Floats)
     """A decision in which each replica plays the first candidates."""
     count = len(context.known)
     return Decision(
-        id=np.full(1, -1),
+        id=np.full(2, -1),
         plays=np.tile(np.arange(n_plays), (count, 1)),
         propensities=np.ones((count, n_plays)),
         counted=counted,
