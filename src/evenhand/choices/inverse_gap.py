@@ -43,6 +43,11 @@ class Rate:
         if not 0 <= self.power <= 1:
             raise InvalidInput("Rate.power", "a number in [0, 1]", self.power)
 
+    @staticmethod
+    def of(rate: Rate | float) -> Rate:
+        """A rate as it is, or a number as a fixed rate."""
+        return rate if isinstance(rate, Rate) else Rate(rate)
+
     def at(self, t: float) -> float:
         """The rate in round t."""
         return float(_at(self.scale, self.power, t))

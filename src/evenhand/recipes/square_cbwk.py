@@ -65,7 +65,7 @@ def square_cbwk(
         problem=problem,
         model=model,
         goals=(reward(problem), hedge, *hard_limits(problem, True)),
-        choice=InverseGap(rate if isinstance(rate, Rate) else Rate(rate), problem.n_plays),
+        choice=InverseGap(Rate.of(rate), problem.n_plays),
         name="square_cbwk",
     )
 

@@ -88,7 +88,7 @@ def two_stage_square_cbwk(
         goals=(objective, prices, *hard_limits(problem, True)),
         choice=Staged(
             length,
-            InverseGap(rate if isinstance(rate, Rate) else Rate(rate), problem.n_plays),
+            InverseGap(Rate.of(rate), problem.n_plays),
             warmup=Cycle(problem.n_plays),
         ),
         name="two_stage_square_cbwk",
