@@ -78,7 +78,9 @@ from evenhand.objectives import (
     WeightedSum,
 )
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
 from evenhand.recipes import (
     bwcr,

@@ -11,7 +11,9 @@ from evenhand.goals import Doubling, DualGradient, Steady
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, SelfNormalised, Stacked
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
 from tests.parts import COURT, EVERYTHING, LITTLE
 

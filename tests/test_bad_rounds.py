@@ -10,7 +10,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.models import Ridge
 from evenhand.policy.saving import flatten
 from evenhand.problem.constraints import Parity
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.recipes import pgd
 from tests.parts import EVERYTHING
 from tests.worlds import Market

@@ -17,7 +17,8 @@ from evenhand.objectives import GeneralizedGini
 from evenhand.policy.receipts import Receipts
 from evenhand.policy.saving import flatten
 from evenhand.problem.constraints import Budget
-from evenhand.problem.problem import Outcome, Problem
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.recipes import pgd, resolving, ucb
 
 SPENDING = Problem(

@@ -11,7 +11,7 @@ from evenhand.environments import Lessons
 from evenhand.environments.lessons import NEAR, SUBJECTS
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini, Linear
-from evenhand.problem.problem import Groups
+from evenhand.problem.groups import Groups
 from evenhand.recipes import fw_dual, resolving
 from evenhand.run.optimum import draw, opt, opt_without_contexts
 from evenhand.run.simulation import simulate

@@ -13,7 +13,9 @@ from evenhand.models import Logarithmic, Logistic, NullModel, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import flatten
 from evenhand.problem.constraints import Budget
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, ucb, uniform
 from tests.parts import EVERYTHING, LITTLE
 from tests.worlds import Market

@@ -5,7 +5,9 @@ from evenhand.core.errors import EvenhandError, InfeasibleProblem, InvalidInput
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Budget, Parity
 from evenhand.problem.feasible import feasible
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from tests.parts import COURT, EVERYTHING, LITTLE
 
 

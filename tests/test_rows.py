@@ -8,7 +8,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Rows, select, stack
 from tests import twins
 from tests.parts import COURT, EVERYTHING, LITTLE

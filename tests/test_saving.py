@@ -14,7 +14,8 @@ from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, SelfNormalised
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import fingerprint, flatten
 from evenhand.problem.constraints import Budget, Parity
-from evenhand.problem.problem import Groups, Outcome
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
 from evenhand.recipes import pgd, pgd_adaptive, uniform
 from tests.parts import COURT, EVERYTHING, RECIPES
 from tests.resume import CASES, go_on

@@ -20,7 +20,9 @@ from evenhand.models import Fixed, Glmtron, NullModel, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget, Parity
 from evenhand.problem.constraints.sums import disparity
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.recipes import lin_cbwk, pgd, square_cbwk, ucb, uniform
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace

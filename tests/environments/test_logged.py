@@ -16,7 +16,9 @@ from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, NullModel, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.recipes import pgd, ucb, uniform
 from evenhand.run.simulation import play, simulate
 

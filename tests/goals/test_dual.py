@@ -9,7 +9,9 @@ from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.testing.frames import decision_of
 from tests import twins

@@ -21,7 +21,7 @@ from evenhand.objectives import (
     Randomized,
 )
 from evenhand.problem.constraints import Budget
-from evenhand.problem.problem import Outcome
+from evenhand.problem.outcome import Outcome
 from evenhand.recipes import fw, fw_dual, fw_linucb, lin_cbwk, pgd, resolving
 from evenhand.run.simulation import simulate
 from tests.goals.arms import ARMS, Truth, averages, problem

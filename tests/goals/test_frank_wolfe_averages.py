@@ -19,7 +19,7 @@ from evenhand.objectives import (
     WeightedSum,
 )
 from evenhand.problem.constraints import Budget
-from evenhand.problem.problem import Outcome
+from evenhand.problem.outcome import Outcome
 from evenhand.problem.rows import select
 from evenhand.recipes import fw_dual, fw_linucb, resolving
 from tests.calls import tell

@@ -15,7 +15,8 @@ from evenhand.models import NullModel, Ridge
 from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget
-from evenhand.problem.problem import Outcome, Problem
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 from tests import twins
 from tests.test_rows import frames

@@ -14,7 +14,9 @@ from evenhand.goals.primal import Primal
 from evenhand.models import Fixed, Logistic, Ridge
 from evenhand.planning.forecast import forecast
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.recipes import primal_lp
 from evenhand.recipes.primal_lp import Slack, general, soft, with_null_action
 from tests.choices import plain

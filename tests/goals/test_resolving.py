@@ -14,8 +14,10 @@ from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.planning.concave_program import maximize
 from evenhand.problem.constraints import Budget, constraint_rows
+from evenhand.problem.groups import Groups
 from evenhand.problem.merged_rows import merge
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.recipes import resolving
 from evenhand.run.optimum import draw, opt
 from evenhand.run.simulation import simulate

@@ -6,7 +6,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.environments import FixedContexts, MixedContexts
 from evenhand.models import Fixed, Glmtron, Ridge
 from evenhand.problem.constraints import Budget
-from evenhand.problem.problem import Outcome, Problem
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.recipes import two_stage_square_cbwk
 from evenhand.recipes.two_stage_square_cbwk import linear_exploration, linear_radius, smooth_exploration
 from evenhand.run.simulation import play, simulate

@@ -16,7 +16,9 @@ from evenhand.goals.hard_budget import hard_limits
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.problem.constraints import Budget, Constraint, Floor, Parity, by_group, constraint_rows, of_one_outcome
 from evenhand.problem.constraints.sums import average
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Rows
 from evenhand.recipes import fw_dual, lin_cbwk, pgd, primal_lp, resolving, uniform
 from evenhand.run.simulation import simulate

@@ -12,7 +12,8 @@ from evenhand.environments import Court, FixedContexts
 from evenhand.models import Fixed, Ridge
 from evenhand.problem.constraints import Budget, Floor
 from evenhand.problem.feasible import feasible, reach
-from evenhand.problem.problem import Outcome, Problem
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 from evenhand.recipes import fw_linucb, lin_cbwk
 from evenhand.recipes.defaults import default_margin, default_max_price, gentle_warmup

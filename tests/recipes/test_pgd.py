@@ -8,7 +8,9 @@ from evenhand.environments import Court
 from evenhand.goals import Doubling, DualGradient, HardBudget, LinearReward, Steady
 from evenhand.models import Logarithmic, Logistic
 from evenhand.problem.constraints import Budget, Parity
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
 from evenhand.recipes.defaults import default_margin
 from evenhand.recipes.pgd_adaptive import experimental_limits, theoretical_limits, theoretical_margin

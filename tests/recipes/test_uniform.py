@@ -3,7 +3,8 @@ import pytest
 
 from evenhand.environments import Court
 from evenhand.problem.constraints import Budget, constraint_rows
-from evenhand.problem.problem import Outcome, Problem
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.recipes import uniform
 from evenhand.recipes.uniform import even_lottery
 from tests.parts import EVERYTHING, LITTLE

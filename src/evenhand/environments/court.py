@@ -17,7 +17,9 @@ from evenhand.environments.base import Arrival
 from evenhand.numerics.newton import sigmoid
 from evenhand.numerics.precision import dot
 from evenhand.problem.constraints import Budget, Parity
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 
 TRUTH = np.array([-1.0, 1.0, 1.0, 2.0, 2.0])
 NOTHING, VOUCHER, RIDE = 0, 1, 2

@@ -17,7 +17,8 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival
 from evenhand.problem.constraints import Budget
-from evenhand.problem.problem import Outcome, Problem
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 
 RESOURCES = 4  # of FixedContexts
 RANGE = 2.0  # of its outcomes, either way

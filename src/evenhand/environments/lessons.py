@@ -17,7 +17,9 @@ from evenhand.environments.knapsack import means
 from evenhand.environments.mixture import blocks, coins
 from evenhand.objectives import GeneralizedGini, Objective
 from evenhand.problem.constraints import Budget, Parity
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 
 SUBJECTS = ("reading", "writing", "maths", "music")
 ACTIONS = ("tutor", "group", "club", "camp")

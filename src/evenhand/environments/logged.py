@@ -131,7 +131,7 @@ class Logged:
     Raises:
         InvalidInput: an array of the wrong shape, or values that are not finite or outside their range.
 
-    >>> from evenhand.problem.problem import Outcome
+    >>> from evenhand.problem import Outcome
     >>> from evenhand.recipes import uniform
     >>> from evenhand.run.simulation import simulate
     >>> problem = Problem(actions=("off", "on"), outcomes=(Outcome("visit"),), maximize="visit", horizon=20)

@@ -16,7 +16,8 @@ from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival
 from evenhand.environments.knapsack import means
 from evenhand.problem.constraints import Budget
-from evenhand.problem.problem import Outcome, Problem
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 
 # reward, then two costs, of each arm: none is best for both budgets, and the cheap one is worth little
 ARMS = np.array([[0.80, 0.90, 0.20], [0.70, 0.20, 0.80], [0.50, 0.35, 0.35], [0.20, 0.05, 0.10]])

@@ -19,7 +19,8 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.environments.base import Arrival
 from evenhand.objectives import GeneralizedGini
-from evenhand.problem.problem import Outcome, Problem
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 
 
 @kernel

@@ -62,7 +62,7 @@ class Primal:
         InvalidInput: bounds of the wrong number, or numbers that are out of range.
 
     >>> from evenhand.goals.linear_reward import reward
-    >>> from evenhand.problem.problem import Outcome
+    >>> from evenhand.problem import Outcome
     >>> calls = Outcome("calls", known={"call": 1})
     >>> problem = Problem(actions=("wait", "call"), outcomes=(Outcome("gain"), calls), maximize="gain", horizon=9)
     >>> rows = Rows.plain(["calls"], np.zeros((1, 1)), np.ones((1, 1)))

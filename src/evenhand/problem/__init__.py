@@ -1,6 +1,8 @@
 """What a user states: actions, outcomes, groups, an objective, constraints and a horizon."""
 
 from evenhand.problem.constraints import Budget, Constraint, Floor, Parity
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 
 __all__ = ["Budget", "Constraint", "Floor", "Groups", "Outcome", "Parity", "Problem"]

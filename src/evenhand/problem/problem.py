@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,137 +10,11 @@ import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import number
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.feasible import feasible
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A number that follows from an action: learned, within a range, or known from the start.
-
-    Args:
-        name: how constraints and the objective refer to it.
-        low, high: its range, in its own units; a learned outcome outside it is an error.
-        known: its value under each action, 0 where an action is not named, or one value for all actions; then nothing
-            is learned.
-        sure: False for a known outcome that counts only where a play is exposed: its worst case is held back when a
-            decision is committed, and settled when `learn` says which plays were exposed.
-        free: actions under which a learned outcome is always 0, such as doing nothing: no budget on it ever masks them.
-
-    Raises:
-        InvalidInput: an empty range, values that are not finite, free actions where 0 is outside of the range or
-            values are known anyway, or a learned outcome that is not `sure`: it counts only where a play is exposed.
-
-    >>> Outcome("voucher", known={"voucher": 1}).is_known
-    True
-    """
-
-    name: str
-    low: float = 0.0
-    high: float = 1.0
-    known: Mapping[str, float] | float | None = None
-    free: tuple[str, ...] = ()
-    sure: bool = True
-
-    def __post_init__(self) -> None:
-        if not self.low < self.high:
-            raise InvalidInput(f"Outcome({self.name!r})", "low < high", f"low={self.low}, high={self.high}")
-        if isinstance(self.free, str) or (self.free and (self.is_known or not self.low <= 0 <= self.high)):
-            expected = "names of actions, of a learned outcome whose range has 0"
-            raise InvalidInput(f"Outcome({self.name!r}).free", expected, repr(self.free))
-        if not (self.sure or self.is_known):
-            expected = "True, as a learned outcome always waits for the exposure of its play"
-            raise InvalidInput(f"Outcome({self.name!r}).sure", expected, self.sure)
-        if not isinstance(self.known, Mapping):
-            number(f"Outcome({self.name!r}).known", 0.0 if self.known is None else self.known, "a finite number")
-            return
-        for action, value in self.known.items():
-            if not math.isfinite(value):
-                raise InvalidInput(f"Outcome({self.name!r}).known[{action!r}]", "a finite number", value)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether its values are declared rather than learned."""
-        return self.known is not None
-
-    def declared(self, actions: tuple[str, ...]) -> list[float]:
-        """The known value of each action; 0 where it is learned."""
-        if isinstance(self.known, Mapping):
-            return [float(self.known.get(a, 0.0)) for a in actions]
-        return [float(self.known or 0.0)] * len(actions)
-
-
-@dataclass(frozen=True)
-class Groups:
-    """A way to divide cases, or candidates, into groups, with each group's share if that is known.
-
-    A group belongs to a candidate. Where all candidates of a case are in the same group, it is the group of the case.
-
-    Args:
-        name: how `Parity(by=...)` refers to it.
-        shares: a mapping from group to share (summing to 1), or just the names: then shares are estimated as cases
-            come, or, with `of`, they are the groups' shares of the actions.
-        of: the group of every action, for groups that divide the actions rather than the cases.
-
-    Raises:
-        InvalidInput: fewer than two groups, a share outside (0, 1), shares that do not sum to 1, or an action in a
-            group that there is not.
-
-    >>> Groups("district", {"north": 0.4, "south": 0.6}).names
-    ('north', 'south')
-    >>> Groups("district", ["north", "south"]).known
-    False
-    >>> Groups("label", ["major", "indie"], of={"a": "major", "b": "major", "c": "major", "d": "indie"}).share("indie")
-    0.25
-    """
-
-    name: str
-    shares: Mapping[str, float] | Sequence[str]
-    of: Mapping[str, str] | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.shares, str):
-            raise InvalidInput(f"Groups({self.name!r})", "a mapping from names to shares, or names", repr(self.shares))
-        if len(set(self.names)) < max(2, len(self.names)):
-            raise InvalidInput(f"Groups({self.name!r})", "at least two different groups", list(self.names))
-        if isinstance(self.shares, Mapping):
-            for group, share in self.shares.items():
-                if not 0 < share < 1:
-                    raise InvalidInput(f"Groups({self.name!r}).shares[{group!r}]", "a share in (0, 1)", share)
-            if abs(sum(self.shares.values()) - 1) > 1e-6:
-                raise InvalidInput(
-                    f"Groups({self.name!r}).shares", "shares that sum to 1", f"a sum of {sum(self.shares.values())}"
-                )
-        known = set(self.names)
-        for action, group in (self.of or {}).items():
-            if group not in known:
-                raise InvalidInput(f"Groups({self.name!r}).of[{action!r}]", f"one of {_some(self.names)}", group)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The groups, in the order in which they are numbered."""
-        return tuple(self.shares)
-
-    @property
-    def known(self) -> bool:
-        """Whether the shares are given rather than estimated as cases come."""
-        return isinstance(self.shares, Mapping) or self.of is not None
-
-    @cached_property
-    def _sizes(self) -> Counter[str]:
-        return Counter((self.of or {}).values())
-
-    def size(self, group: str) -> float:
-        """How many actions are in a group; infinite where groups divide cases."""
-        return math.inf if self.of is None else self._sizes[group]
-
-    def share(self, group: str) -> float:
-        """The share of a group, NaN where it is to be estimated."""
-        if isinstance(self.shares, Mapping):
-            return self.shares[group]
-        return math.nan if self.of is None else self._sizes[group] / len(self.of)
+from evenhand.problem.groups import Groups, some
+from evenhand.problem.outcome import Outcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +107,7 @@ class Problem:
         for g in self.groups:
             if g.of is not None and set(g.of) != set(self.actions):
                 missing = sorted(set(self.actions) ^ set(g.of))
-                raise InvalidInput(f"Groups({g.name!r}).of", "a group for every action, and no other", _some(missing))
+                raise InvalidInput(f"Groups({g.name!r}).of", "a group for every action, and no other", some(missing))
         for name in self.objective.outcomes:
             self.row(name, "maximize")
         for c in self.subject_to:
@@ -403,8 +275,3 @@ class Problem:
     def shares(self) -> Floats:
         """Shares of all groups, NaN where they are to be estimated, `()->(C)`."""
         return np.array([g.share(n) for g in self.groups for n in g.names], float)
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first few names, for a message."""
-    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")

@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import exported
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.constraints import Constraint, by_group
-from evenhand.problem.problem import Outcome
+from evenhand.problem.outcome import Outcome
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping, Spec
 from evenhand.replay.toml import Table, load

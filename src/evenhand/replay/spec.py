@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives import Objective
 from evenhand.problem.constraints import Constraint, of_one_outcome
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import systems
 
