@@ -9,14 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Hears
+from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream, check_seed, uniform
 from evenhand.core.records import Context, Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats
-from evenhand.goals.base import Cancels, Goal, Learns, Limits, Plans, Priced, StepsAhead
+from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries, saving
+from evenhand.policy.abilities import Abilities, abilities
 from evenhand.policy.explain import explain
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
@@ -58,10 +59,10 @@ class Policy:
         if self.choice.n_plays != self.problem.n_plays:
             expected = f"one that plays {self.problem.n_plays} candidates, as problem.n_plays says"
             raise InvalidInput("choice", expected, f"{type(self.choice).__name__}, which plays {self.choice.n_plays}")
-        if self._planning and self.choice.n_plays > 1:
-            name = type(self.goals[self._planning[0][0]]).__name__
+        if self._can.planning and self.choice.n_plays > 1:
+            name = type(self.goals[self._can.planning[0][0]]).__name__
             raise InvalidInput("choice", f"one that plays one candidate, as {name} plans for one", self.choice)
-        if not self._priced:
+        if not self._can.priced:
             raise InvalidInput("goals", "at least one that prices outcomes", self.goals)
         if self.model.draws(1) and not self.choice.reads_bonus:
             expected = f"one that reads bonuses, as {type(self.model).__name__} explores by drawing them"
@@ -154,13 +155,13 @@ class Policy:
         with state.guard:
             checks.decision(decision, len(state.t), self.choice.n_plays)
             state.receipts.settle(decision.id)
-            for i, goal in self._cancelling:
+            for i, goal in self._can.cancelling:
                 goal.on_cancel(state.goals[i], decision)
 
     def over(self, state: PolicyState) -> Bools:
         """Replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
         over = state.t >= self.problem.horizon
-        for i, limits in self._limits:
+        for i, limits in self._can.limits:
             over |= limits.over(state.goals[i])
         return over
 
@@ -249,7 +250,7 @@ class Policy:
             shares=shares,
             prices=w if w.shape[2] == 1 else entries.take_prices(w, pick.plays),
             row_prices=row_prices,
-            lottery=pick.lottery if self._follows is not None else np.zeros((len(counted), 0)),
+            lottery=pick.lottery if self._can.follows is not None else np.zeros((len(counted), 0)),
         )
 
     def _commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
@@ -259,20 +260,20 @@ class Policy:
                 raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[1]}")
             self._refuse_stale(state, decision)
             decision.id[:] = state.receipts.enter()
-        for i, goal in self._ahead:
+        for i, goal in self._can.ahead:
             goal.on_decision(state.goals[i], decision, partial(self._estimate, state, decision, goal.rows))
         state.t += decision.counted
         entries.believe(context.groups, context.offered, decision.counted, state.seen)
-        if self._follows is not None:
-            self._follows.on_decision(state.choice, decision)
-        for i, planner in self._planning:
+        if self._can.follows is not None:
+            self._can.follows.on_decision(state.choice, decision)
+        for i, planner in self._can.planning:
             planner.on_context(state.goals[i], context, decision, state.t, partial(self._ask, state))
 
     def _refuse_stale(self, state: PolicyState, decision: Decision) -> None:
         counted = decision.counted > 0.0
         if (counted & (state.t >= self.problem.horizon)).any():
             raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
-        for i, limits in self._limits:
+        for i, limits in self._can.limits:
             fits = limits.fits(state.goals[i], decision)
             if (counted & ~fits).any():
                 r = int(np.argmax(counted & ~fits))
@@ -298,17 +299,17 @@ class Policy:
             _EVERYWHERE if observed is None else observed,
             _EVERY_PLAY if exposed is None else exposed,
         )
-        for i, goal in self._learning:
+        for i, goal in self._can.learning:
             v = goal.rows.post(decision, decision.shares, entry.learned, entry.known)
             if observed is not None:
                 v = np.where((entry.missing[:, None] & (goal.rows.learned != 0.0)).any(2), np.nan, v)
             goal.on_outcome(state.goals[i], decision, decision.counted, v)
-        if self._hears is not None:
-            self._hears.on_outcome(state.choice, decision, exposed)
+        if self._can.hears is not None:
+            self._can.hears.on_outcome(state.choice, decision, exposed)
         self.model.update(state.model, decision.features, entry.learned, entry.seen, decision.prices)
 
     def _offer(self, state: PolicyState, context: Context) -> Offer:
-        rooms = [limits.room(state.goals[i], context) for i, limits in self._limits]
+        rooms = [limits.room(state.goals[i], context) for i, limits in self._can.limits]
         if len(rooms) == 1:
             worst, left = rooms[0]
         elif rooms:
@@ -325,7 +326,7 @@ class Policy:
 
         The readings of one goal come below those of the goal before.
         """
-        prices = [goal.price(state.goals[i]) for i, goal in self._priced]
+        prices = [goal.price(state.goals[i]) for i, goal in self._can.priced]
         q = np.zeros((len(state.t), sum([part.shape[1] for part, _ in prices]), len(self._rows)))
         o = np.zeros(q.shape[:2])
         k = d = 0
@@ -378,38 +379,8 @@ class Policy:
     @cached_property
     def _rows(self) -> Rows:
         """The rows of all priced goals."""
-        return stack([goal.rows for _, goal in self._priced])
-
-    # Abilities are looked up once: to ask an object what it can do takes longer than most choices.
+        return stack([goal.rows for _, goal in self._can.priced])
 
     @cached_property
-    def _priced(self) -> list[tuple[int, Priced]]:
-        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Priced)]
-
-    @cached_property
-    def _limits(self) -> list[tuple[int, Limits]]:
-        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Limits)]
-
-    @cached_property
-    def _ahead(self) -> list[tuple[int, StepsAhead]]:
-        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, StepsAhead)]
-
-    @cached_property
-    def _planning(self) -> list[tuple[int, Plans]]:
-        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Plans)]
-
-    @cached_property
-    def _learning(self) -> list[tuple[int, Learns]]:
-        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Learns)]
-
-    @cached_property
-    def _cancelling(self) -> list[tuple[int, Cancels]]:
-        return [(i, g) for i, g in enumerate(self.goals) if isinstance(g, Cancels)]
-
-    @cached_property
-    def _follows(self) -> Follows | None:
-        return self.choice if isinstance(self.choice, Follows) and self.choice.goes_on else None
-
-    @cached_property
-    def _hears(self) -> Hears | None:
-        return self.choice if isinstance(self.choice, Hears) else None
+    def _can(self) -> Abilities:
+        return abilities(self.goals, self.choice)
