@@ -30,7 +30,6 @@ from evenhand.recipes.two_stage_square_cbwk import linear_exploration
 from evenhand.run.optimum import opt
 from tests.optima.worlds import SAMPLE, World
 
-PAPERS_RATE = Rate(1e4, 0.5)  # of the experiments of Do et al. 2023
 
 
 def _rate(w: World) -> float:
@@ -43,6 +42,11 @@ def _rate(w: World) -> float:
     scarce = min(c.limit(p.horizon) for c in p.spending) if p.spending else 1.0
     learned = any(c.rows(p).learned.any() for c in p.spending)
     return square_cbwk_rate(p, len(p.actions), regret, regret * learned, max_price=w.optimum.value / scarce)
+
+
+def _growing(w: World) -> Rate:
+    """gamma sqrt(t) as in the experiments of Do et al. 2023, with gamma = A / noise^2: 4e3 where theirs is 1e4."""
+    return Rate(len(w.environment.problem.actions) / w.noise**2, 0.5)
 
 
 def _explore(w: World) -> int:
@@ -78,7 +82,7 @@ CALLS: dict[str, Callable[[World], Policy]] = {
     "fw_dual": lambda w: fw_dual(w.environment.problem, w.model),
     "fw_epsilon_greedy": lambda w: fw_epsilon_greedy(w.environment.problem, w.model),
     "fw_linucb": lambda w: fw_linucb(w.environment.problem, w.model),
-    "fw_squarecb": lambda w: fw_squarecb(w.environment.problem, w.model, rate=PAPERS_RATE),
+    "fw_squarecb": lambda w: fw_squarecb(w.environment.problem, w.model, rate=_growing(w)),
     "lin_cbwk": lambda w: lin_cbwk(w.environment.problem, w.model),
     "mixed_oracle": _mixed,
     "molincb": lambda w: molincb(w.environment.problem, w.model),

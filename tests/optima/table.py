@@ -24,7 +24,7 @@ class Row(NamedTuple):
     share: float  # of the optimum, mean over replicas
     se: float  # of the mean, with that of the optimum
     worst: float  # share of the worst replica
-    locked: float  # share of replicas that gained less than half of the mean gain; NaN where there is no gain
+    locked: float  # share of replicas that gained less than half of the mean gain; NaN where there is next to no gain
     overspent: Floats  # (R,) the largest share of a budget that was spent on top of it
     gap: float  # mean excess of a parity over its tolerance, per round
     hard: bool  # budgets are never to be exceeded
@@ -70,7 +70,8 @@ def measure(recipe: str, name: str, seed: int, replicas: int = REPLICAS) -> Row 
     reached = _objective(trace)
     share = reached / best
     gain = reached - nothing_or_uniform(name, seed, replicas)
-    locked = float((gain < gain.mean() / 2).mean()) if gain.mean() > 0 else math.nan
+    possible = float((best - nothing_or_uniform(name, seed, replicas)).mean())
+    locked = float((gain < gain.mean() / 2).mean()) if gain.mean() > possible / 10 else math.nan
     se = math.hypot(standard_error(share), float(share.mean()) * best_se / float(best.mean()))
     hard = any(isinstance(g, HardBudget) for g in policy.goals)
     return Row(float(share.mean()), se, float(share.min()), locked, overspent(trace), _gap(trace), hard)

@@ -31,7 +31,7 @@ class World:
 
     environment: Environment
     model: Model
-    noise: float  # standard deviation of an outcome, about
+    noise: float  # about the standard deviation of outcomes
     blind: bool = False  # the optimum is that of one lottery for everybody
     own_truth: bool = False  # every replica has a truth of its own, and its optimum in hindsight
 
@@ -72,13 +72,14 @@ def _hindsight(environment: Environment, seed: int, replica: int) -> float:
 
 
 COINS = 0.5  # the standard deviation of a fair one
+COSTS = 0.1  # of `MixedContexts`: uniform around means of about 0.2, and what wide intervals would overspend
 
 
-def _linear(environment: Environment, noise: float, **options: bool) -> World:
-    """A ridge whose widths are half a standard deviation of the noise."""
+def _linear(environment: Environment, noise: float) -> World:
+    """A ridge whose widths are one standard deviation of the noise."""
     m = len(environment.problem.learned)
-    model = Ridge(n_features=environment.n_features, n_outcomes=m, width=Fixed(noise / 2))
-    return World(environment=environment, model=model, noise=noise, **options)
+    model = Ridge(n_features=environment.n_features, n_outcomes=m, width=Fixed(noise))
+    return World(environment=environment, model=model, noise=noise)
 
 
 def _court() -> World:
@@ -108,11 +109,11 @@ WORLDS: dict[str, Callable[[], World]] = {
     "Court": _court,
     "FixedContexts": lambda: _linear(FixedContexts(dimension=10, null_arm=True, horizon=2000), 0.2),
     "MixedArms": lambda: _linear(MixedArms(horizon=2000), COINS),
-    "MixedContexts": lambda: _linear(MixedContexts(horizon=2000), COINS),
+    "MixedContexts": lambda: _linear(MixedContexts(horizon=2000), COSTS),
     "Lessons": lambda: _linear(Lessons(horizon=2000), COINS),
     "Lessons, goal only": lambda: _linear(Lessons(horizon=2000, constrained=False), COINS),
     "MultiObjective": _multi_objective,
-    "Delayed(MixedContexts, 50)": lambda: _linear(Delayed(MixedContexts(horizon=2000), 50), COINS),
+    "Delayed(MixedContexts, 50)": lambda: _linear(Delayed(MixedContexts(horizon=2000), 50), COSTS),
     "WithoutContexts(MixedArms)": _blind_arms,
     "WithoutContexts(Lessons)": _blind_lessons,
 }
