@@ -31,15 +31,16 @@ from evenhand.run.optimum import opt
 from tests.optima.worlds import SAMPLE, World
 
 
-
 def _rate(w: World) -> float:
     """The theory's, for oracles of n parameters and prices of up to Z = T OPT / B (Theorem 2).
 
     The regret of a ridge in squares is about noise^2 n ln T per outcome; known costs have none.
     """
     p = w.environment.problem
+    if not p.spending:
+        return 1.0  # refused whatever it is
     regret = w.noise**2 * w.environment.n_features * math.log(p.horizon)
-    scarce = min(c.limit(p.horizon) for c in p.spending) if p.spending else 1.0
+    scarce = min(c.limit(p.horizon) for c in p.spending)
     learned = any(c.rows(p).learned.any() for c in p.spending)
     return square_cbwk_rate(p, len(p.actions), regret, regret * learned, max_price=w.optimum.value / scarce)
 
@@ -52,9 +53,10 @@ def _growing(w: World) -> Rate:
 def _explore(w: World) -> int:
     """The theory's, at most so much that the first stage takes a quarter of the smallest budget."""
     p = w.environment.problem
-    smallest = min((c.total_over(p.horizon) for c in p.spending), default=math.inf)
-    few = smallest / (4 * (len(p.actions) + 1))
-    return max(1, int(min(linear_exploration(p, w.environment.n_features), few))) if p.spending else 1
+    if not p.spending:
+        return 1  # refused whatever it is
+    few = min(c.total_over(p.horizon) for c in p.spending) / (4 * (len(p.actions) + 1))
+    return max(1, int(min(linear_exploration(p, w.environment.n_features), few)))
 
 
 def _two_stage(w: World) -> Policy:

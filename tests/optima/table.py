@@ -11,7 +11,8 @@ from evenhand.core.types import Floats
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.policy.policy import Policy
 from evenhand.report.summary import standard_error
-from evenhand.run import Trace, simulate
+from evenhand.run.simulation import simulate
+from evenhand.run.trace import Trace
 from tests.optima.calls import CALLS
 from tests.optima.worlds import WORLDS, world
 
@@ -26,8 +27,8 @@ class Row(NamedTuple):
     worst: float  # share of the worst replica
     locked: float  # share of replicas that gained less than half of the mean gain; NaN where there is next to no gain
     overspent: Floats  # (R,) the largest share of a budget that was spent on top of it
-    gap: float  # mean excess of a parity over its tolerance, per round
-    hard: bool  # budgets are never to be exceeded
+    missed: float  # by how much the worst parity was missed per round, mean over replicas
+    hard: bool  # budgets are never exceeded; False as well where nothing is spent
 
 
 class Refused(NamedTuple):
@@ -51,10 +52,11 @@ def made(recipe: str, name: str) -> Policy | Refused:
 
 @cache
 def nothing_or_uniform(name: str, seed: int, replicas: int) -> float:
-    """What doing nothing or drawing blindly reaches, whichever is more: gains are counted from here."""
+    """The share that doing nothing or drawing blindly reaches, whichever is more: gains are counted from here."""
     w, found = world(name), made("uniform", name)
-    blind = -math.inf if isinstance(found, Refused) else _objective(_run(found, name, seed, replicas)).mean()
-    return float(max(w.nothing, blind))
+    best, _ = w.best(seed, replicas)
+    blind = -math.inf if isinstance(found, Refused) else float((_reached(found, name, seed, replicas)[1] / best).mean())
+    return max(w.nothing / float(best.mean()), blind)
 
 
 def measure(recipe: str, name: str, seed: int, replicas: int = REPLICAS) -> Row | Refused:
@@ -62,19 +64,20 @@ def measure(recipe: str, name: str, seed: int, replicas: int = REPLICAS) -> Row 
     policy = made(recipe, name)
     if isinstance(policy, Refused):
         return policy
-    try:
-        trace = _run(policy, name, seed, replicas)
-    except (InvalidInput, InfeasibleProblem) as error:
-        return Refused(needs(error))
+    trace, reached = _reached(policy, name, seed, replicas)
     best, best_se = world(name).best(seed, replicas)
-    reached = _objective(trace)
     share = reached / best
-    gain = reached - nothing_or_uniform(name, seed, replicas)
-    possible = float((best - nothing_or_uniform(name, seed, replicas)).mean())
-    locked = float((gain < gain.mean() / 2).mean()) if gain.mean() > possible / 10 else math.nan
-    se = math.hypot(standard_error(share), float(share.mean()) * best_se / float(best.mean()))
-    hard = any(isinstance(g, HardBudget) for g in policy.goals)
-    return Row(float(share.mean()), se, float(share.min()), locked, overspent(trace), _gap(trace), hard)
+    base = nothing_or_uniform(name, seed, replicas)
+    gain = share - base
+    return Row(
+        share=float(share.mean()),
+        se=math.hypot(standard_error(share), float(share.mean()) * best_se / float(best.mean())),
+        worst=float(share.min()),
+        locked=float((gain < gain.mean() / 2).mean()) if gain.mean() > (1.0 - base) / 10 else math.nan,
+        overspent=overspent(trace),
+        missed=_missed(trace),
+        hard=any(isinstance(g, HardBudget) for g in policy.goals),
+    )
 
 
 def pairs() -> list[tuple[str, str]]:
@@ -91,8 +94,8 @@ def overspent(trace: Trace) -> Floats:
     return most
 
 
-def _gap(trace: Trace) -> float:
-    """The most by which a parity or floor was missed on average over replicas, per round, at least 0."""
+def _missed(trace: Trace) -> float:
+    """By how much the worst parity was missed per round, mean over replicas."""
     found = [0.0]
     for c in trace.problem.subject_to:
         if not c.spends:
@@ -101,9 +104,7 @@ def _gap(trace: Trace) -> float:
     return max(found)
 
 
-def _run(policy: Policy, name: str, seed: int, replicas: int) -> Trace:
-    return simulate(policy, world(name).environment, replicas=replicas, seed=seed, progress=False)
-
-
-def _objective(trace: Trace) -> Floats:
-    return np.asarray(trace.objective()[-1])
+def _reached(policy: Policy, name: str, seed: int, replicas: int) -> tuple[Trace, Floats]:
+    """A run, and the objective in which every replica ended."""
+    trace = simulate(policy, world(name).environment, replicas=replicas, seed=seed, progress=False)
+    return trace, np.asarray(trace.objective()[-1])
