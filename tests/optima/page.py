@@ -24,8 +24,9 @@ overspending. The share counts everything that is reached, also what doing nothi
 **Columns.** `se` is the standard error of the mean share over {replicas} replicas, that of the optimum included.
 `stated` is the share that the tests demand: the mean on seed {calibrated} less one standard error, rounded down, and at
 most 1. The numbers here are of seed {checked}, on which the mean may miss the stated share by three standard errors.
-`worst` is the lowest share of any replica. `locked in` is the share of replicas that gain less than half of the mean gain over
-doing nothing or drawing uniformly, whichever is better; `-` where the mean gain is below a tenth of what can be gained.
+`worst` is the lowest share of any replica. `locked in` is the share of replicas that gain less than half of the mean
+gain over doing nothing or drawing uniformly, whichever is better; `-` where the mean gain is below a tenth of what can
+be gained.
 `overspent` is the largest share of a budget that was spent on top of it, mean over replicas, and `at most` that of the
 worst replica; `hard` means that hard limits were in force and nothing was overspent in any replica. `parity missed` is
 the excess over the tolerance per round. Cells are empty where nothing is spent or no parity is asked for.
@@ -57,7 +58,7 @@ Each of these was checked by changing what is named, on seed 1.
   the model decide which is played and what is spent: it is a baseline that shows why prices must move.
 - `bwcr` on `MixedContexts`: its lottery leads back to the budgets in every context by itself and saves little for those
   who need it more. With T = 8000 it reaches 0.90.
-- `fw_dual` on `MixedContexts`: its default step is small for this horizon. With T = 8000 it reaches 0.95.
+- `fw_dual` on `MixedContexts` takes a while to find its prices. With T = 8000 it reaches 0.95.
 - `uniform` does not look; `ucb` does not look at constraints, and has its share by overspending.
 """
 
