@@ -5,21 +5,26 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainLinUCB
+from evenhand.core.records import Context
 from evenhand.environments import Court, FixedContexts, MultiObjective
-from evenhand.environments.base import Environment
+from evenhand.environments.base import Environment, World
 from evenhand.experiments.court.study import model as tuned, penalised
 from evenhand.experiments.square_cbwk.systems import newton
 from evenhand.models import Fixed, Ridge, Scalarised
-from evenhand.objectives import GeneralizedGini
+from evenhand.objectives import GeneralizedGini, Linear, WeightedSum
 from evenhand.objectives.smoothing import moreau_gradient
 from evenhand.policy.policy import Policy
-from evenhand.recipes import fw_linucb, pgd, pgd_adaptive, resolving
+from evenhand.problem import Outcome, Problem
+from evenhand.recipes import fw_linucb, pgd, pgd_adaptive, resolving, ucb
 from evenhand.report.summary import table
 from evenhand.run.simulation import play, simulate
 from tests import plain_court, plain_square
+from tests.wide.ranking import Ranking
 
 ROUNDS = 10_000
 
@@ -32,6 +37,10 @@ def main() -> None:
     print(f"\ncost of rounds 5,001-10,000 over that of rounds 1-5,000 (100 replicas): {late / early:.2f}")
     print("\nsquare_cbwk with Newton oracles, m = 52, K = 3, T = 2000; microseconds per replica and round played\n")
     print(square_table(FixedContexts()))
+    print(f"\nLinUCB with {ARMS} arms and {FEATURES} features, one at a time; microseconds for act and learn\n")
+    print(solo_table())
+    print("\nrankings of 10 out of m items whose exposures an objective reads; microseconds per round of one replica\n")
+    print(ranking_table())
     print("\nconcave goals\n")
     print(goals_table())
     print(f"\npeak resident memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
@@ -70,6 +79,62 @@ def square_table(world: FixedContexts) -> str:
         each = 1e6 * fastest(lambda n=replicas: simulate(policy, world, replicas=n, progress=False)) / played
         rows.append([f"{policy.name}, {replicas} replicas", f"{each:.2f}", f"{plain / each:.1f}"])
     return table(["", "microseconds", "times faster"], rows)
+
+
+def solo_table(rounds: int = 3000) -> str:
+    """The policy beside the plain loop, on contexts that were drawn before."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(rounds, 1, ARMS, FEATURES)) / FEATURES**0.5, rng.random((rounds, 1, 1, 1))
+    problem = Problem(
+        actions=tuple(f"arm {a}" for a in range(ARMS)), outcomes=(Outcome("gain"),), maximize="gain", horizon=rounds
+    )
+    policy = ucb(problem, Ridge(n_features=FEATURES, width=Fixed(WIDTH)), warmup=0)
+    known, groups, offered = np.zeros((1, ARMS, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, ARMS), bool)
+
+    def ours() -> None:
+        state = policy.start()
+        for t in range(rounds):
+            policy.learn(state, policy.act(state, Context(x[t], known, groups, offered)), y[t])
+
+    def plain() -> None:
+        model = PlainLinUCB()
+        for t in range(rounds):
+            a = model.act(x[t, 0])
+            model.learn(x[t, 0, a], y[t, 0, 0, 0])
+
+    ours()  # compiles
+    each = [1e6 * fastest(work) / rounds for work in (plain, ours)]
+    rows = [["plain NumPy loop", f"{each[0]:.1f}", "1.0"], ["ucb", f"{each[1]:.1f}", f"{each[0] / each[1]:.2f}"]]
+    return table(["", "microseconds", "times faster"], rows)
+
+
+def ranking_table() -> str:
+    """Frank-Wolfe on m + 1 rows, decisions, commits and learning; the world apart."""
+    rows = []
+    for items in (50, 2500):
+        ranking = Ranking(items=items, slots=10, labels=10, horizon=400)
+        spread = GeneralizedGini.difference(ranking.problem.each("exposure", by="item"))
+        goal = WeightedSum(((1.0, Linear({"click": 1.0})), (1.0, spread)))
+        problem = replace(ranking.problem, maximize=goal)
+        policy = fw_linucb(problem, Ridge(n_features=9, width=Fixed(0.1)), optimism="net")
+        world = ranking.start(0, np.array([0]))
+        contexts = [world.context(step) for step in range(400)]
+
+        def run(policy: Policy = policy, world: World = world, contexts: list[Context] = contexts) -> float:
+            state, spent = policy.start(), 0.0
+            for step, context in enumerate(contexts):
+                start = time.perf_counter()
+                decision = policy.act(state, context)
+                spent -= start - time.perf_counter()
+                _, (arrival,) = world.respond(step, context, decision)
+                start = time.perf_counter()
+                policy.learn(state, decision, arrival.y, exposed=arrival.exposed)
+                spent += time.perf_counter() - start
+            return spent
+
+        run()  # compiles
+        rows.append([f"fw_linucb, m = {items}", f"{1e6 * min(run() for _ in range(3)) / 400:.0f}"])
+    return table(["", "microseconds"], rows)
 
 
 def goals_table() -> str:
