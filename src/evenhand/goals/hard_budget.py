@@ -45,25 +45,106 @@ def _worst(known: Floats, most: Floats, sure: Bools, z: Floats) -> Floats:
 
 
 @kernel
-def _used(worst: Floats, plays: Ints, counted: Floats) -> Floats:
-    """The most that the plays can use together, `(P,d),(P),()->(d)`."""
-    total = np.zeros((len(plays), worst.shape[2]))
-    for r in range(len(plays)):
-        for p in range(plays.shape[1]):
-            if counted[r] > 0.0 and plays[r, p] >= 0:
-                total[r] += worst[r, p]
-    return total
+def _add_up(known: Floats, most: Floats, sure: Bools, z: Floats, plays: Ints, r: int, used: Floats) -> None:
+    """The most that the plays of replica r can use together, `->(d)`."""
+    used[:] = 0.0
+    for p in range(plays.shape[1]):
+        if plays[r, p] < 0:
+            continue
+        row = plays[r, p] if len(most) > 1 else 0
+        for j in range(len(used)):
+            one = most[row, j]
+            for i in range(z.shape[2]):
+                part = known[j, i] * z[r, p, i]
+                one += part if sure[i] or part > 0.0 else 0.0
+            used[j] += one
 
 
 @kernel
-def _settle(worst: Floats, counted: Floats, waits: Bools, v: Floats, left: Floats, held: Floats) -> None:
-    """Give back what was held for rows that wait, and take what was used, `(d),(),(d),(d),(d),(d)`."""
-    for r in range(len(left)):
-        for j in range(len(waits)):
-            if waits[j] and counted[r] > 0.0 and not np.isnan(v[r, j]):
-                back = min(worst[r, j], held[r, j])
-                held[r, j] -= back
-                left[r, j] += back - v[r, j]
+def _fit(
+    known: Floats, most: Floats, sure: Bools, z: Floats, plays: Ints, counted: Floats, left: Floats, rounding: Floats
+) -> Bools:
+    """Whether all plays that count fit together, `(d,L),(A,d),(L),(P,L),(P),(),(d),(d)->()`."""
+    fits, used = np.ones(len(plays), np.bool_), np.empty(left.shape[1])
+    for r in range(len(plays)):
+        if counted[r] > 0.0:
+            _add_up(known, most, sure, z, plays, r, used)
+            for j in range(len(used)):
+                if used[j] > left[r, j] + rounding[j]:
+                    fits[r] = False
+    return fits
+
+
+@kernel
+def _hold(
+    known: Floats,
+    most: Floats,
+    sure: Bools,
+    z: Floats,
+    plays: Ints,
+    counted: Floats,
+    waits: Bools,
+    left: Floats,
+    held: Floats,
+) -> None:
+    """Take the worst case of the plays, and hold it back for rows that wait."""
+    used = np.empty(left.shape[1])
+    for r in range(len(plays)):
+        if counted[r] > 0.0:
+            _add_up(known, most, sure, z, plays, r, used)
+            for j in range(len(used)):
+                left[r, j] -= used[j]
+                if waits[j]:
+                    held[r, j] += used[j]
+
+
+@kernel
+def _settle(
+    known: Floats,
+    most: Floats,
+    sure: Bools,
+    z: Floats,
+    plays: Ints,
+    counted: Floats,
+    waits: Bools,
+    v: Floats,
+    left: Floats,
+    held: Floats,
+) -> None:
+    """Give back what was held for rows that wait, and take what was used."""
+    used = np.empty(left.shape[1])
+    for r in range(len(plays)):
+        if counted[r] > 0.0:
+            _add_up(known, most, sure, z, plays, r, used)
+            for j in range(len(used)):
+                if waits[j] and not np.isnan(v[r, j]):
+                    back = min(used[j], held[r, j])
+                    held[r, j] -= back
+                    left[r, j] += back - v[r, j]
+
+
+@kernel
+def _give_back(
+    known: Floats,
+    most: Floats,
+    sure: Bools,
+    z: Floats,
+    plays: Ints,
+    counted: Floats,
+    waits: Bools,
+    left: Floats,
+    held: Floats,
+) -> None:
+    """Undo `_hold`, at most by what is held."""
+    used = np.empty(left.shape[1])
+    for r in range(len(plays)):
+        if counted[r] > 0.0:
+            _add_up(known, most, sure, z, plays, r, used)
+            for j in range(len(used)):
+                if waits[j]:
+                    used[j] = min(used[j], held[r, j])
+                    held[r, j] -= used[j]
+                left[r, j] += used[j]
 
 
 @named("X3", source="evenhand's own; the stopping rule of paper 5, Algorithm 1, made exact")
@@ -121,7 +202,8 @@ class HardBudget:
 
     def fits(self, state: HardState, decision: Decision) -> Bools:
         """Whether all plays of a decision still fit together, `->()`."""
-        return np.asarray((self._used(decision) <= state.left + self._rounding).all(1))
+        known, most, sure = self._reads
+        return _fit(known, most, sure, decision.known, decision.plays, decision.counted, state.left, self._rounding)
 
     def over(self, state: HardState) -> Bools:
         """Where no candidate can fit any more: each of them uses up to a fixed amount of a row, too much, `->()`."""
@@ -131,36 +213,35 @@ class HardBudget:
 
     def on_decision(self, state: HardState, decision: Decision, estimate: Estimate) -> None:
         """Hold back the worst case of the plays; of what is known for sure that is all there is to do."""
-        used = self._used(decision)
-        state.left -= used
-        if self._waits.any():
-            state.held += used * self._waits
+        known, most, sure = self._reads
+        counted = decision.counted
+        _hold(known, most, sure, decision.known, decision.plays, counted, self._waits, state.left, state.held)
 
     def on_outcome(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Settle, `(),(d)`: give back what was held and take what was used. What is known for sure needs none."""
-        if self._waits.any():
-            _settle(self._used(decision), counted, self._waits, v, state.left, state.held)
+        if self._any_waits:
+            known, most, sure = self._reads
+            _settle(known, most, sure, decision.known, decision.plays, counted, self._waits, v, state.left, state.held)
 
     def on_cancel(self, state: HardState, decision: Decision) -> None:
         """Give back what was taken for a decision that is not carried out."""
-        used = self._used(decision)
-        back = np.where(self._waits, np.minimum(used, state.held), used)
-        state.left += back
-        state.held -= back * self._waits
+        known, most, sure = self._reads
+        counted = decision.counted
+        _give_back(known, most, sure, decision.known, decision.plays, counted, self._waits, state.left, state.held)
 
-    def _used(self, decision: Decision) -> Floats:
-        """The most that the plays of a decision can use together, `->(d)`."""
-        most = self._most
-        if len(most) == 1:
-            worst = _worst(self.rows.known, most, self.rows.sure, decision.known)
-            return _used(worst, decision.plays, decision.counted)
-        known = _worst(self.rows.known, np.zeros((1, len(self.rows))), self.rows.sure, decision.known)
-        return _used(known + most[decision.plays], decision.plays, decision.counted)
+    @cached_property
+    def _reads(self) -> tuple[Floats, Floats, Bools]:
+        """What the kernels need of the rows: weights, worst cases, and which known outcomes are sure."""
+        return self.rows.known, self._most, self.rows.sure
 
     @cached_property
     def _waits(self) -> Bools:
         """Rows that are settled when outcomes arrive, `->(d)`."""
         return ~self.rows.is_known
+
+    @cached_property
+    def _any_waits(self) -> bool:
+        return bool(self._waits.any())
 
     @cached_property
     def _most(self) -> Floats:

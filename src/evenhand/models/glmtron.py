@@ -14,7 +14,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import Worth
 from evenhand.models.links import Link, code, predict, priced
-from evenhand.models.oracles import Projection, Rule, check_steps, project
+from evenhand.models.oracles import Projection, check_steps, project
 from evenhand.numerics.precision import absorb, fresh
 
 
@@ -27,19 +27,29 @@ class NewtonState:
 
 
 @kernel
-def _newton(rule: Rule, theta: Floats, inverse: Floats, x: Floats, y: Floats, seen: Bools) -> None:
+def _newton(
+    link: int,
+    step: float,
+    radius: float,
+    whole: bool,
+    theta: Floats,
+    inverse: Floats,
+    x: Floats,
+    y: Floats,
+    seen: Bools,
+) -> None:
     gain, mean = np.empty(x.shape[2]), np.empty(y.shape[2])
     for r in range(len(x)):
         for p in range(x.shape[1]):
             if not seen[r, p].all():
                 continue
-            predict(rule.link, theta[r], x[r, p], mean)
+            predict(link, theta[r], x[r, p], mean)
             square = absorb(inverse[r], x[r, p], gain)
             for m in range(len(mean)):
-                size = rule.step * (mean[m] - y[r, p, m]) / (1.0 + square)
+                size = step * (mean[m] - y[r, p, m]) / (1.0 + square)
                 for i in range(len(gain)):
                     theta[r, m, i] -= size * gain[i]
-            project(theta[r], rule.radius, rule.whole)
+            project(theta[r], radius, whole)
 
 
 @named("S3", source="Newtonised GLMtron: Foster & Rakhlin 2020, Proposition 3; in Han et al. 2022, Table 1")
@@ -96,11 +106,12 @@ class Glmtron:
 
     def value(self, state: NewtonState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
-        return Worth(*priced(self._rule.link, state.theta, x, w))
+        return Worth(*priced(self._link, state.theta, x, w))
 
     def update(self, state: NewtonState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """One Newton step per play whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
-        _newton(self._rule, state.theta, state.inverse, x, y, seen)
+        whole = self.projection == "whole"
+        _newton(self._link, float(self.step), float(self.radius), whole, state.theta, state.inverse, x, y, seen)
 
     @property
     def is_linear(self) -> bool:
@@ -112,6 +123,5 @@ class Glmtron:
         return state.theta
 
     @cached_property
-    def _rule(self) -> Rule:
-        whole = self.projection == "whole"
-        return Rule(code(self.link), float(self.step), 0.0, 0.0, float(self.radius), whole)
+    def _link(self) -> int:
+        return code(self.link)

@@ -15,7 +15,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import Worth
 from evenhand.models.links import Link, code, predict, priced
-from evenhand.models.oracles import Projection, Rule, check_steps, project
+from evenhand.models.oracles import Projection, check_steps, project
 
 
 @dataclass
@@ -27,21 +27,32 @@ class GradientState:
 
 
 @kernel
-def _gradient(rule: Rule, theta: Floats, count: Floats, x: Floats, y: Floats, seen: Bools) -> None:
+def _gradient(
+    link: int,
+    steps: tuple[float, float, float],
+    radius: float,
+    whole: bool,
+    theta: Floats,
+    count: Floats,
+    x: Floats,
+    y: Floats,
+    seen: Bools,
+) -> None:
+    step, power, first_step = steps
     mean = np.empty(y.shape[2])
     for r in range(len(x)):
         for p in range(x.shape[1]):
             if not seen[r, p].all():
                 continue
-            predict(rule.link, theta[r], x[r, p], mean)
-            replaced = count[r] == 0.0 and rule.first_step != 0.0
-            size = rule.first_step if replaced else rule.step / (count[r] + 1.0) ** rule.power
+            predict(link, theta[r], x[r, p], mean)
+            replaced = count[r] == 0.0 and first_step != 0.0
+            size = first_step if replaced else step / (count[r] + 1.0) ** power
             count[r] += 1.0
             for m in range(len(mean)):
                 for i in range(x.shape[2]):
                     if x[r, p, i] != 0.0:
                         theta[r, m, i] -= size * (mean[m] - y[r, p, m]) * x[r, p, i]
-            project(theta[r], rule.radius, rule.whole)
+            project(theta[r], radius, whole)
 
 
 @named("S3", source="online gradient descent (Zinkevich 2003) as an oracle: Han et al. 2022, Table 1")
@@ -104,11 +115,13 @@ class Gradient:
 
     def value(self, state: GradientState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
-        return Worth(*priced(self._rule.link, state.theta, x, w))
+        return Worth(*priced(self._link, state.theta, x, w))
 
     def update(self, state: GradientState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """One gradient step per play whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
-        _gradient(self._rule, state.theta, state.count, x, y, seen)
+        steps = float(self.step), float(self.power), float(self.first_step)
+        whole = self.projection == "whole"
+        _gradient(self._link, steps, float(self.radius), whole, state.theta, state.count, x, y, seen)
 
     @property
     def is_linear(self) -> bool:
@@ -120,6 +133,5 @@ class Gradient:
         return state.theta
 
     @cached_property
-    def _rule(self) -> Rule:
-        steps = float(self.step), float(self.power), float(self.first_step)
-        return Rule(code(self.link), *steps, float(self.radius), self.projection == "whole")
+    def _link(self) -> int:
+        return code(self.link)

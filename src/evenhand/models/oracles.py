@@ -7,7 +7,7 @@ of the square loss up to the link's slope, and project it back to its ball; they
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -31,17 +31,6 @@ def project(theta: Floats, radius: float, whole: bool) -> None:
         square = norm2(theta[m])
         if square > radius * radius:
             theta[m] *= radius / math.sqrt(square)
-
-
-class Rule(NamedTuple):
-    """How parameters move."""
-
-    link: int
-    step: float
-    power: float
-    first_step: float
-    radius: float
-    whole: bool
 
 
 def check_steps(name: str, step: float, radius: float, projection: str, link: Link, start_at: float) -> None:

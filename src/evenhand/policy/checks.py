@@ -14,6 +14,9 @@ from evenhand.problem.problem import Problem
 # it has as many observations as features; what is beyond this comes from a model that diverges.
 FAR = 1e5
 
+EVERYWHERE = np.zeros((0, 0, 0), bool)  # to kernels, a mask of outcomes that is true everywhere
+EVERY_PLAY = np.zeros((0, 0), bool)  # and one of plays
+
 
 @kernel
 def _bad_value(z: Floats) -> int:
@@ -160,8 +163,8 @@ def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decisi
         problem.low,
         problem.high,
         problem.free,
-        np.zeros((0, 0, 0), bool) if observed is None else observed,
-        np.zeros((0, 0), bool) if exposed is None else exposed,
+        EVERYWHERE if observed is None else observed,
+        EVERY_PLAY if exposed is None else exposed,
     )
     if r >= 0:
         expected_range = f"a finite number in [{problem.low[m]:g}, {problem.high[m]:g}] (as declared)"

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 
 
-class Outcomes(NamedTuple):
-    """The outcomes of a decision that count: 0 wherever a play was not made, not exposed or not observed."""
-
-    learned: Floats  # (R, P, M)
-    known: Floats  # (R, P, L)
-    seen: Bools  # (R, P, M) what teaches the model
-    missing: Bools  # (R, M) outcomes of exposed plays that were not observed
-
-
 @kernel
-def take(features: Floats, known: Floats, plays: Ints) -> tuple[Floats, Floats, Floats]:
-    """Features and known outcomes of the plays, and whether anything is played, `(A,n),(A,L),(P)->(P,n),(P,L),()`."""
+def take(
+    features: Floats, known: Floats, plays: Ints, offered: Bools, playable: Bools, t: Floats, horizon: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """What a decision says of its plays, `(A,n),(A,L),(P),(A),(A),(),()->(P,n),(P,L),(),()`.
+
+    Their features and known outcomes, whether anything is played, and whether a limit masked something that was offered
+    before the horizon.
+    """
     x = np.zeros((len(plays), plays.shape[1], features.shape[2]))
     z = np.zeros((len(plays), plays.shape[1], known.shape[2]))
-    counted = np.zeros(len(plays))
+    counted, restricted = np.zeros(len(plays)), np.zeros(len(plays))
     for r in range(len(plays)):
         counted[r] = 1.0 if plays[r, 0] >= 0 else 0.0
         for p in range(plays.shape[1]):
             if plays[r, p] >= 0:
                 x[r, p] = features[r, plays[r, p]]
                 z[r, p] = known[r if len(known) > 1 else 0, plays[r, p]]
-    return x, z, counted
+        if t[r] < horizon:
+            for a in range(playable.shape[1]):
+                if offered[r if len(offered) > 1 else 0, a] and not playable[r, a]:
+                    restricted[r] = 1.0
+                    break
+    return x, z, counted, restricted
 
 
 @kernel
@@ -54,19 +54,6 @@ def take_prices(prices: Floats, plays: Ints) -> Floats:
                 if plays[r, p] >= 0:
                     w[r, k, p] = prices[r, k, plays[r, p]]
     return w
-
-
-@kernel
-def masked(offered: Bools, playable: Bools, t: Floats, horizon: float) -> Floats:
-    """1 where a limit masked something that was offered before the horizon, `(A),(A),()->()`."""
-    out = np.zeros(len(playable))
-    for r in range(len(playable)):
-        if t[r] < horizon:
-            for a in range(playable.shape[1]):
-                if offered[r if len(offered) > 1 else 0, a] and not playable[r, a]:
-                    out[r] = 1.0
-                    break
-    return out
 
 
 @kernel
@@ -103,33 +90,52 @@ def believe(groups: Ints, offered: Bools, weight: Floats, seen: Floats) -> None:
 
 
 @kernel
-def enter(q: Floats, o: Floats, k: int, d: int, part: Floats, constant: Floats) -> None:
-    """Put the prices of one goal at readings from k and rows from d on, `(K,D),(K),(),(),(k,d),()`, in place."""
+def counts(counted: Floats) -> bool:
+    """Whether a decision counts in any replica, `()->()`; one call of `any` costs as much as four of this."""
+    for r in range(len(counted)):  # noqa: SIM110, a loop compiles to less than a generator
+        if counted[r] > 0.0:
+            return True
+    return False
+
+
+@kernel
+def late(counted: Floats, t: Floats, horizon: float) -> bool:
+    """Whether a decision counts in a replica whose horizon is over, `(),(),()->()`."""
+    for r in range(len(counted)):  # noqa: SIM110
+        if counted[r] > 0.0 and t[r] >= horizon:
+            return True
+    return False
+
+
+@kernel
+def first_misfit(counted: Floats, fits: Bools) -> int:
+    """The first replica in which a decision counts and does not fit, `(),()->()`; -1 where there is none."""
+    for r in range(len(counted)):
+        if counted[r] > 0.0 and not fits[r]:
+            return r
+    return -1
+
+
+@kernel
+def enter(q: Floats, o: Floats, total: Floats, k: int, d: int, part: Floats, constant: Floats) -> None:
+    """Put the prices of one goal at readings from k and rows from d on, `(K,D),(K),(D),(),(),(k,d),()`, in place."""
     for r in range(len(part)):
         o[r, k] = constant[r]
         for i in range(part.shape[1]):
             for j in range(part.shape[2]):
                 q[r, k + i, d + j] = part[r, i, j]
-
-
-@kernel
-def at_decision(plays: Ints, counted: Floats, known: Floats, sure: Bools) -> Floats:
-    """Known outcomes that a decision settles by itself, `(P),(),(P,L),(L)->(P,L)`."""
-    z = np.zeros(known.shape)
-    for r in range(len(plays)):
-        for p in range(plays.shape[1]):
-            if counted[r] != 0.0 and plays[r, p] >= 0:
-                for i in range(len(sure)):
-                    if sure[i]:
-                        z[r, p, i] = known[r, p, i]
-    return z
+                total[r, d + j] += part[r, i, j]
 
 
 @kernel
 def at_arrival(
     plays: Ints, counted: Floats, known: Floats, sure: Bools, y: Floats, observed: Bools, exposed: Bools
-) -> Outcomes:
-    """Outcomes that count, `(P),(),(P,L),(L),(P,M),(P,M),(P)`; an empty mask is true everywhere."""
+) -> tuple[Floats, Floats, Bools, Bools]:
+    """Outcomes that count, `(P),(),(P,L),(L),(P,M),(P,M),(P)->(P,M),(P,L),(P,M),(M)`; an empty mask is true everywhere.
+
+    Learned and known outcomes are 0 wherever a play was not made, not exposed or not observed. Of the two masks the
+    first says what teaches the model, the second which outcomes of exposed plays were not observed.
+    """
     learned, z = np.zeros(y.shape), np.zeros(known.shape)
     seen, missing = np.zeros(y.shape, np.bool_), np.zeros((len(y), y.shape[2]), np.bool_)
     for r in range(len(plays)):
@@ -147,4 +153,4 @@ def at_arrival(
                         seen[r, p, m] = True
                     else:
                         missing[r, m] = True
-    return Outcomes(learned, z, seen, missing)
+    return learned, z, seen, missing

@@ -23,8 +23,7 @@ from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, stack
 
-_EVERYWHERE = np.zeros((0, 0, 0), bool)  # in the place of a mask that is true everywhere
-_EVERY_PLAY = np.zeros((0, 0), bool)
+_UNNUMBERED = np.full(2, -1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -233,15 +232,20 @@ class Policy:
         worth = Worth(worth.mean + offset, worth.bonus, worth.random)
         luck = self._draw(state, Stream.CHOICE, self.choice.draws(candidates))
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
-        features, known, counted = entries.take(context.features, context.known, pick.plays)
-        unknown = worth.random & (pick.forced[:, None] == 0.0) & (pick.plays >= 0)
+        propensities = pick.propensities
+        if worth.random:
+            drawn = (pick.forced[:, None] == 0.0) & (pick.plays >= 0)
+            propensities = np.where(drawn, np.nan, propensities)
+        features, known, counted, restricted = entries.take(
+            context.features, context.known, pick.plays, context.offered, offer.playable, state.t, self._horizon
+        )
         return Decision(
-            id=np.full(2, -1),
+            id=_UNNUMBERED.copy(),
             plays=pick.plays,
-            propensities=np.where(unknown, np.nan, pick.propensities) if worth.random else pick.propensities,
+            propensities=propensities,
             counted=counted,
             forced=pick.forced,
-            restricted=entries.masked(context.offered, offer.playable, state.t, float(self.problem.horizon)),
+            restricted=restricted,
             features=features,
             known=known,
             groups=context.groups.copy()
@@ -255,7 +259,7 @@ class Policy:
 
     def _commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
         checks.decision(decision, len(state.t), self.choice.n_plays)
-        if decision.counted.any():
+        if entries.counts(decision.counted):
             if decision.id[1] >= 0:
                 raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[1]}")
             self._refuse_stale(state, decision)
@@ -270,13 +274,11 @@ class Policy:
             planner.on_context(state.goals[i], context, decision, state.t, partial(self._ask, state))
 
     def _refuse_stale(self, state: PolicyState, decision: Decision) -> None:
-        counted = decision.counted > 0.0
-        if (counted & (state.t >= self.problem.horizon)).any():
+        if entries.late(decision.counted, state.t, self._horizon):
             raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
         for i, limits in self._can.limits:
-            fits = limits.fits(state.goals[i], decision)
-            if (counted & ~fits).any():
-                r = int(np.argmax(counted & ~fits))
+            r = entries.first_misfit(decision.counted, limits.fits(state.goals[i], decision))
+            if r >= 0:
                 raise StaleDecision(
                     f"plays {decision.plays[r].tolist()} of replica {r} no longer fit {', '.join(limits.rows.names)}, "
                     "as other decisions were committed since: decide again"
@@ -287,26 +289,26 @@ class Policy:
     ) -> None:
         checks.decision(decision, len(state.t), self.choice.n_plays)
         checks.outcomes(y, observed, exposed, decision, self.problem)
-        if not decision.counted.any():
+        if not entries.counts(decision.counted):
             return
         state.receipts.settle(decision.id)
-        entry = entries.at_arrival(
+        learned, known, seen, missing = entries.at_arrival(
             decision.plays,
             decision.counted,
             decision.known,
             self.problem.sure,
             y,
-            _EVERYWHERE if observed is None else observed,
-            _EVERY_PLAY if exposed is None else exposed,
+            checks.EVERYWHERE if observed is None else observed,
+            checks.EVERY_PLAY if exposed is None else exposed,
         )
         for i, goal in self._can.learning:
-            v = goal.rows.post(decision, decision.shares, entry.learned, entry.known)
+            v = goal.rows.post(decision, decision.shares, learned, known)
             if observed is not None:
-                v = np.where((entry.missing[:, None] & (goal.rows.learned != 0.0)).any(2), np.nan, v)
+                v = np.where((missing[:, None] & (goal.rows.learned != 0.0)).any(2), np.nan, v)
             goal.on_outcome(state.goals[i], decision, decision.counted, v)
         if self._can.hears is not None:
             self._can.hears.on_outcome(state.choice, decision, exposed)
-        self.model.update(state.model, decision.features, entry.learned, entry.seen, decision.prices)
+        self.model.update(state.model, decision.features, learned, seen, decision.prices)
 
     def _offer(self, state: PolicyState, context: Context) -> Offer:
         rooms = [limits.room(state.goals[i], context) for i, limits in self._can.limits]
@@ -318,7 +320,7 @@ class Policy:
             worst, left = np.concatenate(wide, 2), np.concatenate([room for _, room in rooms], 1)
         else:
             worst, left = np.zeros((1, context.features.shape[1], 0)), np.zeros((len(state.t), 0))
-        playable = entries.fitting(context.offered, worst, left, state.t, float(self.problem.horizon))
+        playable = entries.fitting(context.offered, worst, left, state.t, self._horizon)
         return Offer(playable, worst, left)
 
     def _readings(self, state: PolicyState, context: Context, shares: Floats) -> tuple[Floats, Floats, Floats]:
@@ -328,13 +330,13 @@ class Policy:
         """
         prices = [goal.price(state.goals[i]) for i, goal in self._can.priced]
         q = np.zeros((len(state.t), sum([part.shape[1] for part, _ in prices]), len(self._rows)))
-        o = np.zeros(q.shape[:2])
+        o, total = np.zeros(q.shape[:2]), np.zeros((len(q), q.shape[2]))
         k = d = 0
         for part, constant in prices:
-            entries.enter(q, o, k, d, part, constant)
+            entries.enter(q, o, total, k, d, part, constant)
             k, d = k + part.shape[1], d + part.shape[2]
         w, offset = self._rows.read(context, shares, q, o)
-        return w, offset, q.sum(1) if len(q[0]) > 1 else q[:, 0]
+        return w, offset, total
 
     def _believed(self, state: PolicyState, context: Context) -> Floats:
         """Shares of the groups: declared, or as they came so far, the case at hand included, `->(C)`."""
@@ -370,6 +372,10 @@ class Policy:
     def _known_shares(self) -> Floats | None:
         shares = self.problem.shares[None]
         return None if np.isnan(shares).any() else shares
+
+    @cached_property
+    def _horizon(self) -> float:
+        return float(self.problem.horizon)
 
     @cached_property
     def _reach(self) -> Floats:

@@ -53,7 +53,7 @@ class Receipts:
         Raises:
             InvalidInput: one that was never committed here, or was settled before.
         """
-        book, number = (int(part) for part in receipt)
+        book, number = receipt.tolist()
         expected = "one that waits for its outcome"
         if number < 0:
             raise InvalidInput("decision", expected, "one that was never committed")

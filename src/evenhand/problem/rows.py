@@ -54,10 +54,9 @@ _ALWAYS, _INSIDE, _BY_SHARE, _COLUMN, _FIRST = 0, 1, 2, 3, 4
 
 
 @kernel
-def _inside(packed: Floats, j: int, column: int, share: Floats) -> float:
-    """What row j adds to its factor inside its group."""
-    inside = float(packed[j, _INSIDE])
-    return inside / float(share[column]) if packed[j, _BY_SHARE] != 0.0 else inside
+def _inside(inside: float, by_share: float, share: float) -> float:
+    """What a row adds to its factor inside its group."""
+    return inside / share if by_share != 0.0 else inside
 
 
 @kernel
@@ -75,7 +74,7 @@ def _post(packed: Floats, groups: Ints, shares: Floats, y: Floats, z: Floats) ->
                     total[i] += x
                     for g in range(groups.shape[2]):
                         inside[groups[r, p if groups.shape[1] > 1 else 0, g], i] += x
-        share = shares[r if len(shares) > 1 else 0]
+        s = r if len(shares) > 1 else 0
         for j in range(len(packed)):
             c = int(packed[j, _COLUMN])
             for i in range(width):
@@ -83,7 +82,8 @@ def _post(packed: Floats, groups: Ints, shares: Floats, y: Floats, z: Floats) ->
                 if w != 0.0:
                     v[r, j] += packed[j, _ALWAYS] * w * total[i]
                     if c >= 0 and inside[c, i] != 0.0:
-                        v[r, j] += _inside(packed, j, c, share) * w * inside[c, i]
+                        factor = _inside(packed[j, _INSIDE], packed[j, _BY_SHARE], shares[s, c])
+                        v[r, j] += factor * w * inside[c, i]
     return v
 
 
@@ -99,8 +99,7 @@ def _pull(
     everybody, members = np.empty(width), np.empty((shares.shape[1], width))
     price = np.empty(width)
     for r in range(len(q)):
-        z = known[r if len(known) > 1 else 0]
-        share = shares[r if len(shares) > 1 else 0]
+        z, s = r if len(known) > 1 else 0, r if len(shares) > 1 else 0
         for k in range(q.shape[1]):
             everybody[:] = 0.0
             members[:] = 0.0
@@ -112,8 +111,9 @@ def _pull(
                     w = packed[j, _FIRST + i]
                     if w != 0.0:
                         everybody[i] += q[r, k, j] * packed[j, _ALWAYS] * w
-                        if c >= 0 and share[c] > 0.0:  # nobody was ever in a group of share 0
-                            members[c, i] += q[r, k, j] * _inside(packed, j, c, share) * w
+                        if c >= 0 and shares[s, c] > 0.0:  # nobody was ever in a group of share 0
+                            factor = _inside(packed[j, _INSIDE], packed[j, _BY_SHARE], shares[s, c])
+                            members[c, i] += q[r, k, j] * factor * w
             for a in range(candidates):
                 if each or a == 0:
                     for i in range(width):
@@ -125,7 +125,7 @@ def _pull(
                             prices[r, k, a, i] = price[i]
                 offset[r, k, a] = o[r, k]
                 for i in range(m, width):
-                    offset[r, k, a] += price[i] * z[a, i - m]
+                    offset[r, k, a] += price[i] * known[z, a, i - m]
     return prices, offset
 
 
