@@ -210,16 +210,18 @@ class DualGradient:
         if self.on == "optimistic":
             counted = decision.counted * (1.0 - decision.forced)
             v = estimate(np.full((len(counted), len(self.rows)), -1.0)) * counted[:, None]
-            if self.rows.is_unsure.any():
+            if self.rows.any_unsure:
                 v[:, self.rows.is_unsure] = np.nan  # what may not come about is no estimate: it waits
             _step(state.price, state.regime, self._sizes, self.bound, counted, v)
 
     def on_outcome(self, state: DualState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Step on the observed rows that were not stepped on before, and see whether the regime is over, `(),(d)`."""
+        if self.on == "optimistic" and not self.rows.any_unsure and len(self._limits) == 1:
+            return  # all was stepped on when the decision was made
         counted, v = _priced(decision, counted, v)
         if self.on == "observed":
             _step(state.price, state.regime, self._sizes, self.bound, counted, v)
-        elif self.rows.is_unsure.any():
+        elif self.rows.any_unsure:
             late = np.where(self.rows.is_unsure, v, np.nan)
             _step(state.price, state.regime, self._sizes, self.bound, counted, late)
         if len(self._limits) > 1:

@@ -109,7 +109,7 @@ class FrankWolfe:
     def on_decision(self, state: FrankWolfeState, decision: Decision, estimate: Estimate) -> None:
         """Enter the optimistic estimate of the plays, if that is the way, else what is known of them already."""
         if self.on == "observed":
-            if self.rows.is_known.any():
+            if self.rows.any_known:
                 self.enter(state, *known_entry(self.rows, decision))
         else:
             sign = np.sign(self.slope(self.average(state), state.rounds.max(1)))
@@ -126,7 +126,7 @@ class FrankWolfe:
 
     def on_cancel(self, state: FrankWolfeState, decision: Decision) -> None:
         """Take back what was known of a decision that is not carried out."""
-        if self.on == "observed" and self.rows.is_known.any():
+        if self.on == "observed" and self.rows.any_known:
             rounds, v = known_entry(self.rows, decision)
             self.enter(state, -rounds, -v)
 

@@ -124,7 +124,7 @@ class Resolving:
 
     def on_decision(self, state: ResolvingState, decision: Decision, estimate: Estimate) -> None:
         """Enter what is known of a decision before its outcomes arrive."""
-        if self.rows.is_known.any():
+        if self.rows.any_known:
             rounds, v = known_entry(self.rows, decision)
             state.spent += v
             state.counted += rounds
@@ -149,7 +149,7 @@ class Resolving:
 
     def on_cancel(self, state: ResolvingState, decision: Decision) -> None:
         """Take back what was known of a decision that is not carried out."""
-        if self.rows.is_known.any():
+        if self.rows.any_known:
             rounds, v = known_entry(self.rows, decision)
             state.spent -= v
             state.counted -= rounds

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -76,35 +75,36 @@ def _sample(theta: Floats, root: Floats, x: Floats, w: Floats, z: Floats) -> Flo
     return worth
 
 
-class _Data(NamedTuple):
-    """The arrays of a state that change."""
-
-    theta: Floats
-    inverse: Floats
-    log_det: Floats
-    known: Floats  # `count`, a name that tuples have taken
-    fitted: Floats
-    root: Floats
-    x: Floats
-    y: Floats
-
-
 @kernel
-def _update(data: _Data, x: Floats, y: Floats, seen: Bools, ridge: float, growth: float, tolerance: float) -> None:
+def _update(
+    theta: Floats,
+    inverse: Floats,
+    log_det: Floats,
+    count: Floats,
+    fitted: Floats,
+    root: Floats,
+    data_x: Floats,
+    data_y: Floats,
+    x: Floats,
+    y: Floats,
+    seen: Bools,
+    rule: tuple[float, float, float],
+) -> None:
     gain = np.empty(x.shape[2])
+    ridge, growth, tolerance = rule
     for r in range(len(x)):
         for p in range(x.shape[1]):
             if not seen[r, p, 0]:
                 continue
-            data.log_det[r] += math.log1p(absorb(data.inverse[r], x[r, p], gain))
-            s = int(data.known[r])
-            data.x[r, s] = x[r, p]
-            data.y[r, s] = y[r, p, 0]
-            data.known[r] += 1.0
-        if data.known[r] > data.fitted[r] and data.known[r] >= growth * data.fitted[r]:
-            s = int(data.known[r])
-            fit_logistic(data.x[r, :s], data.y[r, :s], data.theta[r], data.root[r], ridge, tolerance)
-            data.fitted[r] = data.known[r]
+            log_det[r] += math.log1p(absorb(inverse[r], x[r, p], gain))
+            s = int(count[r])
+            data_x[r, s] = x[r, p]
+            data_y[r, s] = y[r, p, 0]
+            count[r] += 1.0
+        if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
+            s = int(count[r])
+            fit_logistic(data_x[r, :s], data_y[r, :s], theta[r], root[r], ridge, tolerance)
+            fitted[r] = count[r]
 
 
 @named("K6", source="Li & Stoltz 2022 and Faury et al. 2020 (Logistic-UCB1), as in Chzhen et al. 2023, Appendix G.1")
@@ -185,8 +185,8 @@ class Logistic:
             state.x = np.concatenate([state.x, np.zeros_like(state.x)], 1)
             state.y = np.concatenate([state.y, np.zeros_like(state.y)], 1)
         s = state
-        data = _Data(s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root, s.x, s.y)
-        _update(data, x, y, seen, self.ridge, self.growth, self.tolerance)
+        rule = float(self.ridge), float(self.growth), float(self.tolerance)
+        _update(s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root, s.x, s.y, x, y, seen, rule)
 
     @property
     def n_parameters(self) -> int:

@@ -185,6 +185,16 @@ class Rows:
         return np.asarray((self.known[:, ~self.sure] != 0.0).any(1) | (self.learned.any(1) & some))
 
     @cached_property
+    def any_known(self) -> bool:
+        """Whether a decision settles any row by itself."""
+        return bool(self.is_known.any())
+
+    @cached_property
+    def any_unsure(self) -> bool:
+        """Whether any row depends on whether plays are exposed."""
+        return bool(self.is_unsure.any())
+
+    @cached_property
     def reads_learned(self) -> bool:
         """Whether any row involves an outcome that is learned."""
         return bool(self.learned.any())

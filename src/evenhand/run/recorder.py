@@ -117,6 +117,7 @@ class Recorder:
         self._plays = room if everything else None
         self._clock = np.zeros(count, _CLOCK)
         self._no_groups = np.zeros((count, 1, 0), np.int64)
+        self._any_sure, self._all_sure = bool(self._problem.sure.any()), bool(self._problem.sure.all())
         self._truth = True
         self._steps = self._reached = 0  # steps done, and points of the grid
 
@@ -136,13 +137,13 @@ class Recorder:
         waiting = t < self._problem.horizon
         _count(decision.plays, taken.counted, decision.restricted, waiting, self._counts_idle_steps, self._clock)
         made = taken.plays, taken.counted
-        if sure.any():
-            known = taken.known if sure.all() else taken.known * sure
+        if self._any_sure:
+            known = taken.known if self._all_sure else taken.known * sure
             _sum(*made, taken.groups, _EVERY_PLAY, known, k, now.totals, now.by_group)
         for a in arrivals:
             d, exposed = a.decision, _EVERY_PLAY if a.exposed is None else a.exposed
             _sum(d.plays, d.counted, d.groups, exposed, a.y, 0, now.totals, now.by_group)
-            if not sure.all():
+            if not self._all_sure:
                 _sum(d.plays, d.counted, d.groups, exposed, d.known * ~sure, k, now.totals, now.by_group)
             if self._plays is not None:
                 counts = np.broadcast_to((d.counted > 0)[:, None], d.plays.shape)

@@ -12,6 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Ints
 from evenhand.environments.base import Arrival, Environment, World
+from evenhand.policy.entries import counts
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.run.parallel import bar_disabled, run_chunks
@@ -115,7 +116,7 @@ def _run(
     for r in play(policy, state, world, range(world.steps)):
         expected = world.expected(r.context, r.taken.plays)
         recorder.add(r.step, r.context, r.decision, r.taken, r.arrivals, expected, state.t)
-        if r.taken.counted.any():
+        if counts(r.taken.counted):
             under_way.add(r.step)
         under_way.difference_update([arrival.step for arrival in r.arrivals])
         if r.step % _EVERY == _EVERY - 1:
