@@ -11,7 +11,7 @@ from evenhand.core.errors import ConcurrentUse, InvalidInput, StaleDecision, Sta
 from evenhand.core.records import Context
 from evenhand.environments import Court
 from evenhand.experiments.court.study import model
-from evenhand.goals import FrankWolfe, Resolving
+from evenhand.goals import FrankWolfe, HardBudget, Resolving
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini
 from evenhand.policy.receipts import Receipts
@@ -19,6 +19,7 @@ from evenhand.policy.saving import flatten
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows
 from evenhand.recipes import pgd, resolving, ucb
 
 SPENDING = Problem(
@@ -211,23 +212,23 @@ def test_a_copied_state_has_a_guard_of_its_own():
 
 def test_receipts_keep_only_what_waits():
     """Decisions that are settled in their order take no memory, however many there are."""
-    book = Receipts()
+    book, one = Receipts(), np.ones(1)
     for number in range(1000):
-        receipt = book.enter()
-        assert receipt.tolist() == [book.book, number]
-        book.settle(receipt)
+        receipt = book.enter(one)
+        assert receipt[:2].tolist() == [book.book, number]
+        book.settle(receipt, one)
     assert len(book.settled) == 16
-    oldest = book.enter()
+    oldest = book.enter(one)
     for _ in range(500):
-        book.settle(book.enter())
+        book.settle(book.enter(one), one)
     np.testing.assert_array_equal(book.waiting(), [oldest[1]])
     assert 501 <= len(book.settled) <= 1024
-    book.settle(oldest)
+    book.settle(oldest, one)
     for _ in range(2000):
-        book.settle(book.enter())
+        book.settle(book.enter(one), one)
     np.testing.assert_array_equal(book.waiting(), [])
     with pytest.raises(InvalidInput, match=f"number {oldest[1]}, settled before"):
-        book.settle(oldest)
+        book.settle(oldest, one)
 
 
 def test_a_cost_that_was_not_observed_moves_no_price():
@@ -283,3 +284,107 @@ def test_what_is_no_decision_or_one_of_another_policy_is_refused(tmp_path):
     other = pgd(SPENDING, Ridge(n_features=2, n_outcomes=2), warmup=0, margin=0.0, hard=True)
     with pytest.raises(StateMismatch, match="configured differently"):
         other.load_decision(tmp_path / "decision.npz")
+
+
+def test_a_decision_of_a_policy_for_another_problem_is_refused():
+    problem = dataclasses.replace(SPENDING, outcomes=(Outcome("gain"), Outcome("cost", known={"go": 1.0})))
+    other = pgd(problem, Ridge(n_features=2, n_outcomes=1, width=Fixed(0.1)), warmup=0, hard=True)
+    state = other.start()
+    with pytest.raises(InvalidInput, match=r"^decision: expected one of this policy, with \(2, 1, 1, 0\) features"):
+        other.commit(state, CASE._replace(known=np.zeros((1, 2, 1))), POLICY.decide(POLICY.start(), CASE))
+    assert state.t[0] == 0
+
+
+@pytest.mark.parametrize("counted", [np.nan, -1.0, 0.5, 2.0])
+def test_a_round_counts_or_does_not(counted):
+    state = POLICY.start()
+    decision = POLICY.decide(state, CASE)._replace(counted=np.array([counted]))
+    with pytest.raises(InvalidInput, match=r"^decision.counted\[0\]: expected 0 or 1"):
+        POLICY.commit(state, CASE, decision)
+    assert state.t[0] == 0
+
+
+def test_a_context_that_was_not_decided_in_is_looked_at_before_it_is_committed():
+    state = POLICY.start()
+    decision = POLICY.decide(state, CASE)
+    with pytest.raises(InvalidInput, match=r"^context.features\[0, 0, 0\]: expected a finite number"):
+        POLICY.commit(state, CASE._replace(features=np.full((1, 2, 2), np.nan)), decision)
+    with pytest.raises(InvalidInput, match=r"^context.groups"):
+        POLICY.commit(state, CASE._replace(groups=np.full((1, 1, 1), 50)), decision)
+    POLICY.commit(state, CASE._replace(features=CASE.features.copy()), decision)
+    assert state.t[0] == 1
+
+
+class Failing(Ridge):
+    """A ridge whose predictions for plays fail."""
+
+    def value(self, state, x, w, u):
+        worth = super().value(state, x, w, u)
+        return worth if x.shape[1] > 1 else worth._replace(mean=np.full_like(worth.mean, np.nan))
+
+
+def test_a_commit_that_fails_gives_no_receipt_to_cancel():
+    problem = dataclasses.replace(SPENDING, horizon=100)
+    policy = pgd(problem, Failing(n_features=2, n_outcomes=2, width=Fixed(0.1)), warmup=0, hard=True)
+    state = policy.start()
+    decision = policy.decide(state, CASE)
+    with pytest.raises(InvalidInput, match="expected finite predictions"):
+        policy.commit(state, CASE, decision)
+    with pytest.raises(InvalidInput, match="got one that was never committed"):
+        policy.cancel(state, decision)
+    assert state.goals[-1].left[0, 0] <= 5.0
+    assert len(state.receipts.waiting()) == 0
+
+
+def test_a_play_that_comes_to_nothing_takes_away_no_credit():
+    """The constraint is on `cost - gain`: a gain of at least 1 is no credit, as an unexposed play has none."""
+    rows = Rows.plain(["net"], np.array([[-1.0]]), np.array([[1.0]]))
+    goal = HardBudget(rows=rows, total=np.array([5.0]), low=np.ones(1), high=np.full(1, 2.0))
+    decision = POLICY.decide(POLICY.start(), CASE)._replace(known=np.full((1, 1, 1), 2.0))
+    state = goal.start(1)
+    for _ in range(2):
+        assert goal.fits(state, decision).all()
+        goal.on_decision(state, decision, lambda sign: sign)
+    assert not goal.fits(state, decision).any()  # two times 2 are held, and a third would not fit
+    goal.on_outcome(state, decision, np.ones(1), np.array([[2.0]]))  # not exposed, but its cost is sure
+    assert state.left[0, 0] == 1.0
+
+
+@pytest.mark.parametrize("field", ["features", "known", "groups", "offered"])
+def test_lists_are_refused_by_name(field):
+    context = CASE._replace(**{field: getattr(CASE, field).tolist()})
+    with pytest.raises(InvalidInput, match=rf"^context.{field}: expected an array, got list"):
+        POLICY.decide(POLICY.start(), context)
+
+
+@pytest.mark.parametrize(
+    ("y", "masks", "message"),
+    [
+        ([[[1.0, 0.5]]], {}, r"^outcomes: expected an array of numbers, got list"),
+        (np.array([[[1.0, 0.5]]], object), {}, r"^outcomes: expected an array of numbers, got object"),
+        (np.array([[[1.0, 0.5]]]), {"observed": [[[True, True]]]}, r"^observed: expected an array, got list"),
+        (np.array([[[1.0, 0.5]]]), {"exposed": True}, r"^exposed: expected an array, got bool"),
+    ],
+)
+def test_outcomes_that_are_no_arrays_are_refused(y, masks, message):
+    state = POLICY.start()
+    decision = POLICY.act(state, CASE)
+    with pytest.raises(InvalidInput, match=message):
+        POLICY.learn(state, decision, y, **masks)
+    POLICY.learn(state, decision, np.array([[[1.0, 0.5]]]))
+
+
+def test_what_counts_in_other_replicas_than_it_did_settles_nothing():
+    """Settling it would give back what was held for nobody, or for another decision that waits."""
+    state = POLICY.start(replicas=2)
+    case = CASE._replace(features=np.tile(CASE.features, (2, 1, 1)), groups=np.zeros((2, 1, 0), np.int64))
+    decision = POLICY.decide(state, case)
+    taken = decision._replace(counted=np.array([1.0, 0.0]))
+    POLICY.commit(state, case, taken)
+    with pytest.raises(InvalidInput, match=r"^decision.counted: expected what it was when number 0 was committed"):
+        POLICY.cancel(state, decision)
+    with pytest.raises(InvalidInput, match=r"^decision.counted"):
+        POLICY.learn(state, decision, np.zeros((2, 1, 2)))
+    np.testing.assert_array_equal(state.goals[-1].left, [[4.0], [5.0]])
+    POLICY.cancel(state, taken)
+    np.testing.assert_array_equal(state.goals[-1].left, [[5.0], [5.0]])

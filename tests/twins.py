@@ -90,8 +90,11 @@ def dual_advance(price, excess, regime, limits, reset, bound, rounds, v):
 
 
 def worst_case(rows, known, low, high):
-    """The most that each row can be for every candidate, by trying every corner of the box of outcomes, (R, A, d)."""
-    corners = np.array(list(itertools.product(*zip(low, high, strict=True))), float)
+    """The most that each row can be for every candidate, (R, A, d).
+
+    By trying every corner of the box of outcomes, and 0, which an unexposed play has.
+    """
+    corners = np.array([*itertools.product(*zip(low, high, strict=True)), np.zeros(len(low))], float)
     most = (corners @ rows.learned.T).max(0)
     uses = known[:, :, None, :] * rows.known
     return most + np.where(rows.sure, uses, np.maximum(uses, 0.0)).sum(3)

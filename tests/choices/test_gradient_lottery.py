@@ -92,7 +92,7 @@ def test_it_goes_on_from_what_it_chose_and_not_from_what_others_did():
     assert state.choice.chances[0] == pytest.approx(first.lottery[0])
     assert (state.choice.chances[1] == 0.25).all()
     policy.commit(
-        state, there.context(1), first._replace(id=np.full(2, -1), forced=np.ones(2), lottery=np.full((2, 4), 9.0))
+        state, there.context(1), first._replace(id=np.full(3, -1), forced=np.ones(2), lottery=np.full((2, 4), 9.0))
     )
     assert (state.choice.chances < 1.1).all()
     for staged in (Staged(3, policy.choice), Staged(3, TopK(1), warmup=policy.choice)):

@@ -41,14 +41,14 @@ class Offer(NamedTuple):
 class Decision(NamedTuple):
     """What was decided: the receipt that is kept, or logged, until its outcome arrives."""
 
-    id: Ints  # (2,) the state's book of receipts and the number in it, which `commit` fills in; -1 before
+    id: Ints  # (3,) the state's book of receipts, the number in it and a checksum of `counted`, by `commit`; -1 before
     plays: Ints  # (R, P) chosen candidates, -1 where nothing (more) could be played
     propensities: Floats  # (R, P) probability of each play given the plays before it; NaN where unknown
     counted: Floats  # (R,) 1 for a round that counts, 0 where nothing was played or the decision was not taken
     forced: Floats  # (R,) 1 where the values did not make the choice, as in a warm-up
     restricted: Floats  # (R,) 1 where a hard limit masked something that was offered
     features: Floats  # (R, P, n) of the plays
-    known: Floats  # (R, P, L) known outcomes of the plays, as far as they are played and exposed
+    known: Floats  # (R, P, L) known outcomes of the plays, 0 where nothing is played
     groups: Ints  # (R, 1 or P, G)
     shares: Floats  # (R or 1, C) shares of the groups as they were believed
     prices: Floats  # (R, K, 1 or P, M) of learned outcomes

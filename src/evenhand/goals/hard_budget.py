@@ -245,12 +245,15 @@ class HardBudget:
 
     @cached_property
     def _most(self) -> Floats:
-        """The most that learned outcomes can add to each row, for all candidates alike or for each, `->(A,d)`."""
+        """The most that learned outcomes can add to each row, for all candidates alike or for each, `->(A,d)`.
+
+        It is at least 0, as a play that is not exposed adds nothing.
+        """
         w = self.rows.learned
         ends = np.where(w > 0, w * np.where(w > 0, self.high, 0.0), w * np.where(w < 0, self.low, 0.0))
         if self.free is None or not self.free.any():
-            return np.asarray(ends.sum(1)[None])
-        return np.asarray((ends * ~self.free[:, None, :]).sum(2))
+            return np.asarray(np.maximum(ends.sum(1)[None], 0.0))
+        return np.asarray(np.maximum((ends * ~self.free[:, None, :]).sum(2), 0.0))
 
     @cached_property
     def _rounding(self) -> Floats:

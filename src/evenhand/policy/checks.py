@@ -14,6 +14,8 @@ from evenhand.problem.problem import Problem
 # it has as many observations as features; what is beyond this comes from a model that diverges.
 FAR = 1e5
 
+_NUMBERS = "fiub"  # kinds of arrays that kernels can reckon with
+
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # to kernels, a mask of outcomes that is true everywhere
 EVERY_PLAY = np.zeros((0, 0), bool)  # and one of plays
 
@@ -87,6 +89,12 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
     Raises:
         InvalidInput: naming the field.
     """
+    arrays = isinstance(c.features, np.ndarray) and isinstance(c.known, np.ndarray)
+    if not (arrays and isinstance(c.groups, np.ndarray) and isinstance(c.offered, np.ndarray)):
+        field = next(name for name, value in zip(c._fields, c, strict=True) if not isinstance(value, np.ndarray))
+        raise InvalidInput(f"context.{field}", "an array", type(getattr(c, field)).__name__)
+    if c.features.dtype.kind not in _NUMBERS or c.known.dtype.kind not in _NUMBERS:
+        raise InvalidInput("context", "features and known outcomes that are numbers", (c.features.dtype, c.known.dtype))
     x, z, may = c.features.shape, c.known.shape, c.offered.shape
     if len(x) != 3 or x[0] != replicas or x[2] != features:
         raise InvalidInput("context.features", f"shape ({replicas}, A, {features})", x)
@@ -134,14 +142,31 @@ def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: 
         raise InvalidInput(f"{name} in round {int(t[r]) + 1} of replica {r}, candidate {a}", expected, found)
 
 
-def decision(d: Decision, replicas: int, plays: int) -> None:
-    """Refuse a decision of another state: kernels do not look.
+@kernel
+def _bad_count(counted: Floats) -> int:
+    """The first replica whose round counts in part, or by a number that is none; -1 where all are sound."""
+    for r in range(len(counted)):
+        if not (counted[r] == 0.0 or counted[r] == 1.0):
+            return r
+    return -1
+
+
+def decision(d: Decision, replicas: int, plays: int, features: int, problem: Problem) -> None:
+    """Refuse a decision of another state or policy: kernels do not look.
 
     Raises:
         InvalidInput: naming what does not fit.
     """
     if d.plays.shape != (replicas, plays) or not len(d.counted) == len(d.features) == len(d.groups) == replicas:
         raise InvalidInput("decision", f"one of this state, with plays of shape {(replicas, plays)}", d.plays.shape)
+    widths = d.features.shape[2], d.known.shape[2], d.prices.shape[3], d.groups.shape[2]
+    expected = features, len(problem.known), len(problem.learned), len(problem.groups)
+    if widths != expected:
+        names = "features, known outcomes, learned outcomes and groupings"
+        raise InvalidInput("decision", f"one of this policy, with {expected} {names}", widths)
+    r = _bad_count(d.counted)
+    if r >= 0:
+        raise InvalidInput(f"decision.counted[{r}]", "0 or 1", d.counted[r])
 
 
 def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decision, problem: Problem) -> None:
@@ -151,11 +176,17 @@ def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decisi
         InvalidInput: naming the outcome.
     """
     expected = (*d.plays.shape, len(problem.learned))
-    if np.shape(y) != expected:
-        raise InvalidInput("outcomes", f"shape {expected}", np.shape(y))
+    if not isinstance(y, np.ndarray) or y.dtype.kind not in _NUMBERS:
+        raise InvalidInput("outcomes", "an array of numbers", getattr(y, "dtype", type(y).__name__))
+    if y.shape != expected:
+        raise InvalidInput("outcomes", f"shape {expected}", y.shape)
     for name, mask, shape in (("observed", observed, expected), ("exposed", exposed, d.plays.shape)):
-        if mask is not None and (np.shape(mask) != shape or mask.dtype.kind != "b"):
-            raise InvalidInput(name, f"true or false, of shape {shape}", f"{mask.dtype} of shape {np.shape(mask)}")
+        if mask is None:
+            continue
+        if not isinstance(mask, np.ndarray):
+            raise InvalidInput(name, "an array", type(mask).__name__)
+        if mask.shape != shape or mask.dtype.kind != "b":
+            raise InvalidInput(name, f"true or false, of shape {shape}", f"{mask.dtype} of shape {mask.shape}")
     r, m = _bad_outcome(
         y,
         d.plays,

@@ -24,7 +24,7 @@ from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, stack
 
-_UNNUMBERED = np.full(2, -1)
+_UNNUMBERED = np.full(3, -1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,10 +103,13 @@ class Policy:
 
         Raises:
             StaleDecision: others were committed since, and its plays no longer fit the horizon or a hard limit.
-            InvalidInput: a decision of another state, or one that was committed before.
+            InvalidInput: a decision of another state or policy, or one that was committed before; or a context that is
+                not the one it was made in and does not fit the problem.
             ConcurrentUse: another thread is using the state.
         """
         with state.guard:
+            if context is not state.checked:
+                checks.context(context, len(state.t), self.model.n_features, self.problem)
             self._commit(state, context, decision)
 
     def act(self, state: PolicyState, context: Context) -> Decision:
@@ -153,8 +156,8 @@ class Policy:
             ConcurrentUse: another thread is using the state.
         """
         with state.guard:
-            checks.decision(decision, len(state.t), self.choice.n_plays)
-            state.receipts.settle(decision.id)
+            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
+            state.receipts.settle(decision.id, decision.counted)
             for i, goal in self._can.cancelling:
                 goal.on_cancel(state.goals[i], decision)
 
@@ -225,6 +228,7 @@ class Policy:
 
     def _decide(self, state: PolicyState, context: Context) -> Decision:
         checks.context(context, len(state.t), self.model.n_features, self.problem)
+        state.checked = context
         shares = self._believed(state, context)
         offer = self._offer(state, context)
         w, offset, row_prices = self._readings(state, context, shares)
@@ -259,14 +263,18 @@ class Policy:
         )
 
     def _commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
-        checks.decision(decision, len(state.t), self.choice.n_plays)
-        if entries.counts(decision.counted):
+        checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
+        counts = entries.counts(decision.counted)
+        if counts:
             if decision.id[1] >= 0:
                 raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[1]}")
             self._refuse_stale(state, decision)
-            decision.id[:] = state.receipts.enter()
         for i, goal in self._can.ahead:
             goal.on_decision(state.goals[i], decision, partial(self._estimate, state, decision, goal.rows))
+        if counts:
+            decision.id[:] = state.receipts.enter(
+                decision.counted
+            )  # numbered once nothing can be refused, so that nobody cancels it
         state.t += decision.counted
         entries.believe(context.groups, context.offered, decision.counted, state.seen)
         if self._can.follows is not None:
@@ -288,11 +296,11 @@ class Policy:
     def _learn(
         self, state: PolicyState, decision: Decision, y: Floats, observed: Bools | None, exposed: Bools | None
     ) -> None:
-        checks.decision(decision, len(state.t), self.choice.n_plays)
+        checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
         checks.outcomes(y, observed, exposed, decision, self.problem)
         if not entries.counts(decision.counted):
             return
-        state.receipts.settle(decision.id)
+        state.receipts.settle(decision.id, decision.counted)
         learned, known, seen, missing = entries.at_arrival(
             decision.plays,
             decision.counted,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.errors import ConcurrentUse
+from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.receipts import Receipts
 
@@ -47,3 +48,4 @@ class PolicyState:
 
     def __post_init__(self) -> None:
         self.guard = Guard()  # not a field, so that it is never saved
+        self.checked: Context | None = None  # the context that was looked at last; not a field either
