@@ -24,18 +24,6 @@ def row_prices(price: Floats, scale: float, bound: Floats, reading: Ints) -> tup
     return q, o
 
 
-@kernel
-def known_of(plays: Ints, counted: Floats, known: Floats) -> Floats:
-    """Known outcomes of the plays of a decision that counts, 0 elsewhere, `(P),(),(P,L)->(P,L)`."""
-    z = np.zeros(known.shape)
-    for r in range(len(plays)):
-        for p in range(plays.shape[1]):
-            if counted[r] > 0.0 and plays[r, p] >= 0:
-                for i in range(known.shape[2]):
-                    z[r, p, i] = known[r, p, i]
-    return z
-
-
 def known_entry(rows: Rows, decision: Decision) -> tuple[Floats, Floats]:
     """The entry (counted, v) of the rows that a decision settles by itself, (0, 0) of the others, `->(d),(d)`.
 
@@ -49,7 +37,4 @@ def known_entry(rows: Rows, decision: Decision) -> tuple[Floats, Floats]:
     >>> known_entry(select(Court().problem, ("appears", "ride", "voucher")), decision)
     (array([[0., 1., 1.]]), array([[0., 0., 1.]]))
     """
-    none = np.zeros((*decision.plays.shape, rows.learned.shape[1]))
-    z = known_of(decision.plays, decision.counted, decision.known)
-    v = rows.post(decision, decision.shares, none, z)
-    return decision.counted[:, None] * rows.is_known, np.where(rows.is_known, v, 0.0)
+    return decision.counted[:, None] * rows.is_known, np.where(rows.is_known, rows.post_known(decision), 0.0)

@@ -27,19 +27,21 @@ class HardState:
 
 
 @kernel
-def _worst(known: Floats, most: Floats, sure: Bools, z: Floats) -> Floats:
-    """The most that each candidate can use of each row, `(d,L),(A,d),(L),(A,L)->(A,d)`.
+def _charge(used: float, sure: bool) -> float:
+    """What a known outcome uses at worst: one that may not come about gives nothing back."""
+    return used if sure or used > 0.0 else 0.0
 
-    A known outcome that may not come about is taken for what it is if it uses something, and for 0 if it gives back.
-    """
+
+@kernel
+def _worst(known: Floats, most: Floats, sure: Bools, z: Floats) -> Floats:
+    """The most that each candidate can use of each row, `(d,L),(A,d),(L),(A,L)->(A,d)`."""
     worst = np.empty((z.shape[0], z.shape[1], most.shape[1]))
     for r in range(z.shape[0]):
         for a in range(z.shape[1]):
             for j in range(most.shape[1]):
                 total = most[a if len(most) > 1 else 0, j]
                 for i in range(z.shape[2]):
-                    used = known[j, i] * z[r, a, i]
-                    total += used if sure[i] or used > 0.0 else 0.0
+                    total += _charge(known[j, i] * z[r, a, i], sure[i])
                 worst[r, a, j] = total
     return worst
 
@@ -55,8 +57,7 @@ def _add_up(known: Floats, most: Floats, sure: Bools, z: Floats, plays: Ints, r:
         for j in range(len(used)):
             one = most[row, j]
             for i in range(z.shape[2]):
-                part = known[j, i] * z[r, p, i]
-                one += part if sure[i] or part > 0.0 else 0.0
+                one += _charge(known[j, i] * z[r, p, i], sure[i])
             used[j] += one
 
 

@@ -14,7 +14,6 @@ from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream, check_seed, uniform
 from evenhand.core.records import Context, Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats
-from evenhand.goals._shared import known_of
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries, saving
@@ -369,9 +368,7 @@ class Policy:
     def _estimate(self, state: PolicyState, decision: Decision, rows: Rows, sign: Floats) -> Floats:
         """Every row of the plays, read at the end of its interval that a price of this sign likes, `(d)->(d)`."""
         if not rows.reads_learned:
-            none = np.zeros((*decision.plays.shape, len(self.problem.learned)))
-            z = known_of(decision.plays, decision.counted, decision.known)
-            return rows.post(decision, decision.shares, none, z)
+            return rows.post_known(decision)
         w, offset = rows.pull(decision, decision.shares, sign[:, :, None] * np.eye(sign.shape[1]))
         worth = self._ask(state, decision.features, w)
         played = (decision.plays >= 0)[:, None, :] * decision.counted[:, None, None]

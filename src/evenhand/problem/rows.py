@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 
 if TYPE_CHECKING:  # a problem's constraints are rows
@@ -129,6 +130,18 @@ def _pull(
     return prices, offset
 
 
+@kernel
+def _made(plays: Ints, counted: Floats, known: Floats) -> Floats:
+    """Known outcomes of the plays of a decision that counts, 0 elsewhere, `(P),(),(P,L)->(P,L)`."""
+    z = np.zeros(known.shape)
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            if counted[r] > 0.0 and plays[r, p] >= 0:
+                for i in range(known.shape[2]):
+                    z[r, p, i] = known[r, p, i]
+    return z
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rows:
     """A linear map from outcomes to the d rows of a goal, with its adjoint.
@@ -220,6 +233,12 @@ class Rows:
     def post(self, frame: Frame, shares: Floats, y: Floats, z: Floats) -> Floats:
         """Rows of the outcomes, summed over plays, `(P,M),(P,L)->(d)`; outcomes that do not count are 0."""
         return _post(self._packed, frame.groups, shares, y, z)
+
+    def post_known(self, decision: Decision) -> Floats:
+        """Rows of the known outcomes of a decision, as if its learned outcomes were 0, `->(d)`."""
+        none = np.zeros((*decision.plays.shape, self.learned.shape[1]))
+        known = _made(decision.plays, decision.counted, decision.known)
+        return self.post(decision, decision.shares, none, known)
 
     def pull(self, frame: Frame, shares: Floats, q: Floats) -> tuple[Floats, Floats]:
         """Prices of learned outcomes and offsets of candidates at prices q of the rows, `(k,d)->(k,1,M),(k,A)`.
