@@ -388,7 +388,7 @@ WORLD_FAULTS = {
     "counts its calls": "a context is a pure function of",
     "context by place": "a context does not depend on the batch",
     "nan": r"context\.features\[0, 0, 0\]: expected a finite number",
-    "strange group": r"context\.groups\[:, :, 0\]: expected columns \[0, 1\] of 'group'",
+    "strange group": r"context\.groups\[\d, \d, 0\]: expected columns \[0, 1\] of 'group'",
     "luck by place": "outcomes do not depend on the batch",
     "outcome out of range": "outcome 'appears' of replica 0",
     "answers a batch only": "outcomes arrive alike in a batch and alone",

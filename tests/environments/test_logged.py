@@ -202,7 +202,7 @@ def test_rejected_rows_leave_no_trace():
     assert (again.seen == state.seen).all()
     assert (again.model.theta == state.model.theta).all()
     for a, b in zip(again.goals[1:], state.goals[1:], strict=True):
-        assert all((v == getattr(b, k)).all() for k, v in vars(a).items())
+        assert all(np.all(v == getattr(b, k)) for k, v in vars(a).items())
 
 
 def test_outcomes_of_rejected_rows_are_hidden():

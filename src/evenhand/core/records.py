@@ -41,7 +41,7 @@ class Offer(NamedTuple):
 class Decision(NamedTuple):
     """What was decided: the receipt that is kept, or logged, until its outcome arrives."""
 
-    id: Ints  # (3,) the state's book of receipts, the number in it and a checksum of `counted`, by `commit`; -1 before
+    id: Ints  # (3,) a number, a random token and a checksum of `counted`, given by `commit`; -1 before
     plays: Ints  # (R, P) chosen candidates, -1 where nothing (more) could be played
     propensities: Floats  # (R, P) probability of each play given the plays before it; NaN where unknown
     counted: Floats  # (R,) 1 for a round that counts, 0 where nothing was played or the decision was not taken

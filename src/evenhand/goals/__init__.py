@@ -1,6 +1,6 @@
 """Goals: at any time an affine function of the outcomes, which moves as it learns; or a limit that holds always."""
 
-from evenhand.goals.base import Cancels, Estimate, Learns, Limits, Plans, Priced, StepsAhead
+from evenhand.goals.base import Cancels, Estimates, Learns, Limits, Plans, Priced, StepsAhead
 from evenhand.goals.dual import Doubling, DualGradient, DualHedge, Steady, Step
 from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.hard_budget import HardBudget
@@ -14,7 +14,7 @@ __all__ = [
     "Doubling",
     "DualGradient",
     "DualHedge",
-    "Estimate",
+    "Estimates",
     "FrankWolfe",
     "HardBudget",
     "Learns",

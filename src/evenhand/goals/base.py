@@ -6,16 +6,12 @@ All states are dataclasses of arrays that lead with R and change in place. Every
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.models.base import Ask
 from evenhand.problem.rows import Frame, Rows
-
-# Row prices whose signs say which end of its interval each row is to be read at -> optimistic rows of the plays (R, d).
-Estimate = Callable[[Floats], Floats]
 
 
 @runtime_checkable
@@ -63,8 +59,23 @@ class StepsAhead(Protocol):
     def rows(self) -> Rows:
         """What it sees of the outcomes."""
 
-    def on_decision(self, state: Any, decision: Decision, estimate: Estimate) -> None:
-        """A decision was made."""
+    def on_decision(self, state: Any, decision: Decision, estimate: Floats | None) -> None:
+        """A decision was made; `estimate` is what the model says of its rows, `(d)`, where the goal `Estimates`."""
+
+
+@runtime_checkable
+class Estimates(Protocol):
+    """Steps ahead on what the model says of the plays, and not on what is known of them alone."""
+
+    @property
+    def rows(self) -> Rows:
+        """What it sees of the outcomes."""
+
+    def likes(self, state: Any) -> Floats | None:
+        """Signs: each row is estimated at the end of its interval that a price of this sign likes, `->(d)`.
+
+        None where this goal takes no estimate, as it is set up.
+        """
 
 
 @runtime_checkable

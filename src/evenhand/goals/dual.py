@@ -18,7 +18,6 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import one_of
 from evenhand.goals._shared import row_prices
-from evenhand.goals.base import Estimate
 from evenhand.problem.rows import Rows
 
 
@@ -205,11 +204,15 @@ class DualGradient:
         """Minus the dual prices, `->(k,d),()`, with k = d readings only where optimism differs by row."""
         return row_prices(state.price, 1.0, self.bound, self._readings)
 
-    def on_decision(self, state: DualState, decision: Decision, estimate: Estimate) -> None:
-        """Step on the optimistic estimate, if that is the way."""
-        if self.on == "optimistic":
+    def likes(self, state: DualState) -> Floats | None:
+        """The lower end of every row, if steps are on estimates, `->(d)`."""
+        return np.full(state.price.shape, -1.0) if self.on == "optimistic" else None
+
+    def on_decision(self, state: DualState, decision: Decision, estimate: Floats | None) -> None:
+        """Step on the optimistic estimate, if that is the way, `(d)`."""
+        if estimate is not None:
             counted = decision.counted * (1.0 - decision.forced)
-            v = estimate(np.full((len(counted), len(self.rows)), -1.0)) * counted[:, None]
+            v = estimate * counted[:, None]
             if self.rows.any_unsure:
                 v[:, self.rows.is_unsure] = np.nan  # what may not come about is no estimate: it waits
             _step(state.price, state.regime, self._sizes, self.bound, counted, v)

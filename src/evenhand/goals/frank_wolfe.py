@@ -14,7 +14,6 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import one_of
 from evenhand.goals._shared import known_entry, row_prices
-from evenhand.goals.base import Estimate
 from evenhand.objectives.base import Objective, Tangential, able
 from evenhand.objectives.smoothing import Smoothing, default_smoothing
 from evenhand.problem.problem import Problem
@@ -106,16 +105,20 @@ class FrankWolfe:
         """Where the average stands, `->(d)`."""
         return np.where(state.rounds > 0, state.total / np.maximum(state.rounds, 1.0), np.array(self.start_at, float))
 
-    def on_decision(self, state: FrankWolfeState, decision: Decision, estimate: Estimate) -> None:
-        """Enter the optimistic estimate of the plays, if that is the way, else what is known of them already."""
+    def likes(self, state: FrankWolfeState) -> Floats | None:
+        """The sign of the slope, if estimates are entered, `->(d)`."""
         if self.on == "observed":
-            if self.rows.any_known:
-                self.enter(state, *known_entry(self.rows, decision))
-        else:
-            sign = np.sign(self.slope(self.average(state), state.rounds.max(1)))
-            v = estimate(np.where(sign == 0.0, 1.0, sign))
+            return None
+        sign = np.sign(self.slope(self.average(state), state.rounds.max(1)))
+        return np.where(sign == 0.0, 1.0, sign)
+
+    def on_decision(self, state: FrankWolfeState, decision: Decision, estimate: Floats | None) -> None:
+        """Enter the optimistic estimate of the plays, if that is the way, else what is known of them already, `(d)`."""
+        if estimate is not None:
             counted = decision.counted[:, None] * ~self.rows.is_unsure  # what may not come about is no estimate
-            self.enter(state, counted, v * counted)
+            self.enter(state, counted, estimate * counted)
+        elif self.rows.any_known:
+            self.enter(state, *known_entry(self.rows, decision))
 
     def on_outcome(self, state: FrankWolfeState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Enter the observed outcomes that were not entered before; averages are over what was observed, `(),(d)`."""

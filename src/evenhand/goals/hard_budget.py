@@ -12,7 +12,6 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.goals.base import Estimate
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Frame, Rows
@@ -24,128 +23,108 @@ class HardState:
 
     left: Floats  # (R, d); what is held back for outcomes under way is already taken off
     held: Floats  # (R, d) held back: no more than that is ever given back, whatever is reported twice
+    credit: bool  # whether a decision that gives something back was ever committed
+
+
+# Columns of the packed limits, a line per row; the weights of the known outcomes start at _KNOWN, then comes whether
+# each of these is sure, then the most that learned outcomes can add: for all candidates alike, or for each.
+_WAITS, _ROUNDING, _KNOWN = 0, 1, 2
 
 
 @kernel
-def _charge(used: float, sure: bool) -> float:
-    """What a known outcome uses at worst: one that may not come about gives nothing back."""
-    return used if sure or used > 0.0 else 0.0
+def _most(limits: Floats, j: int, a: int, z: Floats) -> float:
+    """The most that candidate a can use of row j, `(d,W),(),(),(L)->()`.
+
+    What a candidate gives back counts if it is sure; what may not come about gives nothing back.
+    """
+    first = _KNOWN + 2 * len(z)
+    most = float(limits[j, first + (a if limits.shape[1] > first + 1 else 0)])
+    for i in range(len(z)):
+        used = limits[j, _KNOWN + i] * z[i]
+        if used > 0.0 or limits[j, _KNOWN + len(z) + i] != 0.0:
+            most += used
+    return most
 
 
 @kernel
-def _worst(known: Floats, most: Floats, sure: Bools, z: Floats) -> Floats:
-    """The most that each candidate can use of each row, `(d,L),(A,d),(L),(A,L)->(A,d)`."""
-    worst = np.empty((z.shape[0], z.shape[1], most.shape[1]))
-    for r in range(z.shape[0]):
+def _worst(limits: Floats, z: Floats, left: Floats) -> tuple[Floats, Floats]:
+    """The most that each candidate can use of each row, and what is left, `(d,W),(A,L),(d)->(A,d),(d)`."""
+    worst, room = np.empty((len(z), z.shape[1], len(limits))), np.empty(left.shape)
+    for r in range(len(z)):
         for a in range(z.shape[1]):
-            for j in range(most.shape[1]):
-                total = most[a if len(most) > 1 else 0, j]
-                for i in range(z.shape[2]):
-                    total += _charge(known[j, i] * z[r, a, i], sure[i])
-                worst[r, a, j] = total
-    return worst
+            for j in range(len(limits)):
+                worst[r, a, j] = _most(limits, j, a, z[r, a])
+    for r in range(len(left)):
+        for j in range(len(limits)):
+            room[r, j] = left[r, j] + limits[j, _ROUNDING]
+    return worst, room
 
 
 @kernel
-def _add_up(known: Floats, most: Floats, sure: Bools, z: Floats, plays: Ints, r: int, used: Floats) -> None:
-    """The most that the plays of replica r can use together, `->(d)`."""
-    used[:] = 0.0
-    for p in range(plays.shape[1]):
-        if plays[r, p] < 0:
-            continue
-        row = plays[r, p] if len(most) > 1 else 0
-        for j in range(len(used)):
-            one = most[row, j]
-            for i in range(z.shape[2]):
-                one += _charge(known[j, i] * z[r, p, i], sure[i])
-            used[j] += one
+def _use(limits: Floats, j: int, plays: Ints, z: Floats) -> float:
+    """The most that plays can use of row j together, `(d,W),(),(P),(P,L)->()`."""
+    used = 0.0
+    for p in range(len(plays)):
+        if plays[p] >= 0:
+            used += _most(limits, j, plays[p], z[p])
+    return used
 
 
 @kernel
-def _fit(
-    known: Floats, most: Floats, sure: Bools, z: Floats, plays: Ints, counted: Floats, left: Floats, rounding: Floats
-) -> Bools:
-    """Whether all plays that count fit together, `(d,L),(A,d),(L),(P,L),(P),(),(d),(d)->()`."""
-    fits, used = np.ones(len(plays), np.bool_), np.empty(left.shape[1])
+def _fit(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats) -> Bools:
+    """Whether all plays that count fit together, `(d,W),(P,L),(P),(),(d)->()`."""
+    fits = np.ones(len(plays), np.bool_)
     for r in range(len(plays)):
         if counted[r] > 0.0:
-            _add_up(known, most, sure, z, plays, r, used)
-            for j in range(len(used)):
-                if used[j] > left[r, j] + rounding[j]:
+            for j in range(len(limits)):
+                if _use(limits, j, plays[r], z[r]) > left[r, j] + limits[j, _ROUNDING]:
                     fits[r] = False
     return fits
 
 
 @kernel
-def _hold(
-    known: Floats,
-    most: Floats,
-    sure: Bools,
-    z: Floats,
-    plays: Ints,
-    counted: Floats,
-    waits: Bools,
-    left: Floats,
-    held: Floats,
-) -> None:
-    """Take the worst case of the plays, and hold it back for rows that wait."""
-    used = np.empty(left.shape[1])
+def _hold(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats, held: Floats) -> bool:
+    """Take the worst case of the plays, hold it back for rows that wait, and say whether any gives something back."""
+    credit = False
     for r in range(len(plays)):
         if counted[r] > 0.0:
-            _add_up(known, most, sure, z, plays, r, used)
-            for j in range(len(used)):
-                left[r, j] -= used[j]
-                if waits[j]:
-                    held[r, j] += used[j]
+            for j in range(len(limits)):
+                used = _use(limits, j, plays[r], z[r])
+                if used < 0.0:
+                    credit = True
+                    continue
+                left[r, j] -= used
+                if limits[j, _WAITS] != 0.0:
+                    held[r, j] += used
+    return credit
 
 
 @kernel
-def _settle(
-    known: Floats,
-    most: Floats,
-    sure: Bools,
-    z: Floats,
-    plays: Ints,
-    counted: Floats,
-    waits: Bools,
-    v: Floats,
-    left: Floats,
-    held: Floats,
-) -> None:
-    """Give back what was held for rows that wait, and take what was used."""
-    used = np.empty(left.shape[1])
+def _settle(limits: Floats, z: Floats, plays: Ints, counted: Floats, v: Floats, left: Floats, held: Floats) -> None:
+    """Give back what was held for rows that wait, and take what was used; credit what others give back."""
     for r in range(len(plays)):
         if counted[r] > 0.0:
-            _add_up(known, most, sure, z, plays, r, used)
-            for j in range(len(used)):
-                if waits[j] and not np.isnan(v[r, j]):
-                    back = min(used[j], held[r, j])
+            for j in range(len(limits)):
+                used = _use(limits, j, plays[r], z[r])
+                if limits[j, _WAITS] != 0.0 and not np.isnan(v[r, j]):
+                    back = min(max(used, 0.0), held[r, j])
                     held[r, j] -= back
                     left[r, j] += back - v[r, j]
+                elif limits[j, _WAITS] == 0.0 and used < 0.0:
+                    left[r, j] -= used
 
 
 @kernel
-def _give_back(
-    known: Floats,
-    most: Floats,
-    sure: Bools,
-    z: Floats,
-    plays: Ints,
-    counted: Floats,
-    waits: Bools,
-    left: Floats,
-    held: Floats,
-) -> None:
+def _give_back(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats, held: Floats) -> None:
     """Undo `_hold`, at most by what is held."""
-    used = np.empty(left.shape[1])
     for r in range(len(plays)):
         if counted[r] > 0.0:
-            _add_up(known, most, sure, z, plays, r, used)
-            for j in range(len(used)):
-                if waits[j]:
-                    used[j] = min(used[j], held[r, j])
-                    held[r, j] -= used[j]
-                left[r, j] += used[j]
+            for j in range(len(limits)):
+                used = max(_use(limits, j, plays[r], z[r]), 0.0)
+                if limits[j, _WAITS] != 0.0:
+                    used = min(used, held[r, j])
+                    held[r, j] -= used
+                left[r, j] += used
 
 
 @named("X3", source="evenhand's own; the stopping rule of paper 5, Algorithm 1, made exact")
@@ -156,7 +135,8 @@ class HardBudget:
     Equation: plays a_1, ..., a_P fit if sum_p worst_j(a_p) <= left_j for every row j, worst_j(a) being the most that
     row j can be given the declared ranges. The choice takes candidates in its own order while they fit. The worst case
     is held back when a decision is committed and settled when its outcome arrives; an outcome that never arrives, or is
-    not observed, stays held back.
+    not observed, stays held back. What is known to give something back is credited when the outcome arrives, as the
+    decision may be cancelled until then.
 
     Args:
         rows: consumption, d rows that concern everybody.
@@ -195,16 +175,15 @@ class HardBudget:
     def start(self, n_replicas: int) -> HardState:
         """Everything is left."""
         left = np.tile(self.total, (n_replicas, 1))
-        return HardState(left, np.zeros_like(left))
+        return HardState(left, np.zeros_like(left), False)
 
     def room(self, state: HardState, frame: Frame) -> tuple[Floats, Floats]:
         """The most that each candidate can use of each row, and what is left, `->(A,d),(d)`."""
-        return _worst(self.rows.known, self._most, self.rows.sure, frame.known), state.left + self._rounding
+        return _worst(self._limits, frame.known, state.left)
 
     def fits(self, state: HardState, decision: Decision) -> Bools:
         """Whether all plays of a decision still fit together, `->()`."""
-        known, most, sure = self._reads
-        return _fit(known, most, sure, decision.known, decision.plays, decision.counted, state.left, self._rounding)
+        return _fit(self._limits, decision.known, decision.plays, decision.counted, state.left)
 
     def over(self, state: HardState) -> Bools:
         """Where no candidate can fit any more: each of them uses up to a fixed amount of a row, too much, `->()`."""
@@ -212,37 +191,31 @@ class HardBudget:
         gone = (self._most > (state.left + self._rounding)[:, None]) & (state.held <= self._rounding)[:, None]
         return np.asarray(np.all(np.any(gone & fixed, axis=2), axis=1))
 
-    def on_decision(self, state: HardState, decision: Decision, estimate: Estimate) -> None:
-        """Hold back the worst case of the plays; of what is known for sure that is all there is to do."""
-        known, most, sure = self._reads
-        counted = decision.counted
-        _hold(known, most, sure, decision.known, decision.plays, counted, self._waits, state.left, state.held)
+    def on_decision(self, state: HardState, decision: Decision, estimate: Floats | None) -> None:
+        """Hold back the worst case of the plays; what they give back waits until it is learned that they were made."""
+        d = decision
+        state.credit |= _hold(self._limits, d.known, d.plays, d.counted, state.left, state.held)
 
     def on_outcome(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Settle, `(),(d)`: give back what was held and take what was used. What is known for sure needs none."""
-        if self._any_waits:
-            known, most, sure = self._reads
-            _settle(known, most, sure, decision.known, decision.plays, counted, self._waits, v, state.left, state.held)
+        """Settle, `(),(d)`: give back what was held and take what was used. What is known and used needs none."""
+        if self._any_waits or state.credit:
+            _settle(self._limits, decision.known, decision.plays, counted, v, state.left, state.held)
 
     def on_cancel(self, state: HardState, decision: Decision) -> None:
         """Give back what was taken for a decision that is not carried out."""
-        known, most, sure = self._reads
-        counted = decision.counted
-        _give_back(known, most, sure, decision.known, decision.plays, counted, self._waits, state.left, state.held)
+        d = decision
+        _give_back(self._limits, d.known, d.plays, d.counted, state.left, state.held)
 
     @cached_property
-    def _reads(self) -> tuple[Floats, Floats, Bools]:
-        """What the kernels need of the rows: weights, worst cases, and which known outcomes are sure."""
-        return self.rows.known, self._most, self.rows.sure
-
-    @cached_property
-    def _waits(self) -> Bools:
-        """Rows that are settled when outcomes arrive, `->(d)`."""
-        return ~self.rows.is_known
+    def _limits(self) -> Floats:
+        """All that kernels need in one array, as every array that a kernel takes costs a tenth of a microsecond."""
+        waits, sure = ~self.rows.is_known, np.tile(self.rows.sure, (len(self.rows), 1))
+        return np.column_stack([waits, self._rounding, self.rows.known, sure, self._most.T])
 
     @cached_property
     def _any_waits(self) -> bool:
-        return bool(self._waits.any())
+        """Whether any row is settled when outcomes arrive."""
+        return not self.rows.is_known.all()
 
     @cached_property
     def _most(self) -> Floats:

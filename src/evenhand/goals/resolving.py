@@ -13,7 +13,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.goals._shared import known_entry, row_prices
-from evenhand.goals.base import Estimate, Sloped
+from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
@@ -122,7 +122,7 @@ class Resolving:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
         return row_prices(self._merged.prices(state.mu), 1.0, self._finite, self.rows.readings(by_row=False))
 
-    def on_decision(self, state: ResolvingState, decision: Decision, estimate: Estimate) -> None:
+    def on_decision(self, state: ResolvingState, decision: Decision, estimate: Floats | None) -> None:
         """Enter what is known of a decision before its outcomes arrive."""
         if self.rows.any_known:
             rounds, v = known_entry(self.rows, decision)

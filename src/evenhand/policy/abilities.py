@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from evenhand.choices.base import Choice, Follows, Hears
-from evenhand.goals.base import Cancels, Goal, Learns, Limits, Plans, Priced, StepsAhead
+from evenhand.goals.base import Cancels, Estimates, Goal, Learns, Limits, Plans, Priced, StepsAhead
 
 
 class Abilities(NamedTuple):
@@ -14,6 +14,7 @@ class Abilities(NamedTuple):
     priced: list[tuple[int, Priced]]
     limits: list[tuple[int, Limits]]
     ahead: list[tuple[int, StepsAhead]]
+    estimates: list[tuple[int, Estimates]]
     planning: list[tuple[int, Plans]]
     learning: list[tuple[int, Learns]]
     cancelling: list[tuple[int, Cancels]]
@@ -28,6 +29,7 @@ def abilities(goals: tuple[Goal, ...], choice: Choice) -> Abilities:
         priced=[(i, g) for i, g in places if isinstance(g, Priced)],
         limits=[(i, g) for i, g in places if isinstance(g, Limits)],
         ahead=[(i, g) for i, g in places if isinstance(g, StepsAhead)],
+        estimates=[(i, g) for i, g in places if isinstance(g, Estimates)],
         planning=[(i, g) for i, g in places if isinstance(g, Plans)],
         learning=[(i, g) for i, g in places if isinstance(g, Learns)],
         cancelling=[(i, g) for i, g in places if isinstance(g, Cancels)],

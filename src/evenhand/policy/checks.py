@@ -14,6 +14,9 @@ from evenhand.problem.problem import Problem
 # it has as many observations as features; what is beyond this comes from a model that diverges.
 FAR = 1e5
 
+# The size of any feature or outcome: sums of squares of such numbers are finite.
+LARGEST = 1e100
+
 _NUMBERS = "fiub"  # kinds of arrays that kernels can reckon with
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # to kernels, a mask of outcomes that is true everywhere
@@ -22,28 +25,30 @@ EVERY_PLAY = np.zeros((0, 0), bool)  # and one of plays
 
 @kernel
 def _bad_value(z: Floats) -> int:
-    """Position of the first number that is not finite, -1 where all are."""
+    """Position of the first number that cannot be reckoned with, -1 where all can."""
     flat = z.ravel()
     for i in range(len(flat)):
-        if not np.isfinite(flat[i]):
+        if not abs(flat[i]) <= LARGEST:
             return i
     return -1
 
 
 @kernel
-def _bad_group(groups: Ints, ends: Ints) -> int:
+def _bad_group(groups: Ints, bounds: Ints) -> tuple[int, int, int]:
+    """Replica, candidate and grouping of the first group that there is not, (-1, -1, -1) where all are sound."""
     for r in range(len(groups)):
-        for a in range(groups.shape[1]):
+        for a in range(max(groups.shape[1], len(bounds))):
+            here, own = a if groups.shape[1] > 1 else 0, a if len(bounds) > 1 else 0
             for g in range(groups.shape[2]):
-                if not ends[g] <= groups[r, a, g] < ends[g + 1]:
-                    return g
-    return -1
+                if not bounds[own, g, 0] <= groups[r, here, g] < bounds[own, g, 1]:
+                    return r, a, g
+    return -1, -1, -1
 
 
 @kernel
-def _sound(features: Floats, known: Floats, groups: Ints, ends: Ints) -> bool:
+def _sound(features: Floats, known: Floats, groups: Ints, bounds: Ints) -> bool:
     """Whether a context passes all checks of values: one call where nothing is wrong."""
-    return _bad_value(features) < 0 and _bad_value(known) < 0 and _bad_group(groups, ends) < 0
+    return _bad_value(features) < 0 and _bad_value(known) < 0 and _bad_group(groups, bounds)[0] < 0
 
 
 @kernel
@@ -77,7 +82,7 @@ def _bad_outcome(
             for m in range(y.shape[2]):
                 if len(observed) > 0 and not observed[r, p, m]:
                     continue
-                inside = low[m] <= y[r, p, m] <= high[m] and np.isfinite(y[r, p, m])
+                inside = low[m] <= y[r, p, m] <= high[m] and abs(y[r, p, m]) <= LARGEST
                 if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
                     return r, m
     return -1, -1
@@ -102,8 +107,9 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
         raise _misshapen("context.known", z, (replicas, x[1], len(problem.known)))
     if may[1:] != (x[1],) or may[0] not in (1, replicas):
         raise _misshapen("context.offered", may, (replicas, x[1]))
-    if x[1] != len(problem.actions) and problem.free.any():
-        raise InvalidInput("context.features", f"{len(problem.actions)} candidates, as some actions are free", x)
+    if x[1] != len(problem.actions) and problem.names_candidates:
+        expected = f"{len(problem.actions)} candidates, as some actions are free, or divided into groups"
+        raise InvalidInput("context.features", expected, x)
     g = c.groups.shape
     if len(g) != 3 or g[0] != replicas or g[1] not in (1, x[1]) or g[2] != len(problem.groups):
         shapes = f"shape {(replicas, 1, len(problem.groups))} or {(replicas, x[1], len(problem.groups))}"
@@ -112,16 +118,21 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
         raise InvalidInput("context.groups", "whole numbers", c.groups.dtype)
     if c.offered.dtype.kind != "b":
         raise InvalidInput("context.offered", "true or false", c.offered.dtype)
-    if _sound(c.features, c.known, c.groups, problem.ends):
+    if _sound(c.features, c.known, c.groups, problem.bounds):
         return
     for field, values in (("features", c.features), ("known", c.known)):
         bad = _bad_value(values)
         if bad >= 0:
             where = tuple(int(i) for i in np.unravel_index(bad, values.shape))
-            raise InvalidInput(f"context.{field}{list(where)}", "a finite number", values[where])
-    bad = _bad_group(c.groups, problem.ends)
-    name, columns = problem.groups[bad].name, list(range(problem.ends[bad], problem.ends[bad + 1]))
-    raise InvalidInput(f"context.groups[:, :, {bad}]", f"columns {columns} of {name!r}", c.groups[:, :, bad])
+            expected = f"a finite number, of size at most {LARGEST:g}"
+            raise InvalidInput(f"context.{field}{list(where)}", expected, values[where])
+    r, a, i = _bad_group(c.groups, problem.bounds)
+    columns = list(range(*problem.bounds[a if len(problem.bounds) > 1 else 0, i]))
+    expected = f"columns {columns} of {problem.groups[i].name!r}"
+    if problem.by_action[i]:
+        expected += f" for {problem.actions[a]!r}"
+    place = [r, a if g[1] > 1 else 0, i]
+    raise InvalidInput(f"context.groups{place}", expected, c.groups[tuple(place)])
 
 
 def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:
@@ -169,6 +180,18 @@ def decision(d: Decision, replicas: int, plays: int, features: int, problem: Pro
         raise InvalidInput(f"decision.counted[{r}]", "0 or 1", d.counted[r])
 
 
+def pair(c: Context, d: Decision, n_rows: int) -> None:
+    """Refuse a context in which a decision cannot have been made.
+
+    Raises:
+        InvalidInput: naming what does not fit.
+    """
+    if d.plays.max() >= c.features.shape[1]:
+        raise InvalidInput("decision", f"plays among the {c.features.shape[1]} candidates of the context", d.plays)
+    if d.row_prices.shape != (len(d.plays), n_rows):
+        raise InvalidInput("decision", f"one of this policy, with {n_rows} priced rows", d.row_prices.shape)
+
+
 def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decision, problem: Problem) -> None:
     """Refuse outcomes that do not belong to a decision.
 
@@ -198,11 +221,11 @@ def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decisi
         EVERY_PLAY if exposed is None else exposed,
     )
     if r >= 0:
-        expected_range = f"a finite number in [{problem.low[m]:g}, {problem.high[m]:g}] (as declared)"
-        if problem.free[:, m].any():
-            expected_range += (
-                f", 0 under {problem.outcomes[[o.name for o in problem.outcomes].index(problem.learned[m])].free}"
-            )
+        low, high = max(problem.low[m], -LARGEST), min(problem.high[m], LARGEST)
+        expected_range = f"a finite number in [{low:g}, {high:g}] (as declared)"
+        free = tuple(a for a, is_free in zip(problem.actions, problem.free[:, m], strict=True) if is_free)
+        if free:
+            expected_range += f", 0 under {free}"
         raise InvalidInput(f"outcome {problem.learned[m]!r} of replica {r}", expected_range, y[r, :, m])
 
 

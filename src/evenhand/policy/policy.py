@@ -172,8 +172,15 @@ class Policy:
 
         It is what the model says at present, without luck. Constants of the goals, which are the same for all
         candidates, are left out. Where prices differ between candidates, readings are netted before optimism.
+
+        Raises:
+            InvalidInput: a context or decision that does not fit the problem, or not the other.
+            ConcurrentUse: another thread is using the state.
         """
         with state.guard:
+            checks.context(context, len(state.t), self.model.n_features, self.problem)
+            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
+            checks.pair(context, decision, len(self._rows))
             net, offset = self._rows.pull(context, decision.shares, decision.row_prices[:, None])
             said = self._ask(state, context.features, decision.prices if net.shape[2] == 1 else net)
         return np.asarray((said.mean + said.bonus).sum(1) + offset[:, 0])
@@ -182,7 +189,13 @@ class Policy:
         """Say in numbers why a decision was made: prices, worth, and what was masked.
 
         Prices are those of the decision; worth and limits are what the model and the budgets say at present.
+
+        Raises:
+            InvalidInput: a context or decision that does not fit the problem, or not the other; or no such replica.
+            ConcurrentUse: another thread is using the state.
         """
+        if not 0 <= replica < len(state.t):
+            raise InvalidInput("replica", f"a place in the batch, from 0 to {len(state.t) - 1}", replica)
         worth = self.worth(state, context, decision)
         with state.guard:
             playable = self._offer(state, context).playable
@@ -265,15 +278,14 @@ class Policy:
         checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
         counts = entries.counts(decision.counted)
         if counts:
-            if decision.id[1] >= 0:
-                raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[1]}")
+            if decision.id[0] >= 0:
+                raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
             self._refuse_stale(state, decision)
+        estimates = self._estimates(state, decision)
+        if counts:  # nothing can be refused any more
+            decision.id[:] = state.receipts.enter(decision.counted)
         for i, goal in self._can.ahead:
-            goal.on_decision(state.goals[i], decision, partial(self._estimate, state, decision, goal.rows))
-        if counts:
-            decision.id[:] = state.receipts.enter(
-                decision.counted
-            )  # numbered once nothing can be refused, so that nobody cancels it
+            goal.on_decision(state.goals[i], decision, estimates.get(i))
         state.t += decision.counted
         entries.believe(context.groups, context.offered, decision.counted, state.seen)
         if self._can.follows is not None:
@@ -364,6 +376,11 @@ class Policy:
         if size == 0:
             return np.zeros((len(state.t), 0))
         return uniform(state.seed, stream, state.replicas, state.t, size)
+
+    def _estimates(self, state: PolicyState, decision: Decision) -> dict[int, Floats]:
+        """What the goals that take an estimate are told, by their places."""
+        likes = [(i, goal.rows, goal.likes(state.goals[i])) for i, goal in self._can.estimates]
+        return {i: self._estimate(state, decision, rows, sign) for i, rows, sign in likes if sign is not None}
 
     def _estimate(self, state: PolicyState, decision: Decision, rows: Rows, sign: Floats) -> Floats:
         """Every row of the plays, read at the end of its interval that a price of this sign likes, `(d)->(d)`."""

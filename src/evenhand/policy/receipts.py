@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Floats, Ints
 
 _ROOM = 16
 
@@ -18,11 +18,12 @@ _ROOM = 16
 class Receipts:
     """Decisions are numbered as they are committed; each is settled once, in any order.
 
-    The book has a number of its own, drawn at random, which goes with every receipt: no other state settles it. A copy
-    of a state, and one that was saved and loaded, keep it. A receipt also bears a checksum of the replicas in which the
-    decision counts, so that what is settled is what was committed, and not a copy that counts elsewhere.
+    Every receipt bears a token, drawn at random, which the book keeps until the receipt is settled. So a decision of
+    another state is refused, and so is one that was committed after the state was copied, or after it was saved, if
+    the copy or the file is used. A receipt also bears a checksum of the replicas in which the decision counts, so that
+    what is settled is what was committed.
 
-    The flags from number `base` on are kept. Those at the front are dropped once they are settled, so that memory
+    The tokens from number `base` on are kept. Those at the front are dropped once they are settled, so that memory
     grows with the decisions since the oldest one that waits, and each decision costs a constant time on average.
 
     >>> book, counted = Receipts(), np.ones(1)
@@ -33,21 +34,23 @@ class Receipts:
     evenhand.core.errors.InvalidInput: decision: expected one that waits for its outcome, got number 1, settled before
     """
 
-    book: int = field(default_factory=lambda: secrets.randbits(62))  # decides nothing, so that it needs no seed
     base: int = 0
     count: int = 0
-    settled: Bools = field(default_factory=lambda: np.zeros(_ROOM, bool))
+    tokens: Ints = field(default_factory=lambda: np.zeros(_ROOM, np.int64))  # above 0 while a decision waits
 
     def enter(self, counted: Floats) -> Ints:
-        """Number a decision, `()->(3)`: this book's number, the decision's in it, and the checksum."""
-        if self.count - self.base == len(self.settled):
-            done = self.settled.argmin() if not self.settled.all() else len(self.settled)
-            kept = self.settled[done:]
+        """Number a decision, `()->(3)`: its number, its token and the checksum."""
+        if self.count - self.base == len(self.tokens):
+            waits = self.tokens > 0
+            done = waits.argmax() if waits.any() else len(waits)
+            kept = self.tokens[done:]
             self.base += int(done)
-            room = max(_ROOM, len(self.settled) * (2 if 2 * len(kept) > len(self.settled) else 1))
-            self.settled = np.concatenate([kept, np.zeros(room - len(kept), bool)])
+            room = max(_ROOM, len(self.tokens) * (2 if 2 * len(kept) > len(self.tokens) else 1))
+            self.tokens = np.concatenate([kept, np.zeros(room - len(kept), np.int64)])
+        token = 1 + secrets.randbits(62)  # which decides nothing, so that it needs no seed
+        self.tokens[self.count - self.base] = token
         self.count += 1
-        return np.array([self.book, self.count - 1, _checksum(counted)])
+        return np.array([self.count - 1, token, _checksum(counted)])
 
     def settle(self, receipt: Ints, counted: Floats) -> None:
         """Settle a decision, `(3),()`.
@@ -55,21 +58,22 @@ class Receipts:
         Raises:
             InvalidInput: one that was never committed here or was settled before, or that counted in other replicas.
         """
-        book, number, checksum = receipt.tolist()
+        number, token, checksum = receipt.tolist()
         expected = "one that waits for its outcome"
         if number < 0:
             raise InvalidInput("decision", expected, "one that was never committed")
-        if book != self.book or number >= self.count:
-            raise InvalidInput("decision", expected, f"number {number} of another state")
-        if number < self.base or self.settled[number - self.base]:
+        kept = self.tokens[number - self.base] if self.base <= number < self.count else 0
+        if number < self.count and kept == 0:
             raise InvalidInput("decision", expected, f"number {number}, settled before")
+        if kept != token:
+            raise InvalidInput("decision", expected, f"number {number} of another state")
         if checksum != _checksum(counted):
             raise InvalidInput("decision.counted", f"what it was when number {number} was committed", counted)
-        self.settled[number - self.base] = True
+        self.tokens[number - self.base] = 0
 
     def waiting(self) -> Ints:
         """The numbers of the decisions that wait, in order."""
-        return self.base + np.flatnonzero(~self.settled[: self.count - self.base])
+        return self.base + np.flatnonzero(self.tokens[: self.count - self.base])
 
 
 def _checksum(counted: Floats) -> int:

@@ -256,6 +256,11 @@ class Problem:
         named = [[a in o.free for o in self.outcomes if not o.is_known] for a in self.actions]
         return np.array(named, bool).reshape(len(self.actions), len(self.learned))
 
+    @cached_property
+    def names_candidates(self) -> bool:
+        """Whether something is declared of single actions, so that candidates must be the actions in their order."""
+        return bool(self.free.any() or self.by_action.any())
+
     @property
     def spending(self) -> tuple[Constraint, ...]:
         """The constraints whose sums are used up: hard limits and margins apply to them."""
@@ -270,6 +275,17 @@ class Problem:
     def ends(self) -> Ints:
         """Grouping i has the columns from ends[i] up to ends[i + 1], `()->(G+1)`."""
         return np.cumsum([0, *(len(g.names) for g in self.groups)])
+
+    @cached_property
+    def bounds(self) -> Ints:
+        """The columns that a candidate's groups may have, each from one up to another, `()->(1|A,G,2)`."""
+        either = np.stack([self.ends[:-1], self.ends[1:]], axis=1)[None]
+        if not self.by_action.any():
+            return either
+        bounds = np.tile(either, (len(self.actions), 1, 1))
+        bounds[:, self.by_action, 0] = self.action_groups
+        bounds[:, self.by_action, 1] = self.action_groups + 1
+        return bounds
 
     @cached_property
     def shares(self) -> Floats:

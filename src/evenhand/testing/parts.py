@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.goals.base import Goal, Learns, Limits, Priced, StepsAhead
+from evenhand.goals.base import Estimates, Goal, Learns, Limits, Priced, StepsAhead
 from evenhand.models.base import Model
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
@@ -175,7 +175,8 @@ def _check_room(limits: Limits, state: Any, context: Context, decision: Decision
 
 def _enter(goal: Goal, state: Any, decision: Decision, v: Floats) -> None:
     if isinstance(goal, StepsAhead):
-        goal.on_decision(state, decision, lambda sign: 0.5 * sign * decision.counted[:, None])
+        likes = goal.likes(state) if isinstance(goal, Estimates) else None
+        goal.on_decision(state, decision, None if likes is None else 0.5 * likes * decision.counted[:, None])
     if isinstance(goal, Learns):
         goal.on_outcome(state, decision, decision.counted, v)
 
