@@ -214,19 +214,25 @@ def test_a_copied_state_has_a_guard_of_its_own():
 def test_receipts_keep_only_what_waits():
     """Decisions that are settled in their order take no memory, however many there are."""
     book, one = Receipts(), np.ones(1)
+
+    def entered():
+        receipt = np.full(3, -1)
+        book.enter(receipt, one)
+        return receipt
+
     for number in range(1000):
-        receipt = book.enter(one)
+        receipt = entered()
         assert receipt[0] == number
         book.settle(receipt, one)
     assert len(book.tokens) == 16
-    oldest = book.enter(one)
+    oldest = entered()
     for _ in range(500):
-        book.settle(book.enter(one), one)
+        book.settle(entered(), one)
     np.testing.assert_array_equal(book.waiting(), [oldest[0]])
     assert 501 <= len(book.tokens) <= 1024
     book.settle(oldest, one)
     for _ in range(2000):
-        book.settle(book.enter(one), one)
+        book.settle(entered(), one)
     np.testing.assert_array_equal(book.waiting(), [])
     with pytest.raises(InvalidInput, match=f"number {oldest[0]}, settled before"):
         book.settle(oldest, one)

@@ -42,7 +42,7 @@ def test_2000_updates_agree_with_the_direct_inverse(name, ridge):
     assert log_det == pytest.approx(expected, abs=1e-9 + 10 * EPS / ridge)
     for row in x[:20]:
         direct = row @ np.linalg.solve(v, row)
-        assert quadratic(row, inverse) == pytest.approx(direct, rel=1e-9, abs=100 * EPS / ridge)
+        assert quadratic(row, inverse, np.empty(len(row))) == pytest.approx(direct, rel=1e-9, abs=100 * EPS / ridge)
 
 
 def test_absorb_returns_the_square_and_the_gain_of_before():
@@ -61,10 +61,11 @@ def test_a_row_of_zeros_changes_nothing():
     np.testing.assert_array_equal(inverse, before)
 
 
-def test_quadratic_reads_one_half_and_is_never_negative():
-    inverse = np.array([[2.0, 99.0], [0.5, 1.0]])  # the upper half is not read
-    assert quadratic(np.array([1.0, -1.0]), inverse) == 2.0 + 1.0 - 2 * 0.5
-    assert quadratic(np.array([1.0, -1.0]), np.array([[1.0, 2.0], [2.0, 1.0]])) == 0.0
+def test_quadratic_is_never_negative_and_leaves_the_product():
+    inverse, product = np.array([[2.0, 0.5], [0.5, 1.0]]), np.empty(2)
+    assert quadratic(np.array([1.0, -1.0]), inverse, product) == 2.0 + 1.0 - 2 * 0.5
+    np.testing.assert_array_equal(product, [1.5, -0.5])
+    assert quadratic(np.array([1.0, -1.0]), np.array([[1.0, 2.0], [2.0, 1.0]]), product) == 0.0
 
 
 def test_dot_is_the_dot_product():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
 
 
@@ -23,7 +23,7 @@ def add_up(readings: Floats) -> Floats:
     return worth
 
 
-@kernel
+@inlined
 def fits(worst: Floats, left: Floats, r: int, a: int) -> bool:
     """Whether candidate a fits into what is left to replica r, `(A,d),(d)->()`."""
     row = r if len(worst) > 1 else 0
@@ -33,7 +33,7 @@ def fits(worst: Floats, left: Floats, r: int, a: int) -> bool:
     return True
 
 
-@kernel
+@inlined
 def use_up(worst: Floats, left: Floats, r: int, a: int) -> None:
     """Take the worst case of a play off what is left, `(A,d),(d)`, in place: a copy, as limits keep their own books."""
     row = r if len(worst) > 1 else 0

@@ -11,9 +11,20 @@ import numpy as np
 from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Worth
 from evenhand.choices.random import Random
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
+
+
+@kernel
+def _count_early(t: Floats, rounds: int) -> int:
+    """How many replicas are in the warm-up; a sum of comparisons costs five times as much."""
+    count = 0
+    for r in range(len(t)):
+        if t[r] < rounds:
+            count += 1
+    return count
 
 
 @dataclass
@@ -73,12 +84,13 @@ class Staged:
 
     def pick(self, state: StagedState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         """Choose by the stage that each replica is in, `(K,A),(K,A),(A),(A,d),(d),(),(draws)->(P),(P),(A),()`."""
-        early = t < self.rounds
-        if not early.any():
+        n_early = _count_early(t, self.rounds)
+        if n_early == 0:
             return self.then.pick(state.then, worth, offer, t, u)
         first = self._warmup.pick(state.warmup, worth, offer, t, u)
-        if early.all():
+        if n_early == len(t):
             return first
+        early = t < self.rounds
         then = self.then.pick(state.then, worth, offer, t, u)
         return Pick(
             np.where(early[:, None], first.plays, then.plays),

@@ -11,6 +11,8 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
 
+LARGEST = 1e100  # the size of any feature or outcome: sums of squares of such numbers are finite
+
 
 def number(field: str, value: object, expected: str, holds: Callable[[float], bool] = math.isfinite) -> float:
     """A number of which something holds, as a float.

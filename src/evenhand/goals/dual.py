@@ -108,17 +108,13 @@ class DualState:
     regime: Floats  # (R,)
 
 
-def _priced(decision: Decision, counted: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """The entry, without the rounds that these prices did not choose."""
-    if not decision.forced.any():
-        return counted, v
-    chosen = 1.0 - decision.forced
-    return counted * chosen, v * chosen[:, None]
-
-
 @kernel
-def _step(price: Floats, regime: Floats, sizes: Floats, bound: Floats, counted: Floats, v: Floats) -> None:
+def _step(
+    price: Floats, regime: Floats, sizes: Floats, bound: Floats, counted: Floats, forced: Floats, v: Floats
+) -> None:
     for r in range(len(price)):
+        if forced[r] != 0.0:
+            continue  # these prices did not choose what was played
         size = sizes[int(regime[r])]
         for j in range(len(bound)):
             if not np.isnan(v[r, j]):
@@ -134,9 +130,12 @@ def _advance(
     reset: bool,
     bound: Floats,
     counted: Floats,
+    forced: Floats,
     v: Floats,
 ) -> None:
     for r in range(len(price)):
+        if forced[r] != 0.0:
+            continue
         square = 0.0
         for j in range(len(bound)):
             if not np.isnan(v[r, j]):
@@ -211,31 +210,34 @@ class DualGradient:
     def on_decision(self, state: DualState, decision: Decision, estimate: Floats | None) -> None:
         """Step on the optimistic estimate, if that is the way, `(d)`."""
         if estimate is not None:
-            counted = decision.counted * (1.0 - decision.forced)
-            v = estimate * counted[:, None]
-            if self.rows.any_unsure:
-                v[:, self.rows.is_unsure] = np.nan  # what may not come about is no estimate: it waits
-            _step(state.price, state.regime, self._sizes, self.bound, counted, v)
+            if self.rows.any_unsure:  # what may not come about is no estimate: it waits
+                estimate = np.where(self.rows.is_unsure, np.nan, estimate)
+            self._step(state, decision.counted, decision.forced, estimate)
 
     def on_outcome(self, state: DualState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Step on the observed rows that were not stepped on before, and see whether the regime is over, `(),(d)`."""
         if self.on == "optimistic" and not self.rows.any_unsure and len(self._limits) == 1:
             return  # all was stepped on when the decision was made
-        counted, v = _priced(decision, counted, v)
         if self.on == "observed":
-            _step(state.price, state.regime, self._sizes, self.bound, counted, v)
+            self._step(state, counted, decision.forced, v)
         elif self.rows.any_unsure:
-            late = np.where(self.rows.is_unsure, v, np.nan)
-            _step(state.price, state.regime, self._sizes, self.bound, counted, late)
-        if len(self._limits) > 1:
-            _advance(state.price, state.excess, state.regime, self._limits, self.step.reset, self.bound, counted, v)
+            self._step(state, counted, decision.forced, np.where(self.rows.is_unsure, v, np.nan))
+        self._advance(state, counted, decision.forced, v)
 
     def enter(self, state: DualState, counted: Floats, v: Floats) -> None:
         """Enter (counted, v) into the books, `(),(d)`."""
+        chosen = np.zeros(len(counted))
         if self.on == "observed":
-            _step(state.price, state.regime, self._sizes, self.bound, counted, v)
+            self._step(state, counted, chosen, v)
+        self._advance(state, counted, chosen, v)
+
+    def _step(self, state: DualState, counted: Floats, forced: Floats, v: Floats) -> None:
+        _step(state.price, state.regime, self._sizes, self.bound, counted, forced, v)
+
+    def _advance(self, state: DualState, counted: Floats, forced: Floats, v: Floats) -> None:
         if len(self._limits) > 1:
-            _advance(state.price, state.excess, state.regime, self._limits, self.step.reset, self.bound, counted, v)
+            limits, reset = self._limits, self.step.reset
+            _advance(state.price, state.excess, state.regime, limits, reset, self.bound, counted, forced, v)
 
     @cached_property
     def _readings(self) -> Ints:

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.constraints import constraint_rows
@@ -31,53 +31,56 @@ class HardState:
 _WAITS, _ROUNDING, _KNOWN = 0, 1, 2
 
 
-@kernel
-def _most(limits: Floats, j: int, a: int, z: Floats) -> float:
-    """The most that candidate a can use of row j, `(d,W),(),(),(L)->()`.
+@inlined
+def _add(limits: Floats, a: int, z: Floats, r: int, p: int, used: Floats) -> None:
+    """Add the most that candidate a, at place p of replica r, can use of each row, `(d,W),(),(P,L),(),(),(d)`.
 
     What a candidate gives back counts if it is sure; what may not come about gives nothing back.
     """
-    first = _KNOWN + 2 * len(z)
-    most = float(limits[j, first + (a if limits.shape[1] > first + 1 else 0)])
-    for i in range(len(z)):
-        used = limits[j, _KNOWN + i] * z[i]
-        if used > 0.0 or limits[j, _KNOWN + len(z) + i] != 0.0:
-            most += used
-    return most
+    n_known = z.shape[2]
+    most = _KNOWN + 2 * n_known
+    if limits.shape[1] > most + 1:
+        most += a
+    for j in range(len(used)):
+        used[j] += limits[j, most]
+        for i in range(n_known):
+            one = limits[j, _KNOWN + i] * z[r, p, i]
+            if one > 0.0 or limits[j, _KNOWN + n_known + i] != 0.0:
+                used[j] += one
 
 
 @kernel
 def _worst(limits: Floats, z: Floats, left: Floats) -> tuple[Floats, Floats]:
     """The most that each candidate can use of each row, and what is left, `(d,W),(A,L),(d)->(A,d),(d)`."""
-    worst, room = np.empty((len(z), z.shape[1], len(limits))), np.empty(left.shape)
+    worst, room = np.zeros((len(z), z.shape[1], len(limits))), np.empty(left.shape)
     for r in range(len(z)):
         for a in range(z.shape[1]):
-            for j in range(len(limits)):
-                worst[r, a, j] = _most(limits, j, a, z[r, a])
+            _add(limits, a, z, r, a, worst[r, a])
     for r in range(len(left)):
         for j in range(len(limits)):
             room[r, j] = left[r, j] + limits[j, _ROUNDING]
     return worst, room
 
 
-@kernel
-def _use(limits: Floats, j: int, plays: Ints, z: Floats) -> float:
-    """The most that plays can use of row j together, `(d,W),(),(P),(P,L)->()`."""
-    used = 0.0
-    for p in range(len(plays)):
-        if plays[p] >= 0:
-            used += _most(limits, j, plays[p], z[p])
-    return used
+@inlined
+def _add_up(limits: Floats, z: Floats, plays: Ints, r: int, used: Floats) -> None:
+    """The most that the plays of replica r can use together, `(d,W),(P,L),(P),(),(d)`, into `used`."""
+    for j in range(len(used)):
+        used[j] = 0.0
+    for p in range(plays.shape[1]):
+        if plays[r, p] >= 0:
+            _add(limits, plays[r, p], z, r, p, used)
 
 
 @kernel
 def _fit(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats) -> Bools:
     """Whether all plays that count fit together, `(d,W),(P,L),(P),(),(d)->()`."""
-    fits = np.ones(len(plays), np.bool_)
+    fits, used = np.ones(len(plays), np.bool_), np.empty(left.shape[1])
     for r in range(len(plays)):
         if counted[r] > 0.0:
-            for j in range(len(limits)):
-                if _use(limits, j, plays[r], z[r]) > left[r, j] + limits[j, _ROUNDING]:
+            _add_up(limits, z, plays, r, used)
+            for j in range(len(used)):
+                if used[j] > left[r, j] + limits[j, _ROUNDING]:
                     fits[r] = False
     return fits
 
@@ -85,46 +88,49 @@ def _fit(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats) 
 @kernel
 def _hold(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats, held: Floats) -> bool:
     """Take the worst case of the plays, hold it back for rows that wait, and say whether any gives something back."""
-    credit = False
+    credit, used = False, np.empty(left.shape[1])
     for r in range(len(plays)):
         if counted[r] > 0.0:
-            for j in range(len(limits)):
-                used = _use(limits, j, plays[r], z[r])
-                if used < 0.0:
+            _add_up(limits, z, plays, r, used)
+            for j in range(len(used)):
+                if used[j] < 0.0:
                     credit = True
                     continue
-                left[r, j] -= used
+                left[r, j] -= used[j]
                 if limits[j, _WAITS] != 0.0:
-                    held[r, j] += used
+                    held[r, j] += used[j]
     return credit
 
 
 @kernel
 def _settle(limits: Floats, z: Floats, plays: Ints, counted: Floats, v: Floats, left: Floats, held: Floats) -> None:
     """Give back what was held for rows that wait, and take what was used; credit what others give back."""
+    used = np.empty(left.shape[1])
     for r in range(len(plays)):
         if counted[r] > 0.0:
-            for j in range(len(limits)):
-                used = _use(limits, j, plays[r], z[r])
+            _add_up(limits, z, plays, r, used)
+            for j in range(len(used)):
                 if limits[j, _WAITS] != 0.0 and not np.isnan(v[r, j]):
-                    back = min(max(used, 0.0), held[r, j])
+                    back = min(max(used[j], 0.0), held[r, j])
                     held[r, j] -= back
                     left[r, j] += back - v[r, j]
-                elif limits[j, _WAITS] == 0.0 and used < 0.0:
-                    left[r, j] -= used
+                elif limits[j, _WAITS] == 0.0 and used[j] < 0.0:
+                    left[r, j] -= used[j]
 
 
 @kernel
 def _give_back(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats, held: Floats) -> None:
     """Undo `_hold`, at most by what is held."""
+    used = np.empty(left.shape[1])
     for r in range(len(plays)):
         if counted[r] > 0.0:
-            for j in range(len(limits)):
-                used = max(_use(limits, j, plays[r], z[r]), 0.0)
+            _add_up(limits, z, plays, r, used)
+            for j in range(len(used)):
+                back = max(used[j], 0.0)
                 if limits[j, _WAITS] != 0.0:
-                    used = min(used, held[r, j])
-                    held[r, j] -= used
-                left[r, j] += used
+                    back = min(back, held[r, j])
+                    held[r, j] -= back
+                left[r, j] += back
 
 
 @named("X3", source="evenhand's own; the stopping rule of paper 5, Algorithm 1, made exact")

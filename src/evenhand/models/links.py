@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
 from evenhand.numerics.newton import sigmoid
 
@@ -42,7 +42,7 @@ def mean_of(link: int, u: float) -> float:
     return u
 
 
-@kernel
+@inlined
 def predict(link: int, theta: Floats, x: Floats, out: Floats) -> None:
     """Means of every outcome for one candidate, `(M,n),(n)->(M)`; zeros of x cost nothing."""
     out[:] = 0.0

@@ -40,11 +40,11 @@ def _value(
 ) -> tuple[Floats, Floats]:
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
-    each = w.shape[2] > 1
+    each, product = w.shape[2] > 1, np.empty(x.shape[2])
     for r in range(len(x)):
         for a in range(x.shape[1]):
             own = a if each else 0
-            half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r])) if radius[r] > 0.0 else 0.0
+            half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r], product)) if radius[r] > 0.0 else 0.0
             center = sigmoid(dot(x[r, a], theta[r]))
             for k in range(w.shape[1]):
                 mean[r, k, a] = w[r, k, own, 0] * center

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
 
 
-@kernel
+@inlined
 def dot(x: Floats, theta: Floats) -> float:
     """x . theta, `(n),(n)->()`."""
     total = 0.0
@@ -36,17 +36,22 @@ def norm2(x: Floats) -> float:
     return (a + b) + (c + d)
 
 
-@kernel
-def quadratic(x: Floats, inverse: Floats) -> float:
-    """x^T V^-1 x, `(n),(n,n)->()`; rounding never makes it negative."""
-    total = 0.0
-    for i in range(len(x)):
-        if x[i] != 0.0:
-            total += x[i] * x[i] * inverse[i, i]
-            for j in range(i):
-                if x[j] != 0.0:
-                    total += 2.0 * x[i] * x[j] * inverse[i, j]
-    return max(total, 0.0)
+@inlined
+def _multiply(inverse: Floats, x: Floats, product: Floats) -> None:
+    """V^-1 x, `(n,n),(n),(n)`, into `product`: by columns, so that no sum waits for the last addition."""
+    n = len(x)
+    product[:] = 0.0
+    for j in range(n):
+        if x[j] != 0.0:
+            for i in range(n):
+                product[i] += inverse[j, i] * x[j]
+
+
+@inlined
+def quadratic(x: Floats, inverse: Floats, product: Floats) -> float:
+    """x^T V^-1 x, `(n),(n,n),(n)->()`, with V^-1 x left in `product`; rounding never makes it negative."""
+    _multiply(inverse, x, product)
+    return max(dot(x, product), 0.0)
 
 
 @kernel
@@ -57,11 +62,7 @@ def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
     `gain` is 0: an inverse that is no longer positive would grow without bound.
     """
     n = len(x)
-    gain[:] = 0.0
-    for j in range(n):
-        if x[j] != 0.0:
-            for i in range(n):
-                gain[i] += inverse[j, i] * x[j]
+    _multiply(inverse, x, gain)
     square = dot(x, gain)
     sound = square > 0.0
     for i in range(n):

@@ -8,14 +8,12 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import LARGEST
 from evenhand.problem.problem import Problem
 
 # Times the largest declared size of an outcome. A ridge of 1e-6 interpolates noise with predictions of thousands where
 # it has as many observations as features; what is beyond this comes from a model that diverges.
 FAR = 1e5
-
-# The size of any feature or outcome: sums of squares of such numbers are finite.
-LARGEST = 1e100
 
 _NUMBERS = "fiub"  # kinds of arrays that kernels can reckon with
 
@@ -47,8 +45,12 @@ def _bad_group(groups: Ints, bounds: Ints) -> tuple[int, int, int]:
 
 @kernel
 def _sound(features: Floats, known: Floats, groups: Ints, bounds: Ints) -> bool:
-    """Whether a context passes all checks of values: one call where nothing is wrong."""
-    return _bad_value(features) < 0 and _bad_value(known) < 0 and _bad_group(groups, bounds)[0] < 0
+    """Whether a context passes all checks of values: one call where nothing is wrong, and no search."""
+    bad = 0
+    for z in (features.ravel(), known.ravel()):
+        for i in range(len(z)):
+            bad += not abs(z[i]) <= LARGEST
+    return bad == 0 and _bad_group(groups, bounds)[0] < 0
 
 
 @kernel
@@ -65,26 +67,6 @@ def _bad_worth(mean: Floats, bonus: Floats, w: Floats, reach: Floats) -> tuple[i
                             most += abs(w[r, k, a, m]) * reach[m]
                 if not (abs(mean[r, k, a]) <= FAR * most and np.isfinite(mean[r, k, a] + bonus[r, k, a])):
                     return r, a
-    return -1, -1
-
-
-@kernel
-def _bad_outcome(
-    y: Floats, plays: Ints, counted: Floats, low: Floats, high: Floats, free: Bools, observed: Bools, exposed: Bools
-) -> tuple[int, int]:
-    """Replica and outcome of the first one that is not a finite number within its range, (-1, -1) where all are."""
-    for r in range(len(y)):
-        if counted[r] == 0.0:
-            continue
-        for p in range(y.shape[1]):
-            if plays[r, p] < 0 or (len(exposed) > 0 and not exposed[r, p]):
-                continue
-            for m in range(y.shape[2]):
-                if len(observed) > 0 and not observed[r, p, m]:
-                    continue
-                inside = low[m] <= y[r, p, m] <= high[m] and abs(y[r, p, m]) <= LARGEST
-                if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
-                    return r, m
     return -1, -1
 
 
@@ -153,15 +135,6 @@ def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: 
         raise InvalidInput(f"{name} in round {int(t[r]) + 1} of replica {r}, candidate {a}", expected, found)
 
 
-@kernel
-def _bad_count(counted: Floats) -> int:
-    """The first replica whose round counts in part, or by a number that is none; -1 where all are sound."""
-    for r in range(len(counted)):
-        if not (counted[r] == 0.0 or counted[r] == 1.0):
-            return r
-    return -1
-
-
 def decision(d: Decision, replicas: int, plays: int, features: int, problem: Problem) -> None:
     """Refuse a decision of another state or policy: kernels do not look.
 
@@ -175,9 +148,6 @@ def decision(d: Decision, replicas: int, plays: int, features: int, problem: Pro
     if widths != expected:
         names = "features, known outcomes, learned outcomes and groupings"
         raise InvalidInput("decision", f"one of this policy, with {expected} {names}", widths)
-    r = _bad_count(d.counted)
-    if r >= 0:
-        raise InvalidInput(f"decision.counted[{r}]", "0 or 1", d.counted[r])
 
 
 def pair(c: Context, d: Decision, n_rows: int) -> None:
@@ -210,23 +180,16 @@ def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decisi
             raise InvalidInput(name, "an array", type(mask).__name__)
         if mask.shape != shape or mask.dtype.kind != "b":
             raise InvalidInput(name, f"true or false, of shape {shape}", f"{mask.dtype} of shape {mask.shape}")
-    r, m = _bad_outcome(
-        y,
-        d.plays,
-        d.counted,
-        problem.low,
-        problem.high,
-        problem.free,
-        EVERYWHERE if observed is None else observed,
-        EVERY_PLAY if exposed is None else exposed,
-    )
-    if r >= 0:
-        low, high = max(problem.low[m], -LARGEST), min(problem.high[m], LARGEST)
-        expected_range = f"a finite number in [{low:g}, {high:g}] (as declared)"
-        free = tuple(a for a, is_free in zip(problem.actions, problem.free[:, m], strict=True) if is_free)
-        if free:
-            expected_range += f", 0 under {free}"
-        raise InvalidInput(f"outcome {problem.learned[m]!r} of replica {r}", expected_range, y[r, :, m])
+
+
+def outcome_out_of_range(r: int, m: int, y: Floats, problem: Problem) -> InvalidInput:
+    """The error of an outcome that is not what was declared."""
+    low, high = max(problem.low[m], -LARGEST), min(problem.high[m], LARGEST)
+    expected = f"a finite number in [{low:g}, {high:g}] (as declared)"
+    free = tuple(a for a, is_free in zip(problem.actions, problem.free[:, m], strict=True) if is_free)
+    if free:
+        expected += f", 0 under {free}"
+    return InvalidInput(f"outcome {problem.learned[m]!r} of replica {r}", expected, y[r, :, m])
 
 
 def _misshapen(field: str, got: tuple[int, ...], expected: tuple[int, ...]) -> InvalidInput:

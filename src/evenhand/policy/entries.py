@@ -6,6 +6,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import LARGEST
 
 
 @kernel
@@ -99,12 +100,24 @@ def counts(counted: Floats) -> bool:
 
 
 @kernel
-def late(counted: Floats, t: Floats, horizon: float) -> bool:
-    """Whether a decision counts in a replica whose horizon is over, `(),(),()->()`."""
-    for r in range(len(counted)):  # noqa: SIM110
-        if counted[r] > 0.0 and t[r] >= horizon:
-            return True
-    return False
+def count_round(groups: Ints, offered: Bools, counted: Floats, seen: Floats, t: Floats) -> None:
+    """Count a decided round, and the groups of its candidates, `(1|A,G),(A),(),(C),()`, in place."""
+    for r in range(len(t)):
+        t[r] += counted[r]
+    believe(groups, offered, counted, seen)
+
+
+@kernel
+def standing(counted: Floats, t: Floats, horizon: float) -> tuple[int, bool, bool]:
+    """A replica whose round counts in part, or -1; whether any counts, and whether one comes too late, `(),()`."""
+    counts, late = False, False
+    for r in range(len(counted)):
+        if not (counted[r] == 0.0 or counted[r] == 1.0):
+            return r, counts, late
+        if counted[r] > 0.0:
+            counts = True
+            late = late or t[r] >= horizon
+    return -1, counts, late
 
 
 @kernel
@@ -117,28 +130,48 @@ def first_misfit(counted: Floats, fits: Bools) -> int:
 
 
 @kernel
-def enter(q: Floats, o: Floats, total: Floats, k: int, d: int, part: Floats, constant: Floats) -> None:
-    """Put the prices of one goal at readings from k and rows from d on, `(K,D),(K),(D),(),(),(k,d),()`, in place."""
-    for r in range(len(part)):
-        o[r, k] = constant[r]
+def below(q: Floats, o: Floats, part: Floats, constant: Floats) -> tuple[Floats, Floats]:
+    """Readings, and those of one more goal on rows of its own below them, `(K,D),(i),(k,d),()->(K+k,D+d),(K+1)`."""
+    k, d = q.shape[1:]
+    both = np.zeros((len(q), k + part.shape[1], d + part.shape[2]))
+    offsets = np.zeros((len(q), k + 1))
+    for r in range(len(q)):
+        for i in range(o.shape[1]):
+            offsets[r, i] = o[r, i]
+        offsets[r, k] = constant[r]
+        for i in range(k):
+            for j in range(d):
+                both[r, i, j] = q[r, i, j]
         for i in range(part.shape[1]):
             for j in range(part.shape[2]):
-                q[r, k + i, d + j] = part[r, i, j]
-                total[r, d + j] += part[r, i, j]
+                both[r, k + i, d + j] = part[r, i, j]
+    return both, offsets
 
 
 @kernel
 def at_arrival(
-    plays: Ints, counted: Floats, known: Floats, sure: Bools, y: Floats, observed: Bools, exposed: Bools
-) -> tuple[Floats, Floats, Bools, Bools]:
-    """Outcomes that count, `(P),(),(P,L),(L),(P,M),(P,M),(P)->(P,M),(P,L),(P,M),(M)`; an empty mask is true everywhere.
+    plays: Ints,
+    counted: Floats,
+    known: Floats,
+    y: Floats,
+    observed: Bools,
+    exposed: Bools,
+    sure: Bools,
+    ranges: Floats,
+    free: Bools,
+) -> tuple[bool, int, int, Floats, Floats, Bools, Bools]:
+    """Outcomes that count, `(P),(),(P,L),(P,M),(P,M),(P),(L),(2,M),(A,M)->(),(),(),(P,M),(P,L),(P,M),(M)`.
 
-    Learned and known outcomes are 0 wherever a play was not made, not exposed or not observed. Of the two masks the
-    first says what teaches the model, the second which outcomes of exposed plays were not observed.
+    First whether any round counts; then the replica and the outcome of the first number that is not finite or not
+    within its range, -1 where there is none. Learned and known outcomes are 0 wherever a play was not made, not exposed
+    or not observed. Of the two masks the first says what teaches the model, the second which outcomes of exposed plays
+    were not observed. A mask that is empty is true everywhere.
     """
     learned, z = np.zeros(y.shape), np.zeros(known.shape)
     seen, missing = np.zeros(y.shape, np.bool_), np.zeros((len(y), y.shape[2]), np.bool_)
+    counts = False
     for r in range(len(plays)):
+        counts = counts or counted[r] > 0.0
         for p in range(plays.shape[1]):
             if counted[r] == 0.0 or plays[r, p] < 0:
                 continue
@@ -146,11 +179,15 @@ def at_arrival(
             for i in range(len(sure)):
                 if shown or sure[i]:
                     z[r, p, i] = known[r, p, i]
-            if shown:
-                for m in range(y.shape[2]):
-                    if len(observed) == 0 or observed[r, p, m]:
-                        learned[r, p, m] = y[r, p, m]
-                        seen[r, p, m] = True
-                    else:
-                        missing[r, m] = True
-    return learned, z, seen, missing
+            if not shown:
+                continue
+            for m in range(y.shape[2]):
+                if len(observed) > 0 and not observed[r, p, m]:
+                    missing[r, m] = True
+                    continue
+                learned[r, p, m] = y[r, p, m]
+                seen[r, p, m] = True
+                inside = ranges[0, m] <= y[r, p, m] <= ranges[1, m] and abs(y[r, p, m]) <= LARGEST
+                if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
+                    return counts, r, m, learned, z, seen, missing
+    return counts, -1, -1, learned, z, seen, missing

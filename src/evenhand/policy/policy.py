@@ -276,26 +276,26 @@ class Policy:
 
     def _commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
         checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-        counts = entries.counts(decision.counted)
-        if counts:
-            if decision.id[0] >= 0:
-                raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
-            self._refuse_stale(state, decision)
-        estimates = self._estimates(state, decision)
+        bad, counts, late = entries.standing(decision.counted, state.t, self._horizon)
+        if bad >= 0:
+            raise InvalidInput(f"decision.counted[{bad}]", "0 or 1", decision.counted[bad])
+        if counts and decision.id[0] >= 0:
+            raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
+        if late:
+            raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
+        self._refuse_stale(state, decision)
+        estimates = self._estimates(state, decision) if self._can.estimates else {}
         if counts:  # nothing can be refused any more
-            decision.id[:] = state.receipts.enter(decision.counted)
+            state.receipts.enter(decision.id, decision.counted)
         for i, goal in self._can.ahead:
             goal.on_decision(state.goals[i], decision, estimates.get(i))
-        state.t += decision.counted
-        entries.believe(context.groups, context.offered, decision.counted, state.seen)
+        entries.count_round(context.groups, context.offered, decision.counted, state.seen, state.t)
         if self._can.follows is not None:
             self._can.follows.on_decision(state.choice, decision)
         for i, planner in self._can.planning:
             planner.on_context(state.goals[i], context, decision, state.t, partial(self._ask, state))
 
     def _refuse_stale(self, state: PolicyState, decision: Decision) -> None:
-        if entries.late(decision.counted, state.t, self._horizon):
-            raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
         for i, limits in self._can.limits:
             r = entries.first_misfit(decision.counted, limits.fits(state.goals[i], decision))
             if r >= 0:
@@ -309,18 +309,22 @@ class Policy:
     ) -> None:
         checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
         checks.outcomes(y, observed, exposed, decision, self.problem)
-        if not entries.counts(decision.counted):
-            return
-        state.receipts.settle(decision.id, decision.counted)
-        learned, known, seen, missing = entries.at_arrival(
+        counts, r, m, learned, known, seen, missing = entries.at_arrival(
             decision.plays,
             decision.counted,
             decision.known,
-            self.problem.sure,
             y,
             checks.EVERYWHERE if observed is None else observed,
             checks.EVERY_PLAY if exposed is None else exposed,
+            self.problem.sure,
+            self._range,
+            self.problem.free,
         )
+        if r >= 0:
+            raise checks.outcome_out_of_range(r, m, y, self.problem)
+        if not counts:
+            return
+        state.receipts.settle(decision.id, decision.counted)
         for i, goal in self._can.learning:
             v = goal.rows.post(decision, decision.shares, learned, known)
             if observed is not None:
@@ -348,15 +352,12 @@ class Policy:
 
         The readings of one goal come below those of the goal before.
         """
-        prices = [goal.price(state.goals[i]) for i, goal in self._can.priced]
-        q = np.zeros((len(state.t), sum([part.shape[1] for part, _ in prices]), len(self._rows)))
-        o, total = np.zeros(q.shape[:2]), np.zeros((len(q), q.shape[2]))
-        k = d = 0
-        for part, constant in prices:
-            entries.enter(q, o, total, k, d, part, constant)
-            k, d = k + part.shape[1], d + part.shape[2]
-        w, offset = self._rows.read(context, shares, q, o)
-        return w, offset, total
+        (first, goal), *others = self._can.priced
+        q, constant = goal.price(state.goals[first])
+        o = constant[:, None]
+        for i, goal in others:
+            q, o = entries.below(q, o, *goal.price(state.goals[i]))
+        return self._rows.read(context, shares, q, o)
 
     def _believed(self, state: PolicyState, context: Context) -> Floats:
         """Shares of the groups: declared, or as they came so far, the case at hand included, `->(C)`."""
@@ -399,6 +400,11 @@ class Policy:
     @cached_property
     def _horizon(self) -> float:
         return float(self.problem.horizon)
+
+    @cached_property
+    def _range(self) -> Floats:
+        """Declared ranges of the learned outcomes, `->(2,M)`."""
+        return np.stack([self.problem.low, self.problem.high])
 
     @cached_property
     def _reach(self) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
+import os
+import random
 import zlib
 from dataclasses import dataclass, field
 
@@ -12,6 +13,11 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
 
 _ROOM = 16
+
+# Tokens decide nothing, so that they need no seed. A process that was forked draws others than its parent.
+_tokens = random.Random()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_tokens.seed)
 
 
 @dataclass
@@ -26,10 +32,11 @@ class Receipts:
     The tokens from number `base` on are kept. Those at the front are dropped once they are settled, so that memory
     grows with the decisions since the oldest one that waits, and each decision costs a constant time on average.
 
-    >>> book, counted = Receipts(), np.ones(1)
-    >>> first, second = book.enter(counted), book.enter(counted)
-    >>> book.settle(second, counted)
-    >>> book.settle(second, counted)
+    >>> book, counted, receipts = Receipts(), np.ones(1), np.full((2, 3), -1)
+    >>> for receipt in receipts:
+    ...     book.enter(receipt, counted)
+    >>> book.settle(receipts[1], counted)
+    >>> book.settle(receipts[1], counted)
     Traceback (most recent call last):
     evenhand.core.errors.InvalidInput: decision: expected one that waits for its outcome, got number 1, settled before
     """
@@ -38,8 +45,8 @@ class Receipts:
     count: int = 0
     tokens: Ints = field(default_factory=lambda: np.zeros(_ROOM, np.int64))  # above 0 while a decision waits
 
-    def enter(self, counted: Floats) -> Ints:
-        """Number a decision, `()->(3)`: its number, its token and the checksum."""
+    def enter(self, receipt: Ints, counted: Floats) -> None:
+        """Write number, token and checksum of a decision into its receipt, `(3),()`."""
         if self.count - self.base == len(self.tokens):
             waits = self.tokens > 0
             done = waits.argmax() if waits.any() else len(waits)
@@ -47,10 +54,10 @@ class Receipts:
             self.base += int(done)
             room = max(_ROOM, len(self.tokens) * (2 if 2 * len(kept) > len(self.tokens) else 1))
             self.tokens = np.concatenate([kept, np.zeros(room - len(kept), np.int64)])
-        token = 1 + secrets.randbits(62)  # which decides nothing, so that it needs no seed
+        token = 1 + _tokens.getrandbits(62)
         self.tokens[self.count - self.base] = token
+        receipt[0], receipt[1], receipt[2] = self.count, token, zlib.crc32(counted.tobytes())
         self.count += 1
-        return np.array([self.count - 1, token, _checksum(counted)])
 
     def settle(self, receipt: Ints, counted: Floats) -> None:
         """Settle a decision, `(3),()`.
@@ -67,14 +74,10 @@ class Receipts:
             raise InvalidInput("decision", expected, f"number {number}, settled before")
         if kept != token:
             raise InvalidInput("decision", expected, f"number {number} of another state")
-        if checksum != _checksum(counted):
+        if checksum != zlib.crc32(counted.tobytes()):
             raise InvalidInput("decision.counted", f"what it was when number {number} was committed", counted)
         self.tokens[number - self.base] = 0
 
     def waiting(self) -> Ints:
         """The numbers of the decisions that wait, in order."""
         return self.base + np.flatnonzero(self.tokens[: self.count - self.base])
-
-
-def _checksum(counted: Floats) -> int:
-    return zlib.crc32(counted.astype(bool).tobytes())

@@ -91,14 +91,14 @@ def _post(packed: Floats, groups: Ints, shares: Floats, y: Floats, z: Floats) ->
 @kernel
 def _pull(
     packed: Floats, learned_by_group: bool, groups: Ints, shares: Floats, known: Floats, q: Floats, o: Floats
-) -> tuple[Floats, Floats]:
+) -> tuple[Floats, Floats, Floats]:
     width = packed.shape[1] - _FIRST
     m = width - known.shape[2]
     candidates, each = known.shape[1], groups.shape[1] > 1
     prices = np.empty((len(q), q.shape[1], candidates if learned_by_group and each else 1, m))
     offset = np.empty((len(q), q.shape[1], candidates))
     everybody, members = np.empty(width), np.empty((shares.shape[1], width))
-    price = np.empty(width)
+    price, total = np.empty(width), np.zeros((len(q), len(packed)))
     for r in range(len(q)):
         z, s = r if len(known) > 1 else 0, r if len(shares) > 1 else 0
         for k in range(q.shape[1]):
@@ -107,6 +107,7 @@ def _pull(
             for j in range(len(packed)):
                 if q[r, k, j] == 0.0:
                     continue
+                total[r, j] += q[r, k, j]
                 c = int(packed[j, _COLUMN])
                 for i in range(width):
                     w = packed[j, _FIRST + i]
@@ -124,22 +125,22 @@ def _pull(
                     if a < prices.shape[2]:
                         for i in range(m):
                             prices[r, k, a, i] = price[i]
-                offset[r, k, a] = o[r, k]
+                offset[r, k, a] = o[r, k] if k < o.shape[1] else 0.0
                 for i in range(m, width):
                     offset[r, k, a] += price[i] * known[z, a, i - m]
-    return prices, offset
+    return prices, offset, total
 
 
 @kernel
-def _made(plays: Ints, counted: Floats, known: Floats) -> Floats:
-    """Known outcomes of the plays of a decision that counts, 0 elsewhere, `(P),(),(P,L)->(P,L)`."""
-    z = np.zeros(known.shape)
+def _post_known(packed: Floats, groups: Ints, shares: Floats, plays: Ints, counted: Floats, known: Floats) -> Floats:
+    z = np.zeros(known.shape)  # 0 where nothing is played, or the decision does not count
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
             if counted[r] > 0.0 and plays[r, p] >= 0:
                 for i in range(known.shape[2]):
                     z[r, p, i] = known[r, p, i]
-    return z
+    none = np.zeros((*plays.shape, packed.shape[1] - _FIRST - known.shape[2]))
+    return _post(packed, groups, shares, none, z)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -236,19 +237,22 @@ class Rows:
 
     def post_known(self, decision: Decision) -> Floats:
         """Rows of the known outcomes of a decision, as if its learned outcomes were 0, `->(d)`."""
-        none = np.zeros((*decision.plays.shape, self.learned.shape[1]))
-        known = _made(decision.plays, decision.counted, decision.known)
-        return self.post(decision, decision.shares, none, known)
+        d = decision
+        return _post_known(self._packed, d.groups, d.shares, d.plays, d.counted, d.known)
 
     def pull(self, frame: Frame, shares: Floats, q: Floats) -> tuple[Floats, Floats]:
         """Prices of learned outcomes and offsets of candidates at prices q of the rows, `(k,d)->(k,1,M),(k,A)`.
 
         Prices are per candidate, `(k,A,M)`, where a row by group of candidates reads a learned outcome.
         """
-        return self.read(frame, shares, q, np.zeros(q.shape[:2]))
+        prices, offset, _ = self.read(frame, shares, q, np.zeros((len(q), 1)))
+        return prices, offset
 
-    def read(self, frame: Frame, shares: Floats, q: Floats, o: Floats) -> tuple[Floats, Floats]:
-        """The same with a constant added to the offsets of each reading, `(k,d),(k)->(k,1,M),(k,A)`."""
+    def read(self, frame: Frame, shares: Floats, q: Floats, o: Floats) -> tuple[Floats, Floats, Floats]:
+        """The same with a constant added to the offsets of the first i readings, and the price of each row in all.
+
+        `(k,d),(i)->(k,1,M),(k,A),(d)`
+        """
         return _pull(self._packed, self._learned_by_group, frame.groups, shares, frame.known, q, o)
 
     def take(self, which: Ints) -> Rows:
