@@ -409,7 +409,7 @@ def only(policy, action):
     return Context(np.eye(2)[None], known, np.zeros((1, 1, 0), np.int64), offered)
 
 
-def test_what_comes_back_is_credited_once_it_came_back():
+def test_what_comes_back_is_credited_once_it_came_back(tmp_path):
     """Were it credited at once, cancelling it later would leave less than nothing."""
     policy = gives_back()
     state = policy.start()
@@ -417,9 +417,10 @@ def test_what_comes_back_is_credited_once_it_came_back():
         policy.act(state, only(policy, "buy"))
     returned = policy.act(state, only(policy, "return"))
     assert policy.act(state, only(policy, "buy")).plays[0, 0] == -1  # 1 is left
-    kept = copy.deepcopy(state)
+    policy.save(state, tmp_path / "state")
     policy.cancel(state, returned)
     assert state.goals[-1].left[0, 0] == 1.0
+    kept = policy.load(tmp_path / "state")
     policy.learn(kept, returned, np.zeros((1, 1, 1)))
     assert kept.goals[-1].left[0, 0] == 6.0
 

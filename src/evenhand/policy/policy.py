@@ -12,16 +12,16 @@ import numpy as np
 from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream, check_seed, uniform
-from evenhand.core.records import Context, Decision, Offer, Worth
+from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries, saving
 from evenhand.policy.abilities import Abilities, abilities
 from evenhand.policy.explain import explain
+from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows, stack
 
 _UNNUMBERED = np.full(3, -1)
 
@@ -180,9 +180,9 @@ class Policy:
         with state.guard:
             checks.context(context, len(state.t), self.model.n_features, self.problem)
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-            checks.pair(context, decision, len(self._rows))
-            net, offset = self._rows.pull(context, decision.shares, decision.row_prices[:, None])
-            said = self._ask(state, context.features, decision.prices if net.shape[2] == 1 else net)
+            checks.pair(context, decision, len(self._questions.rows))
+            net, offset = self._questions.rows.pull(context, decision.shares, decision.row_prices[:, None])
+            said = self._questions.worth(state, context.features, decision.prices if net.shape[2] == 1 else net)
         return np.asarray((said.mean + said.bonus).sum(1) + offset[:, 0])
 
     def explain(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> str:
@@ -198,8 +198,8 @@ class Policy:
             raise InvalidInput("replica", f"a place in the batch, from 0 to {len(state.t) - 1}", replica)
         worth = self.worth(state, context, decision)
         with state.guard:
-            playable = self._offer(state, context).playable
-        return explain(self.problem, self._rows, context, decision, worth, playable, replica)
+            playable = self._questions.offer(state, context).playable
+        return explain(self.problem, self._questions.rows, context, decision, worth, playable, replica)
 
     def fingerprint(self) -> str:
         """A hash of the whole configuration, its name included: policies that share one act alike."""
@@ -241,11 +241,12 @@ class Policy:
     def _decide(self, state: PolicyState, context: Context) -> Decision:
         checks.context(context, len(state.t), self.model.n_features, self.problem)
         state.checked = context
-        shares = self._believed(state, context)
-        offer = self._offer(state, context)
-        w, offset, row_prices = self._readings(state, context, shares)
-        candidates = context.features.shape[1]
-        worth = self._ask(state, context.features, w, self._draw(state, Stream.MODEL, self.model.draws(candidates)))
+        ask, candidates = self._questions, context.features.shape[1]
+        shares = ask.believed(state, context)
+        offer = ask.offer(state, context)
+        w, offset, row_prices = ask.prices(state, context, shares)
+        luck = self._draw(state, Stream.MODEL, self.model.draws(candidates))
+        worth = ask.worth(state, context.features, w, luck)
         worth = Worth(worth.mean + offset, worth.bonus, worth.random)
         luck = self._draw(state, Stream.CHOICE, self.choice.draws(candidates))
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
@@ -284,7 +285,7 @@ class Policy:
         if late:
             raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
         self._refuse_stale(state, decision)
-        estimates = self._estimates(state, decision) if self._can.estimates else {}
+        estimates = self._questions.estimates(state, decision) if self._can.estimates else {}
         if counts:  # nothing can be refused any more
             state.receipts.enter(decision.id, decision.counted)
         for i, goal in self._can.ahead:
@@ -293,7 +294,7 @@ class Policy:
         if self._can.follows is not None:
             self._can.follows.on_decision(state.choice, decision)
         for i, planner in self._can.planning:
-            planner.on_context(state.goals[i], context, decision, state.t, partial(self._ask, state))
+            planner.on_context(state.goals[i], context, decision, state.t, partial(self._questions.worth, state))
 
     def _refuse_stale(self, state: PolicyState, decision: Decision) -> None:
         for i, limits in self._can.limits:
@@ -334,68 +335,10 @@ class Policy:
             self._can.hears.on_outcome(state.choice, decision, exposed)
         self.model.update(state.model, decision.features, learned, seen, decision.prices)
 
-    def _offer(self, state: PolicyState, context: Context) -> Offer:
-        rooms = [limits.room(state.goals[i], context) for i, limits in self._can.limits]
-        if len(rooms) == 1:
-            worst, left = rooms[0]
-        elif rooms:
-            count = max(len(worst) for worst, _ in rooms)
-            wide = [np.broadcast_to(w, (count, *w.shape[1:])) for w, _ in rooms]
-            worst, left = np.concatenate(wide, 2), np.concatenate([room for _, room in rooms], 1)
-        else:
-            worst, left = np.zeros((1, context.features.shape[1], 0)), np.zeros((len(state.t), 0))
-        playable = entries.fitting(context.offered, worst, left, state.t, self._horizon)
-        return Offer(playable, worst, left)
-
-    def _readings(self, state: PolicyState, context: Context, shares: Floats) -> tuple[Floats, Floats, Floats]:
-        """Prices of learned outcomes, offsets of candidates and prices of rows, `->(K,1|A,M),(K,A),(D)`.
-
-        The readings of one goal come below those of the goal before.
-        """
-        (first, goal), *others = self._can.priced
-        q, constant = goal.price(state.goals[first])
-        o = constant[:, None]
-        for i, goal in others:
-            q, o = entries.below(q, o, *goal.price(state.goals[i]))
-        return self._rows.read(context, shares, q, o)
-
-    def _believed(self, state: PolicyState, context: Context) -> Floats:
-        """Shares of the groups: declared, or as they came so far, the case at hand included, `->(C)`."""
-        if self._known_shares is not None:
-            return self._known_shares
-        seen = state.seen.copy()
-        entries.believe(context.groups, context.offered, np.ones(len(seen)), seen)
-        return np.asarray(np.where(np.isnan(self.problem.shares), seen / (state.t + 1.0)[:, None], self.problem.shares))
-
-    def _ask(self, state: PolicyState, x: Floats, w: Floats, u: Floats | None = None) -> Worth:
-        """Ask the model, and refuse predictions that cannot be right; without luck it answers without a draw."""
-        worth = self.model.value(state.model, x, w, np.zeros((len(x), 0)) if u is None else u)
-        checks.worth(type(self.model).__name__, worth, w, self._reach, x.shape[1], state.t)
-        return worth
-
     def _draw(self, state: PolicyState, stream: Stream, size: int) -> Floats:
         if size == 0:
             return np.zeros((len(state.t), 0))
         return uniform(state.seed, stream, state.replicas, state.t, size)
-
-    def _estimates(self, state: PolicyState, decision: Decision) -> dict[int, Floats]:
-        """What the goals that take an estimate are told, by their places."""
-        likes = [(i, goal.rows, goal.likes(state.goals[i])) for i, goal in self._can.estimates]
-        return {i: self._estimate(state, decision, rows, sign) for i, rows, sign in likes if sign is not None}
-
-    def _estimate(self, state: PolicyState, decision: Decision, rows: Rows, sign: Floats) -> Floats:
-        """Every row of the plays, read at the end of its interval that a price of this sign likes, `(d)->(d)`."""
-        if not rows.reads_learned:
-            return rows.post_known(decision)
-        w, offset = rows.pull(decision, decision.shares, sign[:, :, None] * np.eye(sign.shape[1]))
-        worth = self._ask(state, decision.features, w)
-        played = (decision.plays >= 0)[:, None, :] * decision.counted[:, None, None]
-        return np.asarray(sign * ((worth.mean + worth.bonus + offset) * played).sum(2)).reshape(sign.shape)
-
-    @cached_property
-    def _known_shares(self) -> Floats | None:
-        shares = self.problem.shares[None]
-        return None if np.isnan(shares).any() else shares
 
     @cached_property
     def _horizon(self) -> float:
@@ -407,14 +350,8 @@ class Policy:
         return np.stack([self.problem.low, self.problem.high])
 
     @cached_property
-    def _reach(self) -> Floats:
-        """The largest size of every learned outcome, by its declared range."""
-        return np.maximum(np.abs(self.problem.low), np.abs(self.problem.high))
-
-    @cached_property
-    def _rows(self) -> Rows:
-        """The rows of all priced goals."""
-        return stack([goal.rows for _, goal in self._can.priced])
+    def _questions(self) -> Questions:
+        return Questions(self.problem, self.model, self._can)
 
     @cached_property
     def _can(self) -> Abilities:

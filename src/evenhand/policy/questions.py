@@ -1,0 +1,108 @@
+"""What a round asks of goals, limits and model. Nothing here changes a state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.records import Context, Decision, Offer, Worth
+from evenhand.core.types import Floats
+from evenhand.models.base import Model
+from evenhand.policy import checks, entries
+from evenhand.policy.abilities import Abilities
+from evenhand.policy.state import PolicyState
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows, stack
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """The questions of one policy.
+
+    Args:
+        problem: declares shares, ranges and the horizon.
+        model: predicts the learned outcomes.
+        can: the goals, by what they can do.
+    """
+
+    problem: Problem
+    model: Model
+    can: Abilities
+
+    def believed(self, state: PolicyState, context: Context) -> Floats:
+        """Shares of the groups: declared, or estimated from all cases so far and this one, `->(C)`."""
+        if self._known_shares is not None:
+            return self._known_shares
+        seen = state.seen.copy()
+        entries.believe(context.groups, context.offered, np.ones(len(seen)), seen)
+        return np.asarray(np.where(np.isnan(self.problem.shares), seen / (state.t + 1.0)[:, None], self.problem.shares))
+
+    def offer(self, state: PolicyState, context: Context) -> Offer:
+        """Which candidates may be played: offered, before the horizon, and within every hard limit."""
+        rooms = [limits.room(state.goals[i], context) for i, limits in self.can.limits]
+        if len(rooms) == 1:
+            worst, left = rooms[0]
+        elif rooms:
+            count = max(len(worst) for worst, _ in rooms)
+            wide = [np.broadcast_to(w, (count, *w.shape[1:])) for w, _ in rooms]
+            worst, left = np.concatenate(wide, 2), np.concatenate([room for _, room in rooms], 1)
+        else:
+            worst, left = np.zeros((1, context.features.shape[1], 0)), np.zeros((len(state.t), 0))
+        playable = entries.fitting(context.offered, worst, left, state.t, self._horizon)
+        return Offer(playable, worst, left)
+
+    def prices(self, state: PolicyState, context: Context, shares: Floats) -> tuple[Floats, Floats, Floats]:
+        """Prices of learned outcomes, offsets of candidates and prices of rows, `->(K,1|A,M),(K,A),(D)`.
+
+        The goals state prices of rows. The readings of each goal follow those of the goal before it.
+        """
+        (first, goal), *others = self.can.priced
+        q, constant = goal.price(state.goals[first])
+        o = constant[:, None]
+        for i, goal in others:
+            q, o = entries.below(q, o, *goal.price(state.goals[i]))
+        return self.rows.read(context, shares, q, o)
+
+    def worth(self, state: PolicyState, x: Floats, w: Floats, u: Floats | None = None) -> Worth:
+        """What the model says of candidates at prices w, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`.
+
+        It is refused if it cannot be right. Without u the model uses no luck.
+        """
+        worth = self.model.value(state.model, x, w, np.zeros((len(x), 0)) if u is None else u)
+        checks.worth(type(self.model).__name__, worth, w, self._reach, x.shape[1], state.t)
+        return worth
+
+    def estimates(self, state: PolicyState, decision: Decision) -> dict[int, Floats]:
+        """What the model says of the rows of every goal that steps on estimates, by the goal's place."""
+        likes = [(i, goal.rows, goal.likes(state.goals[i])) for i, goal in self.can.estimates]
+        return {i: self._estimate(state, decision, rows, sign) for i, rows, sign in likes if sign is not None}
+
+    def _estimate(self, state: PolicyState, decision: Decision, rows: Rows, sign: Floats) -> Floats:
+        """The rows of the plays, each at the end of its interval that a price of this sign prefers, `(d)->(d)`."""
+        if not rows.reads_learned:
+            return rows.post_known(decision)
+        w, offset = rows.pull(decision, decision.shares, sign[:, :, None] * np.eye(sign.shape[1]))
+        worth = self.worth(state, decision.features, w)
+        played = (decision.plays >= 0)[:, None, :] * decision.counted[:, None, None]
+        return np.asarray(sign * ((worth.mean + worth.bonus + offset) * played).sum(2)).reshape(sign.shape)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows of all priced goals, one goal after the other."""
+        return stack([goal.rows for _, goal in self.can.priced])
+
+    @cached_property
+    def _known_shares(self) -> Floats | None:
+        shares = self.problem.shares[None]
+        return None if np.isnan(shares).any() else shares
+
+    @cached_property
+    def _horizon(self) -> float:
+        return float(self.problem.horizon)
+
+    @cached_property
+    def _reach(self) -> Floats:
+        """The largest size of every learned outcome, by its declared range."""
+        return np.maximum(np.abs(self.problem.low), np.abs(self.problem.high))
