@@ -76,7 +76,8 @@ class Staged:
 
     def draws(self, candidates: int) -> int:
         """What the needier of the two needs."""
-        return max(self._warmup.draws(candidates), self.then.draws(candidates))
+        early = self._warmup.draws(candidates) if self.rounds else 0
+        return max(early, self.then.draws(candidates))
 
     def start(self, n_replicas: int) -> StagedState:
         """The states of both choices."""

@@ -109,6 +109,7 @@ class Policy:
         with state.guard:
             if context is not state.checked:
                 checks.context(context, len(state.t), self.model.n_features, self.problem)
+            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             self._commit(state, context, decision)
 
     def act(self, state: PolicyState, context: Context) -> Decision:
@@ -276,7 +277,6 @@ class Policy:
         )
 
     def _commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
-        checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
         bad, counts, late = entries.standing(decision.counted, state.t, self._horizon)
         if bad >= 0:
             raise InvalidInput(f"decision.counted[{bad}]", "0 or 1", decision.counted[bad])
