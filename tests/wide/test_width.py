@@ -52,25 +52,29 @@ def test_rankings_come_near_their_linear_program(constraints, limits, horizon):
 
 @pytest.mark.slow
 def test_allocations_come_near_their_linear_program():
-    """The world has groups of users per candidate, so that parity has prices per candidate."""
-    world = Allocation(subject_to=(Budget("hours", rate=1.5), Parity("match", by="side", tolerance=0.2)), horizon=6000)
-    best, trace = world.optimum(1.5, 0.2), simulate(allocator(world), world, replicas=4, progress=False)
-    reached = trace.objective()[-1]
-    assert reached.mean() >= (1 - NEAR) * best
-    assert (trace.total("hours") <= 1.5 * 6000).all()
+    """The world has groups of users per candidate, so that parity has prices per candidate.
+
+    Matches are drawn: with six users the standard error of a run's average is at most .008, .4 % of the optimum.
+    """
+    hours, parity = Budget("hours", rate=1.5), Parity("match", by="side", tolerance=0.2)
+    world = Allocation(subject_to=(hours, parity), horizon=24_000)
+    best, trace = world.optimum(1.5, 0.2), simulate(allocator(world), world, replicas=6, progress=False)
+    assert (trace.objective()[-1] >= (1 - NEAR) * best).all()
+    assert (trace.total("hours") <= 1.5 * world.horizon).all()
     assert (trace.measure(world.problem.subject_to[1])[-1] <= 0.2 + NEAR * best).all()
     blind = Allocation(subject_to=world.subject_to[:1], horizon=6000)
     apart = simulate(allocator(blind), blind, replicas=2, progress=False)
     assert (apart.measure(world.problem.subject_to[1])[-1] > 0.35).all()  # without parity nobody is held back
 
 
-def allocator(world, width=0.5):
+def allocator(world):
+    """Dual prices with a step of 0.23 / sqrt(T). Half the width locks one run in 12 in, on an arm for one side."""
     problem = world.problem
     rows, bound = constraint_rows(problem, problem.subject_to)
-    dual = DualGradient(rows=rows, bound=bound, step=Steady(0.003), optimism="net")
+    dual = DualGradient(rows=rows, bound=bound, step=Steady(0.23 / world.horizon**0.5), optimism="net")
     return Policy(
         problem=problem,
-        model=Ridge(n_features=world.n_features, width=Fixed(width)),
+        model=Ridge(n_features=world.n_features, width=Fixed(1.0)),
         goals=(reward(problem), dual, *hard_limits(problem, True)),
         choice=OneEach(world.users, 4),
     )
