@@ -1,7 +1,7 @@
 """evenhand decides, one case after another, who gets what: contextual bandits that keep to budgets and share fairly.
 
 A user states a `Problem`, takes a recipe (or composes a `Policy` of a model, goals and a choice), and runs it with
-`simulate`. Names are loaded when they are first used, so that `import evenhand` costs next to nothing.
+`simulate`. Names are loaded when they are first used, so that `import evenhand` is fast.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HOMES = (
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name from its home."""
+    """Load a public name from the module that exports it."""
     if not name.startswith("_"):
         for home in HOMES:
             module = importlib.import_module(f"evenhand.{home}")
@@ -40,5 +40,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names of all homes."""
+    """List all public names."""
     return sorted({"__version__", *(n for h in HOMES for n in importlib.import_module(f"evenhand.{h}").__all__)})

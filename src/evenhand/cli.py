@@ -1,4 +1,4 @@
-"""The command line. Heavy imports wait until a command needs them, so that help is there at once."""
+"""The command line. Heavy imports wait until a command needs them, so that help appears at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEMO = "demo"  # the experiment that has a command of its own
 
 
 def build() -> argparse.ArgumentParser:
-    """The parser, with every command's help; experiments are found in their folder."""
+    """Build the parser of all commands, with one command per experiment."""
     experiments = discover()
     parser = argparse.ArgumentParser(
         prog="evenhand",
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         print("evenhand: not enough memory; take fewer replicas or rounds", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
 

@@ -1,4 +1,4 @@
-"""Choices: values into plays and probabilities."""
+"""Choices turn values into plays and probabilities."""
 
 from evenhand.choices.base import Choice, Follows, Pick
 from evenhand.choices.cycle import Cycle

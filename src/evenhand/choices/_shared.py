@@ -1,6 +1,6 @@
-"""Kernels that several choices use: plays that fit together, and draws of one place after the other.
+"""Kernels that several choices use: which plays fit together, and draws place by place.
 
-They take the arrays of an offer one by one, as handing over a record costs as much as a draw.
+They take the arrays of an offer separately, because passing a record takes as long as a draw.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from evenhand.core.types import Bools, Floats, Ints
 
 @kernel
 def add_up(readings: Floats) -> Floats:
-    """The worth of every candidate over all readings, `(K,A)->(A)`."""
+    """Sum the worth of every candidate over all readings, `(K,A)->(A)`."""
     count, k, candidates = readings.shape
     worth = np.zeros((count, candidates))
     for r in range(count):
@@ -25,9 +25,9 @@ def add_up(readings: Floats) -> Floats:
 
 @inlined
 def fits(worst: Floats, left: Floats, r: int, a: int) -> bool:
-    """Whether candidate a fits into what is left to replica r, `(A,d),(d)->()`."""
+    """Whether candidate a fits into what replica r has left, `(A,d),(d)->()`."""
     row = r if len(worst) > 1 else 0
-    for j in range(left.shape[1]):  # noqa: SIM110, a loop compiles to less than a generator
+    for j in range(left.shape[1]):  # noqa: SIM110, a loop compiles to less code than a generator
         if worst[row, a, j] > left[r, j]:
             return False
     return True
@@ -35,7 +35,7 @@ def fits(worst: Floats, left: Floats, r: int, a: int) -> bool:
 
 @inlined
 def use_up(worst: Floats, left: Floats, r: int, a: int) -> None:
-    """Take the worst case of a play off what is left, `(A,d),(d)`, in place: a copy, as limits keep their own books."""
+    """Subtract the worst case of a play from `left`, `(A,d),(d)`, in place, so callers pass a copy."""
     row = r if len(worst) > 1 else 0
     for j in range(left.shape[1]):
         left[r, j] -= worst[row, a, j]
@@ -43,16 +43,16 @@ def use_up(worst: Floats, left: Floats, r: int, a: int) -> None:
 
 @kernel
 def nothing_played(playable: Bools, n_plays: int) -> tuple[Ints, Floats, Floats]:
-    """Plays, propensities and lottery to be filled in, `(A)->(P),(P),(A)`."""
+    """Plays, propensities and a lottery for a round without plays, to be filled in, `(A)->(P),(P),(A)`."""
     count = len(playable)
     return np.full((count, n_plays), -1), np.ones((count, n_plays)), np.zeros(playable.shape)
 
 
 @kernel
 def drawn(chances: Floats, free: Bools, u: Floats, i: int) -> Ints:
-    """A free candidate in proportion to weights, which become chances in place, `(A),(A),(P)->()`; -1 if none is free.
+    """Draw a free candidate in proportion to weights, `(A),(A),(P)->()`; -1 if none is free.
 
-    Where all free candidates have weight 0, each is as likely as the other.
+    The weights become chances in place. If all free candidates have weight 0, the draw is uniform.
     """
     played = np.full(len(free), -1)
     for r in range(len(free)):
@@ -77,9 +77,9 @@ def drawn(chances: Floats, free: Bools, u: Floats, i: int) -> Ints:
 def settle(
     plays: Ints, propensities: Floats, i: int, played: Ints, chances: Floats, worst: Floats, free: Bools, left: Floats
 ) -> None:
-    """Put candidates at place i: then neither they nor what no longer fits are free, `(P),(P),(),(),(A),(A,d),(A),(d)`.
+    """Put candidates at place i, in place, `(P),(P),(),(),(A),(A,d),(A),(d)`.
 
-    In place.
+    Afterwards these candidates, and those that no longer fit, are not free.
     """
     for r in range(len(played)):
         chosen = played[r]

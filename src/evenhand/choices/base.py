@@ -11,7 +11,7 @@ __all__ = ["Choice", "Follows", "Hears", "Offer", "Pick", "Worth"]
 
 
 class Pick(NamedTuple):
-    """What a choice decided. The product of a replica's propensities is the probability of its list."""
+    """The plays of a round. The product of a replica's propensities is the probability of its list of plays."""
 
     plays: Ints  # (R, P), -1 where nothing (more) can be played
     propensities: Floats  # (R, P) of each play given the plays before it; 1 where nothing (more) can be played
@@ -20,11 +20,11 @@ class Pick(NamedTuple):
 
 
 class Choice(Protocol):
-    """Turns values into plays. It never picks what is not playable, and uses no luck but what it is handed.
+    """Turns values into plays. It picks only playable candidates, and uses only the luck that it is handed.
 
-    Candidate a fits if `worst[a] <= left` in every limit, and each play uses up its worst. A choice takes candidates in
-    its own order while they fit: it skips one that no longer fits, and may still take a smaller one after it. That each
-    playable candidate fits alone is the caller's affair, and so is any tolerance in `left`.
+    Candidate a fits if `worst[a] <= left` in every limit, and each play uses up its worst case. A choice takes
+    candidates in its own order while they fit: it skips one that no longer fits, and may still take a smaller one after
+    it. The caller ensures that each playable candidate fits alone, and adds any tolerance to `left`.
     """
 
     @property
@@ -33,7 +33,7 @@ class Choice(Protocol):
 
     @property
     def reads_bonus(self) -> bool:
-        """Whether bonuses change what is played; if not, exploration has to come from the choice itself."""
+        """Whether bonuses change what is played; if not, the choice itself must explore."""
 
     def draws(self, candidates: int) -> int:
         """How many uniform numbers it needs per round."""
@@ -47,19 +47,19 @@ class Choice(Protocol):
 
 @runtime_checkable
 class Follows(Protocol):
-    """A choice that may go on from what it chose."""
+    """A choice that may continue from its last decision, such as from the lottery that it played."""
 
     @property
     def goes_on(self) -> bool:
-        """Whether it does: a choice made of others only where one of them does."""
+        """Whether it continues from its decisions; a choice made of others does if one of them does."""
 
     def on_decision(self, state: Any, decision: Decision) -> None:
-        """A decision was made; it is this choice's own where it counts and was not forced."""
+        """A decision was committed; it is this choice's own in the replicas where it counts and was not forced."""
 
 
 @runtime_checkable
 class Hears(Protocol):
-    """A choice that is told what its plays came to."""
+    """A choice that is told which of its plays were exposed."""
 
     def on_outcome(self, state: Any, decision: Decision, exposed: Bools | None) -> None:
-        """The outcome of a decision arrived; `exposed` says which plays came to anything, `(P)`, None if all did."""
+        """The outcome of a decision arrived; `exposed` says which plays were exposed, `(P)`, None if all were."""

@@ -1,4 +1,4 @@
-"""A choice that takes turns."""
+"""A choice that plays the candidates in turn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evenhand.core.validate import whole
 
 @kernel
 def _next(playable: Bools, worst: Floats, left: Floats, t: Floats, n_plays: int) -> tuple[Ints, Floats, Floats]:
-    """The next candidates from t P mod A on that are playable and fit together, `(A),(A,d),(d),()->(P),(P),(A)`."""
+    """The next P candidates, from t P mod A on, that are playable and fit together, `(A),(A,d),(d),()->(P),(P),(A)`."""
     plays, propensities, lottery = nothing_played(playable, n_plays)
     candidates, left = playable.shape[1], left.copy()
     for r in range(len(t)):
@@ -36,8 +36,8 @@ def _next(playable: Bools, worst: Floats, left: Floats, t: Floats, n_plays: int)
 class Cycle:
     """Play candidate t mod A in round t, or the next one that is playable.
 
-    Several are the next ones from t P mod A on that are playable and fit together. Where all are and do, each is played
-    equally often.
+    With several plays, it takes the next P candidates, from t P mod A on, that are playable and fit together. If every
+    candidate is always playable and fits, all are played equally often.
 
     Args:
         n_plays: P, how many are played.
@@ -65,6 +65,6 @@ class Cycle:
         """No state."""
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Take turns, `(K,A),(K,A),(A),(A,d),(d),(),(0)->(P),(P),(A),()`."""
+        """Play the candidates in turn, `(K,A),(K,A),(A),(A,d),(d),(),(0)->(P),(P),(A),()`."""
         made = _next(offer.playable, offer.worst, offer.left, t, self.n_plays)
         return Pick(*made, forced=np.ones(len(t)))

@@ -1,4 +1,4 @@
-"""Mostly the best candidate, now and then any."""
+"""Play the best candidate most of the time, and a uniformly drawn one otherwise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evenhand.core.validate import whole
 
 @kernel
 def _weigh(worth: Floats, free: Bools, epsilon: float) -> Floats:
-    """1 - epsilon for the best, epsilon shared by all that is free, `(A),(A),()->(A)`."""
+    """Chances of free candidates: 1 - epsilon for the best, plus epsilon shared equally by all, `(A),(A),()->(A)`."""
     chances = np.zeros(worth.shape)
     for r in range(len(free)):
         best, count = -1, 0
@@ -50,10 +50,11 @@ def _draw(
 
 @dataclass(frozen=True)
 class EpsilonGreedy:
-    """Play the candidate of highest optimistic value with probability 1 - epsilon, else any, each as likely.
+    """Play the candidate of highest optimistic value with probability 1 - epsilon, else a uniformly drawn one.
 
-    Equation: p_a = epsilon / A + (1 - epsilon) 1{a best}, A the number of playable candidates; of equals the first one.
-    With several plays the same holds at every place, for the candidates that are left and fit beside the plays before.
+    Equation: p_a = epsilon / A + (1 - epsilon) 1{a best}, A the number of playable candidates; ties go to the first.
+    With several plays the same rule holds at every place, over the candidates that are left and fit beside the earlier
+    plays.
 
     Args:
         epsilon: in [0, 1].

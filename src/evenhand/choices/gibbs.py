@@ -1,4 +1,4 @@
-"""The more a candidate is worth, the likelier it is played: a soft argmax that can mix where prices leave a tie."""
+"""A soft argmax, which mixes candidates whose worths tie at the present prices."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from evenhand.core.validate import whole
 
 @kernel
 def _weigh(worth: Floats, free: Bools, temperature: float) -> Floats:
-    """exp((worth - best worth) / temperature) of what is free, `(A),(A),()->(A)`.
+    """exp((worth - best worth) / temperature) of the free candidates, `(A),(A),()->(A)`.
 
-    The best is sought at every place, as the exponentials of those that are left must not all vanish.
+    The best is found anew at every place, so that the exponentials of the remaining candidates never all underflow.
     """
     chances = np.zeros(worth.shape)
     for r in range(len(free)):
@@ -60,10 +60,10 @@ def _draw(
 class Gibbs:
     """Play candidate a with probability proportional to exp(worth of a / temperature).
 
-    Equation: p = argmax over lotteries p of p.worth + temperature H(p), H the entropy: within temperature ln A of the
-    best candidate's optimistic worth, and the argmax itself as the temperature falls to 0.
-    Several are drawn one after the other without replacement, by the same rule over the candidates that are left and
-    fit beside the plays before.
+    Equation: p = argmax over lotteries p of p.worth + temperature H(p), H the entropy. The expected optimistic worth is
+    within temperature ln A of the best candidate's. As the temperature falls to 0, the choice becomes the argmax.
+    Several plays are drawn one after the other without replacement, by the same rule over the candidates that are left
+    and fit beside the earlier plays.
     Source: of several plays, the model of rankings by Plackett 1975 and Luce 1959.
 
     Args:

@@ -1,4 +1,4 @@
-"""A lottery that climbs: gradient steps on the chances of the candidates, for an objective of what the mix brings."""
+"""Gradient ascent on the chances of the candidates, for an objective of the lottery's expected outcomes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class GradientLotteryState:
 
 @kernel
 def _onto_simplex(p: Floats, playable: Bools) -> None:
-    """Replace p by the nearest lottery over what is playable, `(A),(A)`, in place; all 0 where nothing is.
+    """Replace p by the nearest lottery over the playable candidates, `(A),(A)`, in place; all 0 if there are none.
 
-    A common amount is taken off all, those that would fall below 0 leave, and so on (Michelot 1986).
+    It subtracts a common amount from all entries, drops those that would fall below 0, and repeats (Michelot 1986).
     """
     left, last, excess = playable.copy(), -1, 0.0
     count = left.sum()
@@ -49,7 +49,7 @@ def _onto_simplex(p: Floats, playable: Bools) -> None:
 
 @kernel
 def _mixture(worth: Floats, p: Floats) -> Floats:
-    """Outcomes of a lottery, `(K,A),(A)->(K)`."""
+    """Expected outcomes of a lottery, `(K,A),(A)->(K)`."""
     z = np.zeros(worth.shape[:2])
     for r in range(len(p)):
         for k in range(worth.shape[1]):
@@ -60,7 +60,7 @@ def _mixture(worth: Floats, p: Floats) -> Floats:
 
 @kernel
 def _ascend(worth: Floats, p: Floats, slope: Floats, step: Floats, playable: Bools) -> None:
-    """One step of every lottery, and back onto the simplex, `(K,A),(A),(K),(),(A)`, in place."""
+    """Take one gradient step with every lottery and project it onto the simplex, `(K,A),(A),(K),(),(A)`, in place."""
     for r in range(len(p)):
         for a in range(p.shape[1]):
             for k in range(worth.shape[1]):
@@ -70,7 +70,7 @@ def _ascend(worth: Floats, p: Floats, slope: Floats, step: Floats, playable: Boo
 
 @kernel
 def _restrict(p: Floats, playable: Bools) -> Floats:
-    """The nearest lotteries over what is playable, `(A),(A)->(A)`."""
+    """The nearest lotteries over the playable candidates, `(A),(A)->(A)`."""
     q = p.copy()
     for r in range(len(q)):
         _onto_simplex(q[r], playable[r])
@@ -79,19 +79,19 @@ def _restrict(p: Floats, playable: Bools) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class GradientLottery:
-    """Draw from a lottery that is moved uphill each round, from where it was left: towards more f of what it brings.
+    """Draw from a lottery that takes gradient steps each round, from the last one, to increase f of its outcomes.
 
     Equation: p <- the lottery nearest to p + eta_t Y' grad f(Y p), `steps` times; eta_t = scale / sqrt(t + 1), Y the
     optimistic readings of the candidates, K of them, one for each outcome of f.
     Source: Mehrotra et al. 2020 (MO-LinCB), after Busa-Fekete et al. 2017, Algorithm 1 (MO-OGDE), which takes one step
     a round and keeps every chance above eta_t / A. Candidates whose features change from round to round need many
-    steps, as one of them only undoes what the last round wanted. It plays one candidate, as the
-    mixture is one of candidates.
+    steps, because a single step only undoes that of the last round. It plays one candidate, because the lottery is
+    over single candidates.
 
     Args:
         objective: f, whose outcomes are the readings, in order.
         candidates: A.
-        scale: of the steps, above 0.
+        scale: of the step sizes, above 0.
         steps: how many are taken each round.
 
     Raises:
@@ -128,11 +128,11 @@ class GradientLottery:
         return 1
 
     def start(self, n_replicas: int) -> GradientLotteryState:
-        """Every candidate has the same chance."""
+        """A uniform lottery."""
         return GradientLotteryState(np.full((n_replicas, self.candidates), 1.0 / self.candidates))
 
     def pick(self, state: GradientLotteryState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Climb and draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
+        """Take the gradient steps and draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
         meant = (len(self.objective.outcomes), self.candidates)
         if worth.mean.shape[1:] != meant:
             expected = f"as many readings and candidates as come, {worth.mean.shape[1:]}"
@@ -143,13 +143,13 @@ class GradientLottery:
             step = self.scale / np.sqrt(t + 1.0)
             for _ in range(self.steps):
                 z = _mixture(readings, p)
-                z[~some] = z[some][0]  # where nothing can be played, any slope will do
+                z[~some] = z[some][0]  # any point with a slope will do if nothing can be played
                 _ascend(readings, p, self._slope(z, t), step, offer.playable)
         made = draw(p, offer.playable, offer.worst, offer.left, u, self.n_plays)
         return Pick(*made, forced=np.zeros(len(p)))
 
     def on_decision(self, state: GradientLotteryState, decision: Decision) -> None:
-        """Go on from the lottery that was played."""
+        """Continue from the lottery that was played."""
         mine = (decision.counted > 0) & (decision.forced == 0)
         state.chances[mine] = decision.lottery[mine]
 

@@ -1,4 +1,4 @@
-"""Inverse-gap weighting: the better a candidate looks, the likelier it is played."""
+"""Inverse-gap weighting: candidates with a higher predicted worth are likelier to be played."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Rate:
 
     @staticmethod
     def of(rate: Rate | float) -> Rate:
-        """A rate as it is, or a number as a fixed rate."""
+        """Return a `Rate` as it is, and a number as a fixed rate."""
         return rate if isinstance(rate, Rate) else Rate(rate)
 
     def at(self, t: float) -> float:
@@ -55,7 +55,7 @@ class Rate:
 
 @kernel
 def _weigh(worth: Floats, free: Bools, scale: float, power: float, t: Floats) -> Floats:
-    """Inverse-gap probabilities over what is free, `(A),(A),(),(),()->(A)`."""
+    """Inverse-gap probabilities of the free candidates, `(A),(A),(),(),()->(A)`."""
     chances = np.zeros(worth.shape)
     for r in range(len(free)):
         rate = _at(scale, power, t[r])
@@ -99,17 +99,17 @@ def _draw(
 
 @dataclass(frozen=True)
 class InverseGap:
-    """Play candidate a with probability 1 / (A + rate (best - worth of a)), the best one with what is left.
+    """Play candidate a with probability 1 / (A + rate (best - worth of a)), and the best one otherwise.
 
     Equation: p_a = 1 / (A + rate (l_b - l_a)) for a != b = argmax l, p_b = 1 - sum of the others, with A the number of
     *playable* candidates; as each p_a is at most 1/A, p_b is at least 1/A. Bonuses are not read: exploration comes from
     the draw.
     With several plays the same rule holds at every place, at the same rate, where A counts the candidates that are left
-    and fit beside the plays before. The published bounds on regret are for one play.
+    and fit beside the earlier plays. The published regret bounds are for one play.
     Source: Foster & Rakhlin 2020 (SquareCB); Han et al. 2022, Algorithm 1.
 
     Args:
-        rate: the learning rate; large ones exploit.
+        rate: the learning rate; larger rates explore less.
         n_plays: how many are played.
 
     Raises:

@@ -17,13 +17,13 @@ from evenhand.core.validate import whole
 
 @kernel
 def _lottery(mean: Floats, bonus: Floats, playable: Bools, wanted: int) -> Floats:
-    """The lottery itself, `(K,A),(K,A),(A),()->(A)`: of one constraint, some optimum has at most two candidates."""
+    """The best lottery, `(K,A),(K,A),(A),()->(A)`; with one constraint, some optimum mixes at most two candidates."""
     p = np.zeros(playable.shape)
     readings = mean + bonus
     gains, slacks = add_up(readings[:, :wanted]), add_up(readings[:, wanted:])
     for r in range(len(playable)):
         gain, slack = gains[r], slacks[r]
-        spare = one = -1  # the candidate of most slack, and the best that keeps to the constraint by itself
+        spare = one = -1  # the candidate of most slack, and the best that satisfies the constraint alone
         for a in range(len(gain)):
             if playable[r, a]:
                 if spare < 0 or slack[a] > slack[spare]:
@@ -41,7 +41,7 @@ def _lottery(mean: Floats, bonus: Floats, playable: Bools, wanted: int) -> Float
                 continue
             for b in range(len(gain)):
                 if playable[r, b] and slack[b] < 0.0 and gain[b] > best:
-                    chance = slack[a] / (slack[a] - slack[b])  # as often as the slack of a pays for b
+                    chance = slack[a] / (slack[a] - slack[b])  # the largest chance of b that the slack of a allows
                     worth = gain[a] + chance * (gain[b] - gain[a])
                     if worth > best:
                         saver, two, share, best = a, b, chance, worth
@@ -60,17 +60,17 @@ def _draw(
 
 @dataclass(frozen=True)
 class Lottery:
-    """Draw from the best lottery whose slack is at least 0 on average, both read optimistically.
+    """Draw from the lottery of highest expected worth whose expected slack is at least 0, both taken optimistically.
 
     Equation: p = argmax p.wanted over lotteries p with p.slack >= 0, where wanted sums the mean and the bonus of the
-    first readings, slack those of the others. Where no lottery has that much, the candidate of most slack is played.
-    One of the solutions mixes at most two candidates, so all pairs are tried, in O(A^2). Of equals the first is taken;
-    without any reading of slack it is the argmax. It plays one candidate: the program is for one.
+    first readings, slack those of the others. If none is feasible, it plays the candidate of most slack. Some
+    solution mixes at most two candidates, so all pairs are tried, in O(A^2). Ties go to the first; without any reading
+    of slack it is the argmax. It plays one candidate, because the linear program is for a single play.
     Source: Agrawal & Devanur 2014, eq. 23 (Algorithm 6), with slack = h_S(phi) - phi.Z(phi). The paper leaves open what
     is played where nothing is feasible.
 
     Args:
-        wanted: how many readings are what is wanted, at least 1; they belong to the goals that a policy names first.
+        wanted: how many readings belong to what is maximised, at least 1: those of the goals that a policy names first.
 
     Raises:
         InvalidInput: `wanted` is below 1, or above the number of readings.

@@ -1,4 +1,4 @@
-"""A choice that does not look: drawn by fixed weights over whatever is playable."""
+"""A choice that ignores values and draws playable candidates by fixed weights."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from evenhand.core.validate import whole
 
 @dataclass(frozen=True)
 class Random:
-    """Candidates drawn blindly: uniformly over what is playable, or in proportion to fixed weights.
+    """Draw playable candidates whatever their values, uniformly or in proportion to fixed weights.
 
-    Several are drawn one after the other without replacement, each in proportion to the weights of the candidates that
-    are left and fit beside the plays before it.
+    Several plays are drawn one after the other without replacement, each in proportion to the weights of the candidates
+    that are left and fit beside the earlier plays.
     Source: of several plays, the model of rankings by Plackett 1975 and Luce 1959.
 
     Args:
         weights: one per candidate, at least 0; None means the same for all. Candidates of weight 0 are played only
-            where no other is left.
+            if no other is left.
         n_plays: how many are drawn.
 
     Raises:

@@ -1,4 +1,4 @@
-"""One choice for the first rounds, another one after."""
+"""One choice for the first rounds, and another one for the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evenhand.core.validate import whole
 
 @kernel
 def _count_early(t: Floats, rounds: int) -> int:
-    """How many replicas are in the warm-up; a sum of comparisons costs five times as much."""
+    """Count the replicas in the warm-up; a NumPy sum of comparisons would take five times as long."""
     count = 0
     for r in range(len(t)):
         if t[r] < rounds:
@@ -39,7 +39,7 @@ class StagedState:
 class Staged:
     """A warm-up: one choice for the given number of decided rounds, `then` for the rest.
 
-    Its rounds count in all averages and budgets, but prices do not learn from rounds whose plays they did not choose.
+    The warm-up counts in all averages and budgets, but prices are updated only in rounds whose plays they decided.
 
     Args:
         rounds: length of the warm-up, at least 0.
@@ -66,16 +66,16 @@ class Staged:
 
     @property
     def n_plays(self) -> int:
-        """As many as both choices play."""
+        """The number that both choices play."""
         return self.then.n_plays
 
     @property
     def reads_bonus(self) -> bool:
-        """What `then` says: a warm-up ends, and exploration must not."""
+        """As for `then`, because exploration must not end with the warm-up."""
         return self.then.reads_bonus
 
     def draws(self, candidates: int) -> int:
-        """What the needier of the two needs."""
+        """The larger number of the two choices."""
         early = self._warmup.draws(candidates) if self.rounds else 0
         return max(early, self.then.draws(candidates))
 
@@ -102,16 +102,16 @@ class Staged:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a stage does."""
+        """Whether one of the two choices does."""
         return bool(self._following)
 
     def on_decision(self, state: StagedState, decision: Decision) -> None:
-        """Tell whichever stage goes on from what it chose."""
+        """Pass the decision to each choice that continues from its decisions."""
         for stage, choice in self._following:
             choice.on_decision(getattr(state, stage), decision)
 
     def on_outcome(self, state: StagedState, decision: Decision, exposed: Bools | None) -> None:
-        """Tell whichever stage hears what its plays came to."""
+        """Pass the outcome to each choice that `Hears` of it."""
         for stage, choice in self._hearing:
             choice.on_outcome(getattr(state, stage), decision, exposed)
 
@@ -121,7 +121,7 @@ class Staged:
 
     @cached_property
     def _following(self) -> list[tuple[str, Follows]]:
-        """Once, as to ask what an object is able to do takes longer than most choices."""
+        """Computed once, because checking a protocol takes longer than most choices."""
         stages = (("warmup", self._warmup), ("then", self.then))
         return [(stage, choice) for stage, choice in stages if isinstance(choice, Follows) and choice.goes_on]
 

@@ -16,7 +16,7 @@ from evenhand.core.validate import whole
 
 @kernel
 def _insert(worth: Floats, a: int, best: Ints, found: int, room: int) -> int:
-    """Sort a, above all of them, into the best so far, at most `room`; it follows its equals."""
+    """Insert a, of higher index than all in `best`, after its equals; return how many `best` has, at most `room`."""
     if found == room and worth[a] <= worth[best[room - 1]]:
         return found
     at = min(found, room - 1)
@@ -31,10 +31,10 @@ def _insert(worth: Floats, a: int, best: Ints, found: int, room: int) -> int:
 def _top(
     mean: Floats, bonus: Floats, playable: Bools, worst: Floats, left: Floats, k: int
 ) -> tuple[Ints, Floats, Floats]:
-    """The best that fit together, `(K,A),(K,A),(A),(A,d),(d)->(k),(k),(A)`.
+    """The best candidates that fit together, `(K,A),(K,A),(A),(A,d),(d)->(k),(k),(A)`.
 
-    One pass finds the k best of what is playable. Only where some of them do not fit together, another pass looks for
-    the best of what comes after them and still fits; as the first that it finds is played, there are at most k passes.
+    One pass finds the k best playable candidates. Only if some of them do not fit together, another pass looks for the
+    best later candidates that still fit. Each pass plays the first one that it finds, so there are at most k passes.
     """
     plays, propensities, lottery = nothing_played(playable, k)
     worths, best, left = add_up(mean + bonus), np.empty(k, np.int64), left.copy()
@@ -88,7 +88,7 @@ class TopK:
 
     @property
     def n_plays(self) -> int:
-        """How many are chosen."""
+        """k, the number of plays."""
         return self.k
 
     def draws(self, candidates: int) -> int:

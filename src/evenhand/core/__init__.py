@@ -1,1 +1,1 @@
-"""What everything else stands on: array types, errors, checks of input, per-round records, luck and the catalogue."""
+"""Foundations: array types, errors, checks of input, per-round records, luck and the catalogue."""

@@ -1,4 +1,4 @@
-"""Calling a part with what a file says: plain values are read by the types that the part's signature declares."""
+"""Build a part from the values of a file, which are read by the types that the part's signature declares."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ KIND = "kind"  # the key by which a table names a part
 
 
 class _NoMatch:
-    """In place of a value that is not of the type."""
+    """Stands for a value that is not of the wanted type."""
 
 
 _NO = _NoMatch()
 
 
 class Argument(NamedTuple):
-    """An argument of a part: its type, and whether it has to be given."""
+    """An argument of a part: its name, its type, and whether it is required."""
 
     name: str
     hint: Any
@@ -45,13 +45,13 @@ def arguments(part: Any) -> dict[str, Argument]:
 
 
 def build(part: Any, where: str, values: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
-    """Call a part with the values of a file, and with what is `given` by the program where it takes that.
+    """Call a part with the values of a file, and with those `given` arguments that it takes.
 
     Args:
         part: a function or class with annotated arguments.
-        where: the values stand in a file, for messages.
+        where: where the values are in the file, for messages.
         values: numbers, texts, lists and tables by the names of arguments.
-        given: arguments that no file may set.
+        given: arguments that the program sets and no file may set.
 
     Raises:
         InvalidInput: a key that the part does not have, a value of another type, or an argument that is missing.
@@ -84,7 +84,7 @@ got an unknown key (did you mean outcomes?)
 
 
 def read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
-    """One value by its type.
+    """Read one value as the type `hint`.
 
     Raises:
         InvalidInput: it is of another type, or names a part that does not exist.
@@ -117,7 +117,7 @@ def described(hint: Any) -> str:
 
 
 def kinds(hint: Any) -> dict[str, Any]:
-    """The parts that can stand for a type, by name: itself, or all that its package exports and a protocol describes.
+    """The parts that fit a type, by name: a class itself; for a protocol, all exported classes that have its members.
 
     >>> from evenhand.objectives import Smoothing
     >>> list(kinds(Smoothing))

@@ -1,4 +1,4 @@
-"""The catalogue of named systems: a mark on what implements one, and its discovery by walking the package."""
+"""The catalogue of named systems: a decorator marks the implementations, and a walk over the package finds them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.core.registry import exported, meant, snake
 
 T = TypeVar("T")
 
-# The folder or module of a system is its kind, so that there is no second list to keep in step.
+# The folder or module of a system determines its kind, so that no second list has to be kept up to date.
 KINDS = {
     "evenhand.recipes": "recipe",
     "evenhand.models": "model",
@@ -77,7 +77,7 @@ def _marked() -> Iterator[System]:
 
 
 def describe(name: str) -> str:
-    """What every part of this name or id does: its call, source and docstring.
+    """Describe every part with this name or id: its call, source and docstring.
 
     Raises:
         InvalidInput: there is no such part.
@@ -95,7 +95,7 @@ def describe(name: str) -> str:
 
 
 def _unmarked() -> Iterator[System]:
-    """Parts that are exported without being a named system, such as choices."""
+    """Exported parts that are not named systems, such as choices."""
     for place, kind in KINDS.items():
         if hasattr(importlib.import_module(place), "__all__") and kind != "experiment":
             for part in exported(place).values():

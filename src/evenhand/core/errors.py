@@ -1,4 +1,4 @@
-"""Errors a user meets: each names the field, what was expected and what came."""
+"""Errors that users see. `InvalidInput` names the field, what was expected and what was given."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class EvenhandError(Exception):
 
 
 class InvalidInput(EvenhandError, ValueError):
-    """A value that was handed in cannot be used.
+    """A value that was passed in cannot be used.
 
     >>> str(InvalidInput("horizon", "a whole number of at least 1", 0))
     'horizon: expected a whole number of at least 1, got 0'
@@ -35,18 +35,18 @@ class InvalidInput(EvenhandError, ValueError):
 
 
 class InfeasibleProblem(EvenhandError, ValueError):
-    """No policy at all can keep to the constraints that were stated."""
+    """No policy can satisfy the stated constraints."""
 
 
 class MissingExtra(EvenhandError, ImportError):
-    """An optional dependency is needed for what was asked.
+    """An optional dependency is missing.
 
     >>> str(MissingExtra("plots", "plot"))
     "plots need an optional dependency: pip install 'evenhand[plot]'"
     """
 
     def __init__(self, what: str, extra: str) -> None:
-        """Say `what` was asked for and which `extra` brings it."""
+        """Say `what` was asked for and which `extra` installs it."""
         super().__init__(what, extra)
         self.what, self.extra = what, extra
 
@@ -59,7 +59,7 @@ class StateMismatch(EvenhandError, ValueError):
 
 
 class CannotSave(EvenhandError, TypeError):
-    """A part of a state lives in another library and cannot be written as arrays."""
+    """A part of a state belongs to another library and cannot be written as arrays."""
 
 
 class StaleDecision(EvenhandError, ValueError):

@@ -1,4 +1,4 @@
-"""Decorators of compiled functions: compiled on first use, cached on disk, typed as what they decorate."""
+"""Decorators that compile a function on first use, cache it on disk and keep its type."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a helper of kernels whose code replaces each call: a call that hands over arrays costs 50 ns."""
+    """Compile a helper that is inlined into its kernels: a call that passes arrays would cost 50 ns."""
     return cast("Callable[P, R]", njit(cache=True, error_model="numpy", inline="always")(function))

@@ -1,7 +1,7 @@
-"""Random numbers as a pure function of (seed, stream, replica, round): nothing to store, no batch to depend on.
+"""Random numbers as a pure function of (seed, stream, replica, round): no stored state, no dependence on the batch.
 
 The generator is Philox4x64-10 (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, SC 2011), keyed by
-(seed, stream) at counter (block, round, replica, 0). A test holds it against NumPy's own.
+(seed, stream) at counter (block, round, replica, 0). A test compares it with NumPy's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SHIFT = np.uint64(11)
 
 
 class Stream(IntEnum):
-    """Who draws: environments and policies never share luck."""
+    """What numbers are drawn for: environments and policies never share luck."""
 
     CONTEXT = 1
     OUTCOME = 2
@@ -73,7 +73,7 @@ def _uniform(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Float
 
 @kernel
 def box_muller(u: Floats, size: int) -> Floats:
-    """Standard normal numbers, two of two uniform ones, `(size made even)->(size)`."""
+    """Two standard normal numbers from every two uniform ones, `(size made even)->(size)`."""
     out = np.empty((len(u), size))
     for r in range(len(u)):
         for i in range(0, size, 2):
@@ -100,7 +100,7 @@ def normal(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: in
 
 
 def check_seed(seed: int) -> None:
-    """Refuse what is no seed.
+    """Refuse an invalid seed.
 
     Raises:
         InvalidInput: anything but a whole number in [0, 2**64).
@@ -135,4 +135,4 @@ class Luck:
         return normal(self.seed, stream, self.replicas, t, size)
 
 
-_STREAMS = tuple(np.uint64(i) for i in range(max(Stream) + 1))  # by number: to look up an Enum by itself takes longer
+_STREAMS = tuple(np.uint64(i) for i in range(max(Stream) + 1))  # indexed by number: converting an Enum takes longer

@@ -1,4 +1,4 @@
-"""The records of a round: what is known before acting, what may be played, and the receipt of what was decided.
+"""The records of a round: what is known before acting, which candidates may be played, and what was decided.
 
 R replicas, A candidates, P plays, n features, M learned and L known outcomes, G groupings, C groups in all,
 K readings of the goals, D rows of all priced goals. A leading 1 in place of R means "the same for every replica".
@@ -18,28 +18,28 @@ class Context(NamedTuple):
 
     features: Floats  # (R, A, n) of every candidate
     known: Floats  # (R or 1, A, L) outcomes that are declared rather than learned
-    groups: Ints  # (R, 1, G) the groups of the case, or (R, A, G) of every candidate, as columns of all groups
+    groups: Ints  # (R, 1, G) the groups of the case, or (R, A, G) of every candidate, as indices into all C groups
     offered: Bools  # (R or 1, A) candidates that may be played at all
 
 
 class Worth(NamedTuple):
-    """What a model says of every candidate at the goals' prices."""
+    """The value of every candidate at the goals' prices."""
 
     mean: Floats  # (R, K, A)
     bonus: Floats  # (R, K, A) added to it to explore: optimism, or the drawn worth minus the mean
-    random: bool = False  # whether luck was used: then nobody can state the probability of a play
+    random: bool = False  # whether luck was used; if so, the propensity of a play is unknown
 
 
 class Offer(NamedTuple):
-    """Which candidates may be played, one by one and together."""
+    """Which candidates may be played, alone and together."""
 
     playable: Bools  # (R, A) offered, and within every hard limit if played alone
     worst: Floats  # (R or 1, A, d) the most that each candidate can use of each hard limit
-    left: Floats  # (R, d) of the hard limits
+    left: Floats  # (R, d) what is left of each hard limit
 
 
 class Decision(NamedTuple):
-    """What was decided: the receipt that is kept, or logged, until its outcome arrives."""
+    """What was decided: a receipt to keep or log until the outcome arrives."""
 
     id: Ints  # (3,) a number, a random token and a checksum of `counted`, given by `commit`; -1 before
     plays: Ints  # (R, P) chosen candidates, -1 where nothing (more) could be played
@@ -50,7 +50,7 @@ class Decision(NamedTuple):
     features: Floats  # (R, P, n) of the plays
     known: Floats  # (R, P, L) known outcomes of the plays, 0 where nothing is played
     groups: Ints  # (R, 1 or P, G)
-    shares: Floats  # (R or 1, C) shares of the groups as they were believed
+    shares: Floats  # (R or 1, C) shares of the groups, as believed when the decision was made
     prices: Floats  # (R, K, 1 or P, M) of learned outcomes
     row_prices: Floats  # (R, D) of the rows of all priced goals, one goal after the other
-    lottery: Floats  # (R, A) chances of the first place, for choices that go on from them; else (R, 0)
+    lottery: Floats  # (R, A) chances of the first place, for choices that continue from it; else (R, 0)

@@ -1,4 +1,4 @@
-"""Parts by name: what a package exports is what can be named, so that there is no second list to keep in step."""
+"""Find parts by name among the exports of a package, so that no second list has to be kept up to date."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def snake(name: str) -> str:
 
 
 def exported(package: str) -> dict[str, Any]:
-    """The public classes and functions of a package by the names that files use; contracts are no parts.
+    """The public classes and functions of a package by the names that files use, without protocols.
 
     >>> list(exported("evenhand.problem"))[:3]
     ['budget', 'floor', 'groups']
@@ -34,7 +34,7 @@ def exported(package: str) -> dict[str, Any]:
 
 
 def closest(field: str, known: Mapping[str, T], name: str) -> T:
-    """What has this name.
+    """Return the entry with this name.
 
     Raises:
         InvalidInput: nothing has; the message lists the names that exist, and the one that was probably meant.
@@ -49,7 +49,7 @@ def closest(field: str, known: Mapping[str, T], name: str) -> T:
 
 
 def unknown_key(field: str, known: Iterable[str], key: str) -> InvalidInput:
-    """The error of a key that nobody knows.
+    """The error for an unknown key.
 
     >>> str(unknown_key("budget.totl", ("rate", "total"), "totl"))
     'budget.totl: expected one of the keys rate, total, got an unknown key (did you mean total?)'
@@ -59,7 +59,7 @@ def unknown_key(field: str, known: Iterable[str], key: str) -> InvalidInput:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """A guess for a message, or nothing.
+    """The known name closest to `name`, worded for a message; an empty text if none is close.
 
     >>> meant("rigde", ["ridge", "logistic"]), meant("tree", ["ridge", "logistic"])
     (' (did you mean ridge?)', '')

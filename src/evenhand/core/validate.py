@@ -1,4 +1,4 @@
-"""Checks of what a user hands in: a usable value, or one clear error that names the field."""
+"""Checks of user input: a usable value, or one clear error that names the field."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
 
-LARGEST = 1e100  # the size of any feature or outcome: sums of squares of such numbers are finite
+LARGEST = 1e100  # the largest feature or outcome: sums of squares of such numbers stay finite
 
 
 def number(field: str, value: object, expected: str, holds: Callable[[float], bool] = math.isfinite) -> float:
-    """A number of which something holds, as a float.
+    """Return a number for which `holds` is true, as a float.
 
     Raises:
         InvalidInput: what is no number, or a number of which it does not hold.
@@ -25,7 +25,7 @@ def number(field: str, value: object, expected: str, holds: Callable[[float], bo
     """
     try:
         x = float(value) if isinstance(value, Real) else math.nan
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:  # an integer too large for a float
         x = math.inf
     if not holds(x):
         raise InvalidInput(field, expected, value if isinstance(value, Real) else repr(value))
@@ -35,7 +35,7 @@ def number(field: str, value: object, expected: str, holds: Callable[[float], bo
 def numbers(
     field: str, values: object, m: int, expected: str, holds: Callable[[Floats], Bools] = np.isfinite
 ) -> Floats:
-    """m numbers of which something holds, `->(m)`.
+    """Return m numbers for which `holds` is true, `->(m)`.
 
     Raises:
         InvalidInput: what are no numbers, such as text, not m of them, or one of which it does not hold.
@@ -45,7 +45,7 @@ def numbers(
     """
     try:
         given = np.array(values)
-        x = np.array(given, float) if given.dtype.kind in "biufO" else np.array(math.nan)  # text is no number
+        x = np.array(given, float) if given.dtype.kind in "biufO" else np.array(math.nan)  # text is not a number
     except (TypeError, ValueError, OverflowError):
         x = np.array(math.nan)
     if x.shape != (m,) or not holds(x).all():
@@ -54,7 +54,7 @@ def numbers(
 
 
 def whole(field: str, value: object, least: int) -> None:
-    """Refuse what is not a whole number of at least `least`.
+    """Refuse anything but a whole number of at least `least`.
 
     >>> whole("rounds", 3, 1)
     """
@@ -63,7 +63,7 @@ def whole(field: str, value: object, least: int) -> None:
 
 
 def one_of(field: str, value: object, names: tuple[str, ...]) -> None:
-    """Refuse what is not one of some names.
+    """Refuse anything but one of `names`.
 
     >>> one_of("on", "observed", ("observed", "optimistic"))
     """

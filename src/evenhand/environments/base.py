@@ -24,20 +24,20 @@ class World(Protocol):
 
     @property
     def steps(self) -> int:
-        """How many steps it can last."""
+        """The number of steps that it can last."""
 
     @property
     def counts_idle_steps(self) -> bool:
-        """Whether a step in which nothing could be played is a round all the same: people come whatever is left."""
+        """Whether a step in which nothing could be played still counts as a round, because cases keep coming."""
 
     def context(self, step: int) -> Context:
-        """What is seen at a step; a pure function of (seed, replica, step)."""
+        """The context of a step; a pure function of (seed, replica, step)."""
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         """The decision as it was taken (with counted = 0 where it was not), and the outcomes that arrive now."""
 
     def expected(self, context: Context, plays: Ints) -> Floats | None:
-        """True means of the learned outcomes of plays, where there is a truth, `(P)->(P,M)`."""
+        """True means of the learned outcomes of plays, or None where they are unknown, `(P)->(P,M)`."""
 
 
 class Environment(Protocol):
@@ -52,4 +52,4 @@ class Environment(Protocol):
         """How many features each candidate has."""
 
     def start(self, seed: int, replicas: Ints) -> World:
-        """A world for these replicas: the same contexts and luck for every policy."""
+        """Start a world for these replicas, with the same contexts and luck for every policy."""

@@ -87,7 +87,7 @@ class Court:
 
     Args:
         tolerance: allowed difference of rides and of vouchers per round between groups (the paper's tau).
-        horizon: T, people to come.
+        horizon: T, the number of people.
         ride, voucher: budgets per round.
 
     >>> Court(tolerance=0.025).problem.actions

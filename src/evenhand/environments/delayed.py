@@ -1,4 +1,4 @@
-"""Any environment, its outcomes some steps later."""
+"""Any environment, with outcomes that arrive some steps later."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ class Delayed:
         return self.environment.n_features
 
     def start(self, seed: int, replicas: Ints) -> World:
-        """The same world, answering late."""
+        """The same world, with late outcomes."""
         return _LateWorld(self.environment.start(seed, replicas), self.delay)

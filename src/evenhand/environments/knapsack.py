@@ -1,4 +1,4 @@
-"""Knapsack instances: one with fixed contexts from a paper, and two in which a mixture of arms is optimal."""
+"""A knapsack instance with fixed contexts, from Han et al. 2022."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
 RESOURCES = 4  # of FixedContexts
-RANGE = 2.0  # of its outcomes, either way
+RANGE = 2.0  # its outcomes are within [-RANGE, RANGE]
 
 
 @kernel
@@ -40,7 +40,7 @@ def means(x: Floats, theta: Floats, plays: Ints) -> Floats:
 
 @kernel
 def _noisy(mean: Floats, x: Floats, scale: float, noise: Floats) -> Floats:
-    """Means plus noise, within range, `(P,M),(P,n),(),(M)->(P,M)`; a play without features is the null arm's."""
+    """Means plus noise, clipped to the range, `(P,M),(P,n),(),(M)->(P,M)`; the null arm (x = 0) has no noise."""
     y = np.empty_like(mean)
     for r in range(len(y)):
         for p in range(y.shape[1]):
@@ -65,7 +65,7 @@ class _LinearWorld:
             offered=np.ones((1, arms), bool),
         )
         self.steps = steps
-        self._plays = np.zeros((count, 0), np.int64)  # whose means were asked for last, and are asked for again
+        self._plays = np.zeros((count, 0), np.int64)  # the last plays, whose means `expected` is asked for again
         self._mean = np.zeros((count, 0, len(theta)))
 
     def context(self, step: int) -> Context:
@@ -88,16 +88,16 @@ class FixedContexts:
     Equation: x_a = (e_1 + e_{a+1}) / sqrt 2; theta_0 = (e_1 + e_2) / sqrt 2, theta_1 = (e_1 + e_3) / sqrt 2,
     theta_2 = (e_2 + e_3 + e_4 + e_5) / 2, theta_i = e_{i+1} for i = 3, 4; B = T / 4 for each resource.
     Deviations: the paper prints features that are not normalised and noise N(0, 0.2); its code normalises, and 0.2 is
-    the standard deviation. Outcomes are declared within [-2, 2] and clipped to it, five standard deviations from the
-    largest mean: a hard budget then stops when less than 2 is left of a resource, as the code does. The null arm's
+    the standard deviation. Outcomes are declared within [-2, 2] and clipped to it, five standard deviations above the
+    largest mean. A hard budget then stops when less than 2 is left of a resource, as the code does. The null arm's
     outcomes have no noise.
 
     Args:
         arms: A, at most dimension - 1.
         dimension: n, at least 5.
         horizon: T.
-        null_arm: offer an arm without reward and costs as well, as OPT does; the published learners have none.
-        noise: standard deviation, at least 0 and small against the declared range, as what is clipped shifts the means.
+        null_arm: also offer an arm without reward and costs, as OPT does; the published learners have none.
+        noise: standard deviation, at least 0 and small against the declared range, as clipping shifts the means.
 
     Raises:
         InvalidInput: a dimension or number of arms out of range, or a noise that is not a number of at least 0.

@@ -1,4 +1,4 @@
-"""Four goals that are to keep up with each other, two budgets and a parity, with contexts: everything at once."""
+"""A concave objective of four outcomes, two budgets and a parity, with contexts: everything at once."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ class _Class:
 @named("X2", source="evenhand's own instance: a concave goal, two budgets and a parity, with contexts")
 @dataclass(frozen=True, kw_only=True)
 class Lessons:
-    """Lessons for pupils, one action each or none: progress in four subjects, hours and money that are limited.
+    """Lessons for pupils, one each or none, for progress in four subjects; hours and money are limited.
 
-    Progress is a coin per subject, whose chance is linear in two features of the pupil. Hours and money are known; both
-    budgets and the parity of hours between pupils who live near and far bind.
+    Progress in a subject is 0 or 1; its probability is linear in two features of the pupil. Hours and money are known.
+    Both budgets and the parity of hours between pupils who live near and far bind.
 
     Args:
         horizon: T; budgets are 0.8 T hours and 0.6 T of money.
         objective: of the subjects' averages; by default the generalised Gini with weights 1, 1/2, 1/4, 1/8.
-        constrained: leave the budgets and the parity away to see what they cost.
-        parity: leave the parity alone away, for policies that look at nobody's group.
+        constrained: False drops the budgets and the parity, to show what they cost.
+        parity: False drops only the parity, for policies that ignore groups.
 
     >>> Lessons(horizon=1000).problem.spending[0].limit(1000)
     0.8

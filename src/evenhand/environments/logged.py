@@ -39,9 +39,9 @@ def _accept(plays: Ints, rows: Ints, actions: Ints, keep: Floats, u: Floats) -> 
 
 
 class LoggedWorld:
-    """One start of a log: every replica reads the rows in an order of its own."""
+    """One start of a log: every replica reads the rows in its own order."""
 
-    counts_idle_steps = False  # a run in which nothing is playable any more does not wait through the rest of the log
+    counts_idle_steps = False  # a run in which nothing is playable any more skips the rest of the log
 
     def __init__(self, log: Logged, seed: int, replicas: Ints) -> None:
         """Draw the orders."""
@@ -54,18 +54,18 @@ class LoggedWorld:
         self.steps = len(log.actions)
 
     def context(self, step: int) -> Context:
-        """The case of the row at hand."""
+        """The case of the current row."""
         rows = self._rows[step]
         x = _features(self._log.units, self._log.layout, rows)
         return Context(x, self._known, self._log.groups[rows][:, None], self._offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        """Count the round where the choice is what was logged and the coin agrees; only then is the outcome seen."""
-        # Why this is unbiased for a policy that learns: while rows are rejected its state stands still, and so do its
-        # clock and with it its luck. Given all that was accepted so far, it is one fixed map from case to action,
-        # p(a | x) being what the log used. A row is then accepted with probability
+        """Count the round if the choice is the logged action and the coin accepts it; only then is the outcome seen."""
+        # This is unbiased even for a policy that learns. While rows are rejected, its state, its clock and its luck do
+        # not change, so given the rows accepted so far the policy is a fixed map from case to action. Where the log
+        # played action a with probability p(a | x), the next row is accepted with probability
         #     sum_a 1{choice(x) = a} p(a | x) lowest / p(a | x) = lowest,
-        # whatever x is: accepted cases are distributed as all cases are, and each was treated as the policy chose.
+        # whatever x is. Accepted cases are therefore distributed like all cases, under the actions of the policy.
         log, rows = self._log, self._rows[step]
         coins = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1) if log.needs_coins else _NO_COINS
         counted = _accept(decision.plays, rows, log.actions, log.keep, coins)
@@ -74,7 +74,7 @@ class LoggedWorld:
         return taken, [Arrival(step, taken, y[:, None, :])]
 
     def expected(self, context: Context, plays: Ints) -> None:
-        """Unknown: a log has no truth."""
+        """None: a log has no true means."""
         return
 
 
@@ -94,7 +94,7 @@ def order(rows: int, seed: int, replica: int, *, resample: bool) -> Ints:
 
 
 def blocks(actions: int, units: int) -> Ints:
-    """The layout in which each action has a block of coefficients of its own, `()->(A, A units)`.
+    """The layout in which each action has its own block of coefficients, `()->(A, A units)`.
 
     >>> blocks(2, 1)
     array([[ 0, -1],
@@ -109,22 +109,22 @@ def blocks(actions: int, units: int) -> Ints:
 @named("U3", source="Li, Chu, Langford & Wang 2011 (replay); Dudik, Erhan, Langford & Li 2012 (coins)")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Logged:
-    """Replay by rejection: a row of the log counts where the policy chooses what was logged.
+    """Replay by rejection: a row of the log counts if the policy chooses the logged action.
 
-    Equation: row i counts with probability 1{choice = a_i} min_j p_j / p_i; no coin is thrown where all p are equal.
-    Replicas below `shuffles` read the rows in random orders; those from there on read bootstrap resamples, as many rows
-    drawn with replacement, whose spread is what other logs of this size would show.
+    Equation: row i counts with probability 1{choice = a_i} min_j p_j / p_i; no coin is tossed if all p are equal.
+    Replicas numbered below `shuffles` read the rows in random orders. The others read bootstrap resamples: as many
+    rows, drawn with replacement. Their spread estimates how results vary between logs of this size.
     Source: Li, Chu, Langford & Wang, *Unbiased offline evaluation of contextual-bandit-based news article
     recommendation algorithms*, WSDM 2011, for equal propensities; with coins: Dudik et al., UAI 2012.
-    Deviation: the lowest propensity is that of the logged actions, the only ones a log tells.
+    Deviation: the lowest propensity is that of the logged actions, as a log has no others.
 
     Args:
-        problem: what is decided; its horizon counts accepted rows, and a log that is read to its end ends the run.
-        units: of every row, what features are made of, `(N, u)`.
+        problem: what is decided; its horizon counts accepted rows. A run also ends where the log ends.
+        units: the numbers of every row that features are made of, `(N, u)`.
         layout: where feature j of action a comes from, `(A, n)`: a column of `units`, or -1 for 0; see `blocks`.
-        actions: what was logged, as indices, `(N)`.
+        actions: the logged actions, as indices, `(N)`.
         propensities: of the logged actions, in (0, 1], `(N)`.
-        outcomes: that were learned from them, `(N, M)`.
+        outcomes: the learned outcomes of the logged actions, `(N, M)`.
         groups: of every row, as columns of `problem.columns`, `(N, G)`.
         shuffles: replicas numbered from here on read bootstrap resamples; None means that all read permutations.
 
@@ -176,12 +176,12 @@ class Logged:
 
     @property
     def n_features(self) -> int:
-        """As many as the layout has columns."""
+        """The number of columns of the layout."""
         return int(self.layout.shape[1])
 
     @cached_property
     def keep(self) -> Floats:
-        """With which probability a row counts whose action was chosen, `()->(N)`."""
+        """The probability that a row counts if its action is chosen, `()->(N)`."""
         return np.asarray(self.propensities.min() / self.propensities)
 
     @cached_property
@@ -194,7 +194,7 @@ class Logged:
         return self.shuffles is not None and replica >= self.shuffles
 
     def start(self, seed: int, replicas: Ints) -> LoggedWorld:
-        """Rows in an order that depends only on (seed, replica), whatever the policy."""
+        """Start a world whose order of rows depends only on (seed, replica), not on the policy."""
         return LoggedWorld(self, seed, replicas)
 
 

@@ -19,7 +19,7 @@ from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
-# reward, then two costs, of each arm: none is best for both budgets, and the cheap one is worth little
+# reward, then two costs, of each arm: no arm suits both budgets, and the cheap one is worth little
 ARMS = np.array([[0.80, 0.90, 0.20], [0.70, 0.20, 0.80], [0.50, 0.35, 0.35], [0.20, 0.05, 0.10]])
 RATES = (0.35, 0.30)
 # constant and slopes in two features, for reward and two costs of each of three arms; means of costs stay within 1/2
@@ -69,7 +69,7 @@ def blocks(z: Floats, arms: int) -> Floats:
 
 
 class _MixedWorld:
-    """Linear means of features that may change; rewards are coins, costs coins or uniform around their mean."""
+    """Linear means of features that may change; Bernoulli rewards, costs Bernoulli or uniform on [0, 2 mean]."""
 
     counts_idle_steps = True
 
@@ -98,9 +98,9 @@ class _MixedWorld:
 @named("S5", source="evenhand's own instance: a mixture of arms is optimal, costs are coins")
 @dataclass(frozen=True, kw_only=True)
 class MixedArms:
-    """Four arms and doing nothing, without contexts; rewards and two costs are coins; both budgets bind.
+    """Four arms and doing nothing, without contexts; Bernoulli reward and two Bernoulli costs; both budgets bind.
 
-    The best lottery mixes three arms: no arm by itself, played until its budget is gone, comes near it.
+    The best lottery mixes three arms. Playing a single arm until a budget is used up earns at most 85% as much.
 
     Args:
         horizon: T; budgets are 0.35 T and 0.30 T.
@@ -129,7 +129,7 @@ class MixedArms:
 @named("S5", source="evenhand's own instance: a mixture of arms is optimal, with contexts and bounded costs")
 @dataclass(frozen=True, kw_only=True)
 class MixedContexts:
-    """Three arms and doing nothing, two features of each case; rewards are coins, two costs uniform on [0, 2 mean].
+    """Three arms and doing nothing, two features per case; Bernoulli reward, two costs uniform on [0, 2 mean].
 
     Args:
         horizon: T; budgets are 0.15 T and 0.12 T.

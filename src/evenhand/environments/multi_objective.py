@@ -1,4 +1,4 @@
-"""Several outcomes of every arm, linear in its features: what is best for one outcome is not for the others."""
+"""Several outcomes of every arm, linear in its features; the best arm differs between outcomes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _means(x: Floats, theta: Floats, plays: Ints) -> Floats:
 
 
 class _World:
-    """Every replica has a truth of its own, drawn once."""
+    """Every replica has its own true parameters, drawn once."""
 
     counts_idle_steps = True
 
@@ -85,14 +85,14 @@ class MultiObjective:
 
     Equation: Theta ~ U[0, 1]^(M x n), one per replica; features of each arm N(1/n, 1/n^2) in each coordinate; outcomes
     N(Theta x, (noise Theta x)^2), noise 0.1; f = sum_i 2^-(i-1) z_(i).
-    Outcomes are normal and have no range, so that no budget on them can be kept hard.
+    Outcomes are normal and unbounded, so no budget on them can be hard.
 
     Args:
         arms: A.
-        outcomes: M.
-        features: n of each arm.
+        n_outcomes: M.
+        n_features: n of each arm.
         horizon: T.
-        noise: standard deviation over mean.
+        noise: standard deviation divided by mean.
 
     Raises:
         InvalidInput: sizes or a horizon below 1, or noise that is negative or not finite.

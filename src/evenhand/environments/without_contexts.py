@@ -1,4 +1,4 @@
-"""Any environment, its features hidden."""
+"""Any environment, with its features hidden."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from evenhand.problem.problem import Problem
 
 
 class _BlindWorld:
-    """Hands policies one-hot features, and the world its own."""
+    """Shows one-hot features to policies, and hands the world its own."""
 
     def __init__(self, world: World, arms: int, replicas: int) -> None:
         self._world = world
-        self._one_hot = np.eye(arms + 1, arms)  # the last row is zeros: that of -1, where nothing is played
+        self._one_hot = np.eye(arms + 1, arms)  # the last row is zeros, for plays of -1, where nothing is played
         self._features = np.tile(self._one_hot[:arms], (replicas, 1, 1))
         self._shown: Context | None = None
         self._hidden: Context | None = None
@@ -63,13 +63,12 @@ class _BlindWorld:
 class WithoutContexts:
     """Every case looks alike: each candidate's features say which action it is, and nothing else.
 
-    Equation: x_a = e_a in R^A. Problem, cases, outcomes and luck are those of the environment, and so are expectations,
-    which are still those of the case that was hidden; groups are still counted. What a policy reaches here, beside what
-    others reach with features, is the price of not looking.
+    Equation: x_a = e_a in R^A. The problem, groups, outcomes and luck are those of the environment. True means are
+    still those of the hidden case. The gap to policies that see features is what contexts are worth.
 
     Args:
-        environment: one whose candidates are the actions of its problem. Its world answers for the context that it
-            showed last.
+        environment: one whose candidates are the actions of its problem. Its world answers only for the context that
+            it showed last.
 
     Raises:
         InvalidInput: something that is no environment; in a run, contexts with other candidates.
@@ -98,5 +97,5 @@ class WithoutContexts:
         return len(self.problem.actions)
 
     def start(self, seed: int, replicas: Ints) -> World:
-        """The same world, seen by nobody."""
+        """The same world, with its features hidden."""
         return _BlindWorld(self.environment.start(seed, replicas), self.n_features, len(replicas))

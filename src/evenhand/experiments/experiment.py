@@ -1,4 +1,4 @@
-"""What an experiment is, and where experiments are found. Nothing heavy is imported, so that help is there at once."""
+"""What an experiment is, and where experiments are found. Nothing heavy is imported, so that help appears at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Run(NamedTuple):
 
 
 class Session(NamedTuple):
-    """Who watches: whether to show bars (None: where there is a terminal), and whether Ctrl-C was pressed."""
+    """Whether to show progress bars (None: only in a terminal), and whether Ctrl-C was pressed."""
 
     progress: bool | None
     asked_to_stop: Callable[[], bool]
@@ -48,29 +48,30 @@ class Section(Protocol):
 
     @property
     def title(self) -> str:
-        """A line or more, printed before the work."""
+        """One or more lines, printed before the section is run."""
 
     @property
     def points(self) -> Sequence[Point]:
-        """What is swept; one empty point where nothing is."""
+        """The points of a sweep; a single empty one where nothing is swept."""
 
     def cases(self, point: Point) -> Iterator[Case]:
-        """The cases of a point, each made when the one before is done. Long work after the last one may end early
-        where `Session.asked_to_stop` says so.
+        """The cases of a point, each made when the one before is done.
+
+        Long work after the last case may end early if `Session.asked_to_stop` says so.
         """
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
-        """All rows of the section, as far as it was run."""
+        """All measurements of the section, as far as it was run."""
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
-        """The same for people, as tables."""
+        """The measurements as text, in tables."""
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        """Pictures, as far as it was run; none where there is nothing to draw."""
+        """Draw what was run, and return the paths of the pictures; none where there is nothing to draw."""
 
 
 class Experiment(Protocol):
-    """A frozen dataclass whose fields are its options; one written with `option` can be set on the command line.
+    """A frozen dataclass whose fields are its options; the command line can set those declared with `option`.
 
     >>> from dataclasses import dataclass
     >>> from evenhand.experiments.options import option, options, settings
@@ -94,11 +95,11 @@ class Experiment(Protocol):
 
     @property
     def replicas(self) -> int:
-        """Runs of each policy."""
+        """The number of runs of each policy."""
 
     @property
     def seed(self) -> int:
-        """Of all luck."""
+        """The seed of all luck."""
 
     def sections(self, session: Session) -> Iterable[Section]:
         """The sections, each made when the one before is done."""

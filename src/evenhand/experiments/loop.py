@@ -25,12 +25,12 @@ def run(
 ) -> Results:
     """Run an experiment section by section; print its tables, write `results.json` and draw its pictures.
 
-    Ctrl-C ends early; what is finished is printed and written, marked as interrupted.
+    Ctrl-C ends the run early; what is finished is printed and written, marked as interrupted.
 
     Args:
         experiment: one of evenhand's, such as `find("court")(replicas=3)`, or a user's own.
         out: a folder for results and pictures.
-        progress: show progress bars; by default only where somebody watches a terminal.
+        progress: show progress bars; by default only in a terminal.
         log: where to print.
 
     Raises:
@@ -62,7 +62,7 @@ def run(
 
 
 def _run(experiment: Experiment, section: Section, session: Session, results: Results, out: Path | None) -> list[Run]:
-    """Run the cases of a section, until somebody asks to stop; rows are entered, and written, point by point."""
+    """Run the cases of a section until Ctrl-C; measurements are added, and written, after every point."""
     runs: list[Run] = []
     earlier, points = results.rows, section.points
     hidden = len(points) == 1 or bar_disabled(session.progress)
@@ -77,7 +77,7 @@ def _run(experiment: Experiment, section: Section, session: Session, results: Re
 
 
 def _run_point(experiment: Experiment, section: Section, point: Point, session: Session, runs: list[Run]) -> bool:
-    """Run the cases of a point; whether all were finished."""
+    """Run the cases of a point; return whether all were finished."""
     for case in section.cases(point):
         if case.policy is None:
             runs.append(Run(case, None))

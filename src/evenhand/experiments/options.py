@@ -21,7 +21,7 @@ class Option(NamedTuple):
     metavar: str | None
     choices: tuple[str, ...] | None
     repeatable: bool
-    least: int | None  # of whole numbers
+    least: int | None  # the least whole number that is allowed
 
 
 def option(
@@ -33,14 +33,14 @@ def option(
     choices: tuple[str, ...] | None = None,
     least: int | None = 1,
 ) -> T:
-    """Declare a field that can be set on the command line; a field that is a tuple may be given several times.
+    """Declare a field that can be set on the command line; the option of a tuple may be given several times.
 
     Args:
-        default: its value otherwise.
+        default: its value if it is not given.
         metavar: how help shows the value.
-        about: what it is; the default is added.
+        about: its help text; the default is added.
         flag: its name on the command line, that of the field by default.
-        choices: the only texts that are allowed.
+        choices: the texts that are allowed.
         least: the least whole number that is allowed, or None for any.
     """
     found: T = field(
@@ -56,13 +56,13 @@ def options(experiment: Any) -> list[Option]:
 
 
 def settings(experiment: Any) -> dict[str, object]:
-    """The fields of an experiment that decide what comes out: all but the number of processes."""
+    """The fields of an experiment that affect its results: all but the number of processes."""
     values = {f.name: getattr(experiment, f.name) for f in fields(experiment)}
     return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items() if k != "jobs"}
 
 
 def distinct(field: str, values: tuple[T, ...]) -> tuple[T, ...]:
-    """Values in their order, each once.
+    """The distinct values, in their order.
 
     Raises:
         InvalidInput: there are none.

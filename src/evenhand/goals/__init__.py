@@ -1,4 +1,4 @@
-"""Goals: at any time an affine function of the outcomes, which moves as it learns; or a limit that holds always."""
+"""Goals: each prices outcomes by an affine function, which may change over time, or is a limit that always holds."""
 
 from evenhand.goals.base import Cancels, Estimates, Learns, Limits, Plans, Priced, StepsAhead
 from evenhand.goals.dual import Doubling, DualGradient, DualHedge, Steady, Step

@@ -1,4 +1,4 @@
-"""What several goals need: prices of rows as readings, and the entry of what a decision settles by itself."""
+"""Helpers of several goals: prices of rows by reading, and the entry of the known rows of a decision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.problem.rows import Rows
 
 @kernel
 def row_prices(price: Floats, scale: float, bound: Floats, reading: Ints) -> tuple[Floats, Floats]:
-    """-lam with row j in its reading, and lam.bound, lam being scale times the first d prices, `->(k,d),()`."""
+    """-lam, each row in its reading, and lam.bound, with lam = scale times the first d prices, `->(k,d),()`."""
     d, k = len(bound), 1
     for j in range(d):
         k = max(k, reading[j] + 1)
@@ -25,7 +25,7 @@ def row_prices(price: Floats, scale: float, bound: Floats, reading: Ints) -> tup
 
 
 def known_entry(rows: Rows, decision: Decision) -> tuple[Floats, Floats]:
-    """The entry (counted, v) of the rows that a decision settles by itself, (0, 0) of the others, `->(d),(d)`.
+    """The entry (counted, v) of the rows that a decision alone settles, and (0, 0) for other rows, `->(d),(d)`.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.problem.rows import select

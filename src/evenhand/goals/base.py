@@ -1,7 +1,7 @@
 """The abilities of a goal. Each goal has some of them; a policy asks each goal only for what it can do.
 
-All states are dataclasses of arrays that lead with R and change in place. Every running total is a book of entries
-(rounds, v) that add up: a stopped replica or a rejected log row is the entry (0, 0), and no goal needs to know.
+All states are dataclasses of arrays whose first axis is R, and change in place. Every running total is a book: a sum of
+entries (rounds, v). A stopped replica or a rejected log row is the entry (0, 0), so goals need no special case for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Priced(Protocol):
 
     @property
     def rows(self) -> Rows:
-        """What it sees of the outcomes."""
+        """The rows that it reads."""
 
     def start(self, n_replicas: int) -> Any:
         """The state before any round."""
@@ -28,76 +28,76 @@ class Priced(Protocol):
     def price(self, state: Any) -> tuple[Floats, Floats]:
         """Prices q of the rows and a constant o, `->(k,d),()`; the goal is the sum over k of q.v, plus o.
 
-        Each of the k readings gets an optimism of its own: k = 1 nets rows before optimism, k = d does not.
+        Optimism is applied to each of the k readings separately: k = 1 nets rows before optimism, k = d does not.
         """
 
 
 class Sloped(Protocol):
-    """An objective as a plan sees it: what its rows are worth depends on where their averages are to end."""
+    """An objective for planning: the prices of its rows depend on their averages at the end of the run."""
 
     @property
     def rows(self) -> Rows:
-        """What it sees of the outcomes."""
+        """The rows that it reads."""
 
     @property
     def passes(self) -> int:
-        """How often a plan has to look at the slope."""
+        """How many times one solve of a plan evaluates the slope."""
 
     @property
     def start_at(self) -> tuple[float, ...]:
-        """Averages of the rows to begin with, where there is a slope."""
+        """Initial averages of the rows; the slope exists there."""
 
     def slope(self, z: Floats, t: Floats) -> Floats:
-        """What the rows are worth where their averages over t rounds are z, `(d),()->(d)`."""
+        """The prices of the rows when their averages over t rounds are z, `(d),()->(d)`."""
 
 
 @runtime_checkable
 class StepsAhead(Protocol):
-    """Moves when a decision is made."""
+    """Updates its state when a decision is committed."""
 
     @property
     def rows(self) -> Rows:
-        """What it sees of the outcomes."""
+        """The rows that it reads."""
 
     def on_decision(self, state: Any, decision: Decision, estimate: Floats | None) -> None:
-        """A decision was made; `estimate` is what the model says of its rows, `(d)`, where the goal `Estimates`."""
+        """Enter a committed decision, and the model's `estimate` of its rows, `(d)`, if the goal `Estimates`."""
 
 
 @runtime_checkable
 class Estimates(Protocol):
-    """Steps ahead on what the model says of the plays, and not on what is known of them alone."""
+    """Updates at commit from the model's estimates of the plays, and not only from their known outcomes."""
 
     @property
     def rows(self) -> Rows:
-        """What it sees of the outcomes."""
+        """The rows that it reads."""
 
     def likes(self, state: Any) -> Floats | None:
-        """Signs: each row is estimated at the end of its interval that a price of this sign likes, `->(d)`.
+        """Which end of each row's interval to estimate: 1 for the upper end, -1 for the lower end, `->(d)`.
 
-        None where this goal takes no estimate, as it is set up.
+        None if this goal is configured to use no estimate.
         """
 
 
 @runtime_checkable
 class Plans(Protocol):
-    """Looks at whole contexts, and may ask the model about them; plans for one play per round."""
+    """Reads whole contexts, and may ask the model about them; plans for one play per round."""
 
     def on_context(self, state: Any, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
-        """A decision was made in this context, as the round that makes t decided ones."""
+        """Enter the context of a committed decision; t counts the decided rounds, this one included."""
 
 
 @runtime_checkable
 class Learns(Protocol):
-    """Moves when an outcome arrives."""
+    """Updates its state when an outcome arrives."""
 
     @property
     def rows(self) -> Rows:
-        """What it sees of the outcomes."""
+        """The rows that it reads."""
 
     def on_outcome(self, state: Any, decision: Decision, counted: Floats, v: Floats) -> None:
         """Enter (counted, v), the rows of the outcomes of a decision, `(),(d)`.
 
-        Rows that read an outcome which was not observed are NaN.
+        Rows that read an outcome that was not observed are NaN.
         """
 
 
@@ -107,7 +107,7 @@ class Limits(Protocol):
 
     @property
     def rows(self) -> Rows:
-        """What it sees of the outcomes."""
+        """The rows that it reads."""
 
     def start(self, n_replicas: int) -> Any:
         """The state before any round."""
@@ -122,15 +122,15 @@ class Limits(Protocol):
         """Whether all plays of a decision still fit together, `->()`."""
 
     def over(self, state: Any) -> Bools:
-        """Where nothing will ever be playable again, whatever comes, `->()`."""
+        """The replicas in which no candidate can ever be playable again, `->()`."""
 
 
 @runtime_checkable
 class Cancels(Protocol):
-    """Takes back what it did when a decision was committed."""
+    """Takes back what it entered when a decision was committed."""
 
     def on_cancel(self, state: Any, decision: Decision) -> None:
-        """A committed decision was not carried out."""
+        """Take back the entry of a committed decision that was not carried out."""
 
 
 Goal = Priced | Limits

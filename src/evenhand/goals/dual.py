@@ -22,7 +22,7 @@ from evenhand.problem.rows import Rows
 
 
 class Step(Protocol):
-    """A sequence of step sizes, one per regime, and when a regime is left."""
+    """Step sizes, one per regime, and the limits at which regimes end."""
 
     @property
     def sizes(self) -> tuple[float, ...]:
@@ -30,7 +30,7 @@ class Step(Protocol):
 
     @property
     def limits(self) -> tuple[float, ...]:
-        """Excess (a norm of summed costs) at which each regime is left; the last one never is."""
+        """Excess, the norm of [sum of v - bound]_+, at which each regime ends; infinite for the last."""
 
     @property
     def reset(self) -> bool:
@@ -39,7 +39,7 @@ class Step(Protocol):
 
 @dataclass(frozen=True)
 class Steady:
-    """One step size for ever.
+    """A constant step size.
 
     >>> Steady(0.02).sizes
     (0.02,)
@@ -58,12 +58,12 @@ class Steady:
 
     @property
     def limits(self) -> tuple[float, ...]:
-        """Never left."""
+        """Infinite: the only regime never ends."""
         return (math.inf,)
 
     @property
     def reset(self) -> bool:
-        """Never reset."""
+        """False: there is no second regime."""
         return False
 
 
@@ -90,18 +90,18 @@ class Doubling:
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """One size more than there are limits."""
+        """The size of every regime; there is one regime more than limits."""
         return tuple(self.base * 2.0**k for k in range(len(self.excess) + 1))
 
     @property
     def limits(self) -> tuple[float, ...]:
-        """The given limits; the last regime stays."""
+        """The given limits, then infinity: the last regime never ends."""
         return (*self.excess, math.inf)
 
 
 @dataclass
 class DualState:
-    """Prices, and where the present regime stands."""
+    """Prices, the present regime, and its excess so far."""
 
     price: Floats  # (R, d), at least 0
     excess: Floats  # (R, d) sum over the present regime of v - bound
@@ -150,20 +150,20 @@ def _advance(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DualGradient:
-    """Keep the average of rows v below a bound: dual prices by projected gradient.
+    """Keep the average of rows v below a bound, with dual prices from projected gradient steps.
 
-    Equation: q = -lam, o = lam.bound, lam <- (lam + size (v - bound))_+; entries in pieces add up.
-    Source: Chzhen et al. 2023, Boxes B and C. Their step uses the lower-confidence cost (`on="optimistic"`), which is
-    the observed one where costs are known. Rounds of a warm-up move nothing.
+    Equation: q = -lam, o = lam.bound, lam <- (lam + size (v - bound))_+.
+    Source: Chzhen et al. 2023, Boxes B and C. Their step uses the lower-confidence cost (`on="optimistic"`), which
+    equals the observed cost where costs are known. Warm-up rounds do not change prices.
 
     Args:
         rows: the constrained rows, d of them.
         bound: per round, `(d)`; any margin is already taken off.
         step: the step size.
-        on: step on the observed rows when outcomes arrive, or at once on an optimistic estimate.
+        on: "observed" steps when outcomes arrive, "optimistic" steps at commit on an optimistic estimate.
         optimism: "row" reads every row at its own lower bound, as the paper does; "net" nets rows before optimism,
             so that a row and its negative cancel exactly. They agree where costs are known.
-        start_at: initial prices, 0 where not given.
+        start_at: initial prices, by default 0.
 
     Raises:
         InvalidInput: bounds or initial prices of the wrong number or not finite, or a negative initial price.
@@ -204,20 +204,20 @@ class DualGradient:
         return row_prices(state.price, 1.0, self.bound, self._readings)
 
     def likes(self, state: DualState) -> Floats | None:
-        """The lower end of every row, if steps are on estimates, `->(d)`."""
+        """-1, the lower end, for every row if steps use estimates, else None, `->(d)`."""
         return np.full(state.price.shape, -1.0) if self.on == "optimistic" else None
 
     def on_decision(self, state: DualState, decision: Decision, estimate: Floats | None) -> None:
-        """Step on the optimistic estimate, if that is the way, `(d)`."""
+        """Step on the optimistic estimate, if there is one, `(d)`."""
         if estimate is not None:
-            if self.rows.any_unsure:  # what may not come about is no estimate: it waits
+            if self.rows.any_unsure:  # rows that depend on exposure step when the outcome arrives
                 estimate = np.where(self.rows.is_unsure, np.nan, estimate)
             self._step(state, decision.counted, decision.forced, estimate)
 
     def on_outcome(self, state: DualState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Step on the observed rows that were not stepped on before, and see whether the regime is over, `(),(d)`."""
+        """Step on the observed rows that did not step at commit, and end the regime past its limit, `(),(d)`."""
         if self.on == "optimistic" and not self.rows.any_unsure and len(self._limits) == 1:
-            return  # all was stepped on when the decision was made
+            return  # all rows stepped at commit, and there is only one regime
         if self.on == "observed":
             self._step(state, counted, decision.forced, v)
         elif self.rows.any_unsure:
@@ -268,7 +268,7 @@ def _hedge(weight: Floats, step: float, bound: Floats, counted: Floats, forced: 
         for j in range(len(bound)):
             exponent[j] = 0.0 if np.isnan(v[r, j]) else step * (v[r, j] - counted[r] * bound[j])
         if not exponent.any():
-            continue  # dividing by a sum of almost 1 would leave a trace
+            continue  # dividing by a sum that is only almost 1 would change the weights
         top, total = exponent.max(), 0.0
         for j in range(len(exponent)):
             weight[r, j] *= math.exp(exponent[j] - top)
@@ -290,8 +290,8 @@ class DualHedge:
     Args:
         rows: the constrained rows, d of them.
         bound: per round, `(d)`.
-        max_price: Z, the largest sum of prices, above 0: what a unit of reward can be worth in units of the rows.
-        step: of the exponent, at least 0.
+        max_price: Z, the largest sum of prices, above 0: the most reward that a unit of the rows can be worth.
+        step: the step size in the exponent, at least 0.
         optimism: "row" or "net", as for `DualGradient`.
 
     Raises:
@@ -332,7 +332,7 @@ class DualHedge:
         _hedge(state.weight, self.step, self.bound, counted, decision.forced, v)
 
     def enter(self, state: HedgeState, counted: Floats, v: Floats) -> None:
-        """Enter (counted, v) into the books, `(),(d)`; entries in pieces multiply up."""
+        """Enter (counted, v) into the books, `(),(d)`; entering it in several parts gives the same weights."""
         _hedge(state.weight, self.step, self.bound, counted, np.zeros(len(counted)), v)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""A concave objective of the average outcomes, priced by its slope where the average stands now."""
+"""A concave objective of the average outcomes, priced by its slope at the current average."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class FrankWolfeState:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FrankWolfe:
-    """Maximise a concave function of average outcomes: any scalar policy, paid by the slope of the function.
+    """Maximise a concave function of average outcomes, with its slope at the average as prices.
 
     Equation: q_t = grad f_{t-1}(z_{t-1}), z_t = z_{t-1} + (v_t - z_{t-1}) / t, with v the observed outcomes, or the
-    optimistic estimate of what was played; z_0 is `start_at`, and the first round replaces it. f_t is f where that is
-    smooth, else its stand-in of round t (`objectives.Moreau`, `objectives.Randomized`). o is 0, or the intercept of the
-    tangent where the objective knows it, as `objectives.ExcessPenalty` does: readings add up to the tangent's value.
+    optimistic estimate of the plays; z_0 is `start_at`, and the first round replaces it. f_t is f if f is smooth, else
+    its smoothing of round t (`objectives.Moreau`, `objectives.Randomized`). o is 0, or the intercept of the tangent if
+    the objective has one, as `objectives.ExcessPenalty` does; the readings then add up to the value of the tangent.
     Source: Do et al. 2023 (concave rewards), Section 3, Algorithm 2 (C1); `on="optimistic"` as in Agrawal & Devanur
     2014, Algorithm 4. Warm-up rounds count towards the average. All replicas share the draws of random smoothing: they
     are a quadrature rule, not part of the simulated randomness.
@@ -45,8 +45,8 @@ class FrankWolfe:
         objective: f.
         smoothing: needed where f has kinks.
         start_at: z_0, in the domain of f.
-        on: average the observed outcomes when they arrive, or optimistic estimates at once.
-        optimism: "row" gives every outcome a bonus of its own, |q_i| times its width; "net" one to the priced sum.
+        on: "observed" averages outcomes when they arrive, "optimistic" averages optimistic estimates at commit.
+        optimism: "row" gives every outcome a bonus of |q_i| times its width; "net" gives one bonus to the priced sum.
 
     Raises:
         InvalidInput: rows that are not the objective's, a missing smoothing, or a start outside of the domain; in a run
@@ -86,7 +86,7 @@ class FrankWolfe:
 
     @property
     def passes(self) -> int:
-        """How often a plan has to look at the slope, as its own end moves it."""
+        """Three slopes per solve of a plan, because the planned end moves the slope."""
         return 3
 
     def start(self, n_replicas: int) -> FrankWolfeState:
@@ -102,33 +102,33 @@ class FrankWolfe:
         return q, o if self._tangent is None else self._tangent.intercept(slope)
 
     def average(self, state: FrankWolfeState) -> Floats:
-        """Where the average stands, `->(d)`."""
+        """The averages so far, `->(d)`; `start_at` for outcomes that were never observed."""
         return np.where(state.rounds > 0, state.total / np.maximum(state.rounds, 1.0), np.array(self.start_at, float))
 
     def likes(self, state: FrankWolfeState) -> Floats | None:
-        """The sign of the slope, if estimates are entered, `->(d)`."""
+        """The sign of the slope if estimates are entered, else None, `->(d)`."""
         if self.on == "observed":
             return None
         sign = np.sign(self.slope(self.average(state), state.rounds.max(1)))
         return np.where(sign == 0.0, 1.0, sign)
 
     def on_decision(self, state: FrankWolfeState, decision: Decision, estimate: Floats | None) -> None:
-        """Enter the optimistic estimate of the plays, if that is the way, else what is known of them already, `(d)`."""
+        """Enter the optimistic estimate of the plays if there is one, else their known rows, `(d)`."""
         if estimate is not None:
-            counted = decision.counted[:, None] * ~self.rows.is_unsure  # what may not come about is no estimate
+            counted = decision.counted[:, None] * ~self.rows.is_unsure  # rows that depend on exposure wait
             self.enter(state, counted, estimate * counted)
         elif self.rows.any_known:
             self.enter(state, *known_entry(self.rows, decision))
 
     def on_outcome(self, state: FrankWolfeState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Enter the observed outcomes that were not entered before; averages are over what was observed, `(),(d)`."""
+        """Enter the rows that were not entered at commit; averages are over observed rounds only, `(),(d)`."""
         waits = ~self.rows.is_known if self.on == "observed" else self.rows.is_unsure
         if waits.any():
             seen = ~np.isnan(v) & waits
             self.enter(state, counted[:, None] * seen, np.where(seen, v, 0.0))
 
     def on_cancel(self, state: FrankWolfeState, decision: Decision) -> None:
-        """Take back what was known of a decision that is not carried out."""
+        """Take back the known rows of a decision that is not carried out."""
         if self.on == "observed" and self.rows.any_known:
             rounds, v = known_entry(self.rows, decision)
             self.enter(state, -rounds, -v)
@@ -139,7 +139,7 @@ class FrankWolfe:
         state.rounds += rounds
 
     def slope(self, z: Floats, t: Floats) -> Floats:
-        """What the rows are worth where their averages are z: the gradient of f_t, `(d),()->(d)`."""
+        """The prices of the rows at averages z: the gradient of f_t, `(d),()->(d)`."""
         try:
             if self.smoothing is None:
                 return self.objective.supergradient(z)
@@ -148,18 +148,18 @@ class FrankWolfe:
                 self.objective, z, t, normal(0, Stream.SMOOTHING, np.zeros(len(t), np.int64), t, draws)
             )
         except InvalidInput as error:
-            for r in range(len(z)):  # the error of one replica, with its round
+            for r in range(len(z)):  # raise the error of the replica concerned, with its round
                 self.objective.check(z[r], _place(t[r]))
             place = f"random points around {_place(t.max())}, {error.field}"
             raise InvalidInput(place, f"{error.expected}; or a smaller beta", error.got) from error
 
     def _stay(self, z: Floats, t: Floats) -> None:
-        """Refuse averages outside of the objective's domain; on its edge, which smoothing can bear, is no error.
+        """Refuse averages outside of the objective's domain; its edge is allowed, because smoothing handles it.
 
-        A domain is convex, so that a hair's breadth from its edge towards the start is inside.
+        The domain is convex, so a point on its edge is inside after a tiny move towards the start.
         """
         if self.smoothing is None:
-            return  # then the slope says so, and the edge is an error as well
+            return  # then `slope` refuses them, and the edge too
         inside = z + 1e-9 * (np.array(self.start_at, float) - z)
         try:
             self.objective.check(inside, "the average")
@@ -169,7 +169,7 @@ class FrankWolfe:
 
     @cached_property
     def _tangent(self) -> Tangential | None:
-        """The objective, if it knows the constant of its tangent: only a lottery with slack takes note of constants."""
+        """The objective, if it has the intercepts of its tangents; only a `Lottery` reads these constants."""
         objective: object = self.objective
         return objective if isinstance(objective, Tangential) and able(objective, Tangential) else None
 
@@ -191,7 +191,7 @@ def frank_wolfe(
     on: Literal["observed", "optimistic"] = "observed",
     optimism: Literal["row", "net"] = "row",
 ) -> FrankWolfe:
-    """The goal of a concave objective, smoothed by default where it has kinks; z_0 is the middle of declared ranges."""
+    """The goal of a concave objective, smoothed if it has kinks; by default z_0 is the middle of declared ranges."""
     names = tuple(objective.outcomes)
     low, high = problem.ranges(names)
     width = float(np.max(high - low, where=np.isfinite(high - low) & (high > low), initial=0.0)) or 1.0

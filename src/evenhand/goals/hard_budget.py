@@ -19,15 +19,15 @@ from evenhand.problem.rows import Frame, Rows
 
 @dataclass
 class HardState:
-    """What is left."""
+    """What is left of the totals, and what is held back."""
 
-    left: Floats  # (R, d); what is held back for outcomes under way is already taken off
-    held: Floats  # (R, d) held back: no more than that is ever given back, whatever is reported twice
+    left: Floats  # (R, d); what is held back for pending outcomes is already subtracted
+    held: Floats  # (R, d) held back; no more than this is ever given back, even if something is reported twice
     credit: bool  # whether a decision that gives something back was ever committed
 
 
-# Columns of the packed limits, a line per row; the weights of the known outcomes start at _KNOWN, then comes whether
-# each of these is sure, then the most that learned outcomes can add: for all candidates alike, or for each.
+# Columns of the packed limits, one line per row. From _KNOWN on: the weights of the known outcomes, whether each of
+# these is sure, and the most that learned outcomes can add (one column for all candidates, or one for each).
 _WAITS, _ROUNDING, _KNOWN = 0, 1, 2
 
 
@@ -35,7 +35,7 @@ _WAITS, _ROUNDING, _KNOWN = 0, 1, 2
 def _add(limits: Floats, a: int, z: Floats, r: int, p: int, used: Floats) -> None:
     """Add the most that candidate a, at place p of replica r, can use of each row, `(d,W),(),(P,L),(),(),(d)`.
 
-    What a candidate gives back counts if it is sure; what may not come about gives nothing back.
+    What a known outcome gives back counts only if the outcome is sure.
     """
     n_known = z.shape[2]
     most = _KNOWN + 2 * n_known
@@ -64,7 +64,7 @@ def _worst(limits: Floats, z: Floats, left: Floats) -> tuple[Floats, Floats]:
 
 @inlined
 def _add_up(limits: Floats, z: Floats, plays: Ints, r: int, used: Floats) -> None:
-    """The most that the plays of replica r can use together, `(d,W),(P,L),(P),(),(d)`, into `used`."""
+    """Fill `used` with the most that the plays of replica r can use together, `(d,W),(P,L),(P),(),(d)`."""
     for j in range(len(used)):
         used[j] = 0.0
     for p in range(plays.shape[1]):
@@ -87,7 +87,7 @@ def _fit(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats) 
 
 @kernel
 def _hold(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats, held: Floats) -> bool:
-    """Take the worst case of the plays, hold it back for rows that wait, and say whether any gives something back."""
+    """Subtract the plays' worst case, held back in rows that wait for outcomes; return whether any use is negative."""
     credit, used = False, np.empty(left.shape[1])
     for r in range(len(plays)):
         if counted[r] > 0.0:
@@ -104,7 +104,7 @@ def _hold(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats,
 
 @kernel
 def _settle(limits: Floats, z: Floats, plays: Ints, counted: Floats, v: Floats, left: Floats, held: Floats) -> None:
-    """Give back what was held for rows that wait, and take what was used; credit what others give back."""
+    """In rows that wait, release what was held and subtract what was used; in others, credit negative use."""
     used = np.empty(left.shape[1])
     for r in range(len(plays)):
         if counted[r] > 0.0:
@@ -120,7 +120,7 @@ def _settle(limits: Floats, z: Floats, plays: Ints, counted: Floats, v: Floats, 
 
 @kernel
 def _give_back(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats, held: Floats) -> None:
-    """Undo `_hold`, at most by what is held."""
+    """Undo `_hold`, releasing at most what is held."""
     used = np.empty(left.shape[1])
     for r in range(len(plays)):
         if counted[r] > 0.0:
@@ -138,17 +138,17 @@ def _give_back(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Fl
 class HardBudget:
     """Never let the sum of rows exceed its total, whatever the outcomes turn out to be.
 
-    Equation: plays a_1, ..., a_P fit if sum_p worst_j(a_p) <= left_j for every row j, worst_j(a) being the most that
-    row j can be given the declared ranges. The choice takes candidates in its own order while they fit. The worst case
-    is held back when a decision is committed and settled when its outcome arrives; an outcome that never arrives, or is
-    not observed, stays held back. What is known to give something back is credited when the outcome arrives, as the
-    decision may be cancelled until then.
+    Equation: plays a_1, ..., a_P fit if sum_p worst_j(a_p) <= left_j for every row j, worst_j(a) being the
+    largest value of row j within the declared ranges. The choice takes candidates in its own order while they fit. The
+    worst case is held back when a decision is committed and settled when its outcome arrives. It stays held back if the
+    outcome never arrives or is not observed. What a known outcome gives back is credited only when the outcome arrives,
+    because the decision can be cancelled until then.
 
     Args:
         rows: consumption, d rows that concern everybody.
         total: over the horizon, `(d)`.
         low, high: ranges of the learned outcomes, `(M)`.
-        free: candidates under which a learned outcome is always 0, `(A,M)`, where candidates are always the same.
+        free: candidates under which a learned outcome is always 0, `(A,M)`, if every round has the same candidates.
 
     Raises:
         InvalidInput: rows of single groups, totals of the wrong shape or not positive, or consumption without a
@@ -179,7 +179,7 @@ class HardBudget:
                 )
 
     def start(self, n_replicas: int) -> HardState:
-        """Everything is left."""
+        """The full totals."""
         left = np.tile(self.total, (n_replicas, 1))
         return HardState(left, np.zeros_like(left), False)
 
@@ -192,18 +192,18 @@ class HardBudget:
         return _fit(self._limits, decision.known, decision.plays, decision.counted, state.left)
 
     def over(self, state: HardState) -> Bools:
-        """Where no candidate can fit any more: each of them uses up to a fixed amount of a row, too much, `->()`."""
+        """The replicas in which no candidate can fit again: each exceeds a row without known outcomes, `->()`."""
         fixed = ~self.rows.known.any(1)
         gone = (self._most > (state.left + self._rounding)[:, None]) & (state.held <= self._rounding)[:, None]
         return np.asarray(np.all(np.any(gone & fixed, axis=2), axis=1))
 
     def on_decision(self, state: HardState, decision: Decision, estimate: Floats | None) -> None:
-        """Hold back the worst case of the plays; what they give back waits until it is learned that they were made."""
+        """Hold back the worst case of the plays; what they give back is credited when their outcome arrives."""
         d = decision
         state.credit |= _hold(self._limits, d.known, d.plays, d.counted, state.left, state.held)
 
     def on_outcome(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Settle, `(),(d)`: give back what was held and take what was used. What is known and used needs none."""
+        """Settle, `(),(d)`: release what was held and subtract what was used. Known use was settled at commit."""
         if self._any_waits or state.credit:
             _settle(self._limits, decision.known, decision.plays, counted, v, state.left, state.held)
 
@@ -214,7 +214,7 @@ class HardBudget:
 
     @cached_property
     def _limits(self) -> Floats:
-        """All that kernels need in one array, as every array that a kernel takes costs a tenth of a microsecond."""
+        """All that kernels read, in one array: each array argument of a kernel costs a tenth of a microsecond."""
         waits, sure = ~self.rows.is_known, np.tile(self.rows.sure, (len(self.rows), 1))
         return np.column_stack([waits, self._rounding, self.rows.known, sure, self._most.T])
 
@@ -225,9 +225,9 @@ class HardBudget:
 
     @cached_property
     def _most(self) -> Floats:
-        """The most that learned outcomes can add to each row, for all candidates alike or for each, `->(A,d)`.
+        """The most that learned outcomes can add to each row, for all candidates or for each, `->(A,d)`.
 
-        It is at least 0, as a play that is not exposed adds nothing.
+        It is at least 0, because a play that is not exposed adds nothing.
         """
         w = self.rows.learned
         ends = np.where(w > 0, w * np.where(w > 0, self.high, 0.0), w * np.where(w < 0, self.low, 0.0))
@@ -241,11 +241,11 @@ class HardBudget:
 
 
 def hard_limits(problem: Problem, hard: bool) -> tuple[HardBudget, ...]:
-    """The hard limit on everything that is spent and is to be kept hard; () where there is no such thing.
+    """The hard limit on all constraints that spend and are hard; () if there are none.
 
     Args:
-        problem: each of its constraints may say itself whether it is hard.
-        hard: of the constraints that leave it to the recipe.
+        problem: its constraints may state whether they are hard.
+        hard: whether constraints that leave this to the recipe are hard.
 
     Raises:
         InvalidInput: one to be kept hard is on an outcome without a finite range.

@@ -1,4 +1,4 @@
-"""The reward of a linear objective: prices that never move."""
+"""The reward of a linear objective: constant prices."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ class LinearReward:
 
     @property
     def passes(self) -> int:
-        """How often a plan has to look at the slope: once, as it never moves."""
+        """One slope per solve of a plan, because it is constant."""
         return 1
 
     @property
     def start_at(self) -> tuple[float, ...]:
-        """Any place will do."""
+        """0, because the slope is the same everywhere."""
         return (0.0,) * len(self.weights)
 
     def slope(self, z: Floats, t: Floats) -> Floats:
-        """What the rows are worth, wherever their averages are, `(d),()->(d)`."""
+        """The weights, whatever the averages are, `(d),()->(d)`."""
         return np.tile(np.array(self.weights, float), (len(z), 1))
 
     def price(self, state: LinearRewardState) -> tuple[Floats, Floats]:
@@ -90,6 +90,6 @@ def reward(problem: Problem) -> LinearReward:
 
 
 def indifferent(problem: Problem) -> LinearReward:
-    """A goal that pays nothing, for policies that do not look: any objective will do."""
+    """A goal whose prices are 0, for policies that ignore rewards; it accepts any objective."""
     names = tuple(problem.objective.outcomes)
     return LinearReward(rows=select(problem, names), weights=(0.0,) * len(names))

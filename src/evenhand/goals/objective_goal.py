@@ -1,4 +1,4 @@
-"""The goal of a problem's objective, whatever that is."""
+"""The goal of a problem's objective, linear or concave."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from evenhand.problem.problem import Problem
 
 
 def objective_goal(problem: Problem) -> LinearReward | FrankWolfe:
-    """Prices that never move for a linear objective, the slope at the average for any other.
+    """`LinearReward` for a linear objective, `FrankWolfe` for any other.
 
-    The first is optimistic about the priced sum, the second about each outcome.
+    The first applies optimism to the priced sum, the second to each outcome.
 
     >>> from evenhand.environments import Court, MultiObjective
     >>> [type(objective_goal(world.problem)).__name__ for world in (Court(), MultiObjective())]

@@ -1,4 +1,4 @@
-"""Constraints kept by the best policy for the contexts so far: solved for anew, without looking at what was used."""
+"""Constraints kept by the best policy for the contexts so far, which is re-solved without regard to past use."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ from evenhand.problem.merged_rows import MergedRows, merge, separate
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 
-_RUNGS = 4.0 ** np.arange(9)[::-1]  # temperatures on the way down, in units of the last
+_RUNGS = 4.0 ** np.arange(9)[::-1]  # falling temperatures, in units of the last
 
 
 @dataclass
 class PrimalState:
-    """Prices, and the contexts that came."""
+    """Prices, and the contexts so far."""
 
     mu: Floats  # (R, k) signed prices of the directions
-    due: Floats  # (R,) decided rounds at which to solve next
-    solved: Ints  # (R,) how often that was done
+    due: Floats  # (R,) number of decided rounds at which to solve next
+    solved: Ints  # (R,) number of solves
     history: HistoryState
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Primal:
-    """Keep the average of rows below a bound, by the policy that is best for the contexts that came so far.
+    """Keep the average of rows below a bound, by the policy that is best for the contexts so far.
 
     Equation: max over policies pi of mean_s [sum_a pi_sa r_ucb(s, a) + temperature H(pi_s)] subject to
     mean_s sum_a pi_sa v_lcb(s, a) <= bound + slack / sqrt(t), s running over the contexts so far. Its solution is
-    pi_sa ~ exp((r_ucb - lam.v_lcb)(s, a) / temperature) with the dual prices lam: with `choices.Gibbs` of the same
-    temperature that lottery is what is played, in contexts that came before and in new ones. As the temperature falls
-    it tends to a solution of the linear program, whose value it misses by at most temperature ln A.
+    pi_sa ~ exp((r_ucb - lam.v_lcb)(s, a) / temperature) with the dual prices lam. `choices.Gibbs` at the same
+    temperature plays this lottery, in contexts that came before and in new ones. As the temperature falls, it tends to
+    a solution of the linear program; its value is at most temperature ln A below the optimum.
     Source: Chzhen et al. 2023, Box D (after Li & Stoltz 2022). There the program is solved in every round (`every=1`)
     and only finite context sets are covered; here others are sampled, and the last outcome enters a round later.
 
     Args:
         problem: for shares and horizon.
-        objective: the goal that says what outcomes are worth.
+        objective: the goal that prices outcomes.
         rows, bound: the constraints; any margin is already taken off.
         slack: xi, of a slack xi / sqrt(t) that is added to every bound.
         temperature: in units of the objective, above 0.
-        contexts: how many different ones are kept at most.
+        contexts: the largest number of different contexts kept.
         growth: relative growth of t after which to solve again.
         every: largest number of rounds between two solves.
 
@@ -94,16 +94,16 @@ class Primal:
             raise InvalidInput("Primal.growth", "a finite number of at least 0", self.growth)
 
     def start(self, n_replicas: int) -> PrimalState:
-        """No contexts, no prices."""
+        """No contexts, and prices of 0."""
         mu = np.zeros((n_replicas, len(self._merged.first)))
         return PrimalState(mu, np.ones(n_replicas), np.zeros(n_replicas, np.int64), history.start(n_replicas))
 
     def price(self, state: PrimalState) -> tuple[Floats, Floats]:
-        """Minus the prices of the rows, each row a reading of its own if it is learned, `->(k,d),()`."""
+        """Minus the prices of the rows, each row in its own reading if it reads learned outcomes, `->(k,d),()`."""
         return row_prices(self._merged.prices(state.mu), 1.0, self.bound, self.rows.readings(by_row=True))
 
     def on_context(self, state: PrimalState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
-        """Keep the context, and solve where that is due, `(),()`."""
+        """Keep the context, and solve in the replicas that are due, `(),()`."""
         history.keep(state.history, context, decision.counted, self.contexts)
         due = (decision.counted > 0) & (t < self.problem.horizon) & (t >= state.due)
         if not due.any():
@@ -121,7 +121,7 @@ class Primal:
 
     @cached_property
     def _merged(self) -> MergedRows:
-        """Rows that are multiples of each other are one direction, unless each has an optimism of its own."""
+        """Rows that are multiples of each other share a direction, unless rows have bonuses of their own."""
         rows, bound = self.rows, self.bound
         return separate(bound) if rows.reads_learned else merge(self.problem, rows, bound)
 

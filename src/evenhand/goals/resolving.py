@@ -1,4 +1,4 @@
-"""Constraints kept by prices that are solved for again and again, from what is left and who has come so far."""
+"""Constraints kept by prices that are re-solved from what is left of the bounds and from the contexts so far."""
 
 from __future__ import annotations
 
@@ -27,44 +27,44 @@ from evenhand.problem.rows import Rows, stack
 
 @dataclass
 class ResolvingState:
-    """Books, prices, and the contexts that came."""
+    """Books, prices, and the contexts so far."""
 
     mu: Floats  # (R, k) signed prices of the directions
-    plan: Floats  # (R, k) consumption per round that the prices were to lead to
-    noise: Floats  # (R, k) and its mean square
-    spent: Floats  # (R, d) rows so far: those that are known before, when they are decided, others when they arrive
-    counted: Floats  # (R, d) rounds that they sum up
+    plan: Floats  # (R, k) planned consumption per round at these prices
+    noise: Floats  # (R, k) planned mean square of the consumption per round
+    spent: Floats  # (R, d) sums of the rows so far: known rows from commit on, others once the outcome arrives
+    counted: Floats  # (R, d) rounds in these sums
     seen: Floats  # (R, m) rounds in which each row of the objective was observed, if its slope moves
     gap: Floats  # (R, k) consumption since the last solve, minus the plan
-    since: Floats  # (R,) rounds that the gap sums up
-    jump: Floats  # (R, k) largest consumption met in one round
-    due: Floats  # (R,) decided rounds at which to solve next
-    solved: Ints  # (R,) how often that was done
+    since: Floats  # (R,) rounds in the gap
+    jump: Floats  # (R, k) largest absolute consumption in one round
+    due: Floats  # (R,) number of decided rounds at which to solve next
+    solved: Ints  # (R,) number of solves
     end: Floats  # (R, m) where the averages of the objective's rows are planned to end, if its slope moves
     history: HistoryState
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Resolving:
-    """Keep sums of rows within their totals: prices that are optimal for the rest, by the model and contexts so far.
+    """Keep sums of rows within their totals, by prices that are optimal for the remaining rounds.
 
-    Equation: with rounds n and rows v so far, the prices solve the dual of the fluid problem on a sample of the
-    contexts that came: max mean_s sum_a pi_sa r_hat(s, a) s.t. mean_s sum_a pi_sa v_hat(s, a) <= (T bound - v)/(T - n),
-    with r_hat optimistic and v_hat plain; by a damped Newton method at falling temperatures, from the last prices.
-    It is solved when the decided rounds, or those that are left, have changed by `growth`, at least every `every`
-    rounds, and, looked at every ten, when consumption is off its plan by more than `drift` standard deviations.
+    Equation: with n rounds and rows v so far, the prices solve the dual of the fluid problem on a sample of the
+    contexts so far: max mean_s sum_a pi_sa r_hat(s, a) s.t. mean_s sum_a pi_sa v_hat(s, a) <= (T bound - v)/(T - n),
+    with r_hat optimistic and v_hat plain. A damped Newton method solves it at falling temperatures, from the last
+    prices: when the decided or the remaining rounds have changed by the fraction `growth`, at least every `every`
+    rounds, and when consumption is off plan by more than `drift` standard deviations (checked every ten rounds).
     Source: evenhand's own (re-solving, as in network revenue management: Jasin & Kumar 2012), with learned rewards,
     costs and parity.
 
     Args:
         problem: for shares and horizon.
-        objective: the goal that says what outcomes are worth; if its slope moves, its rows are followed as well.
+        objective: the goal that prices outcomes; if its slope moves, the averages of its rows are tracked as well.
         constraints, bound: on average v <= bound over the horizon.
-        contexts: S, how many contexts are kept at most.
+        contexts: S, the largest number of contexts kept.
         growth: relative change after which to solve again.
         every: largest number of rounds between two solves.
         drift: standard deviations; infinite to switch the check off.
-        temperatures: of the smoothed dual, falling, in units of the spread of rewards where they differ.
+        temperatures: of the smoothed dual, falling, in units of the `planning.fluid.spread` of rewards.
 
     Raises:
         InvalidInput: bounds of the wrong number, or numbers that are not positive.
@@ -100,7 +100,7 @@ class Resolving:
             raise InvalidInput("Resolving.temperatures", "finite numbers above 0", self.temperatures)
 
     def start(self, n_replicas: int) -> ResolvingState:
-        """No contexts, no prices."""
+        """No contexts, and prices of 0."""
         d, k = len(self.rows), len(self._merged.first)
         return ResolvingState(
             mu=np.zeros((n_replicas, k)),
@@ -123,7 +123,7 @@ class Resolving:
         return row_prices(self._merged.prices(state.mu), 1.0, self._finite, self.rows.readings(by_row=False))
 
     def on_decision(self, state: ResolvingState, decision: Decision, estimate: Floats | None) -> None:
-        """Enter what is known of a decision before its outcomes arrive."""
+        """Enter the known rows of a decision."""
         if self.rows.any_known:
             rounds, v = known_entry(self.rows, decision)
             state.spent += v
@@ -133,7 +133,7 @@ class Resolving:
     def on_outcome(self, state: ResolvingState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Enter (counted, v) into the books, `(),(d)`.
 
-        What was not observed counts as the bound allows, and for the objective as what was observed of it on average.
+        A constraint row that was not observed counts as its bound. Averages of the objective's rows skip such rounds.
         """
         seen, first, chosen = ~np.isnan(v), self._merged.first, counted * (1.0 - decision.forced)
         waited = counted[:, None] * ~self.rows.is_known
@@ -148,7 +148,7 @@ class Resolving:
         np.maximum(state.jump, np.abs(used), out=state.jump)
 
     def on_cancel(self, state: ResolvingState, decision: Decision) -> None:
-        """Take back what was known of a decision that is not carried out."""
+        """Take back the known rows of a decision that is not carried out."""
         if self.rows.any_known:
             rounds, v = known_entry(self.rows, decision)
             state.spent -= v
@@ -156,7 +156,7 @@ class Resolving:
             state.seen -= rounds[:, self._followed]
 
     def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
-        """Keep the context, and solve where that is due, `(),()`."""
+        """Keep the context, and solve in the replicas that are due, `(),()`."""
         history.keep(state.history, context, decision.counted, self.contexts)
         alive = (decision.counted > 0) & (t < self.problem.horizon)
         planned, drifted = alive & (t >= state.due), alive & self._drifted(state, t)
@@ -166,15 +166,15 @@ class Resolving:
         self._solve(state, due, decision, ask)
         left = self.problem.horizon - t
         wait = np.clip(np.floor(self.growth * np.minimum(t, left)), 1, self.every)
-        state.due = np.where(planned, t + wait, state.due)  # drift leaves the plan alone: replicas stay in step
+        state.due = np.where(planned, t + wait, state.due)  # drift keeps the schedule, so that replicas stay in step
         state.solved[due] += 1
         state.gap[due] = 0.0
         state.since[due] = 0.0
 
     def _solve(self, state: ResolvingState, due: Bools, decision: Decision, ask: Ask) -> None:
-        """Solve for prices, at the slope where the averages are planned to end, by Frank-Wolfe on that end.
+        """Solve for prices at the slope of the planned final averages, by Frank-Wolfe steps on these averages.
 
-        Until something is known of an average its end stays where the objective starts, as the played slope does.
+        Until an average is observed, its planned end stays at the objective's `start_at`.
         """
         horizon, followed, fresh = float(self.problem.horizon), self._followed, state.solved == 0
         rest = np.maximum(horizon - state.counted, 1.0)
@@ -192,16 +192,16 @@ class Resolving:
             state.end += np.where(move, (end - state.end) / (i + 2.0), 0.0)
 
     def _slope(self, end: Floats) -> Floats:
-        """The slope at the end; estimates that leave the domain are drawn back towards the start, as they may be wrong.
+        """The slope at the planned end; an end outside of the domain, which is an estimate, is moved towards the start.
 
-        Only averages that are played, which the objective's goal looks at, have to be inside.
+        Only the realised averages must be inside, and the objective's goal checks these.
         """
         horizon = np.full(len(end), float(self.problem.horizon))
         try:
             return self.objective.slope(end, horizon)
         except InvalidInput:
             start = np.array([self.objective.start_at])
-            alone = partial(self.objective.slope, t=horizon[:1])  # one replica's estimate is no concern of the others
+            alone = partial(self.objective.slope, t=horizon[:1])  # move each replica separately
             return np.concatenate([sloped(alone, end[r : r + 1], start)[1] for r in range(len(end))])
 
     def _drifted(self, state: ResolvingState, t: Floats) -> Bools:
@@ -213,12 +213,12 @@ class Resolving:
 
     @cached_property
     def rows(self) -> Rows:
-        """The constraints, and below them what has to be followed to know how an objective's slope moves."""
+        """The rows of the constraints, then the rows of the objective if its slope moves."""
         return stack([self.constraints, self.objective.rows]) if self._moves else self.constraints
 
     @cached_property
     def _ranges(self) -> tuple[Floats, Floats]:
-        """What the objective's outcomes can be: estimates may say otherwise."""
+        """The ranges of the objective's rows, to which planned ends are clipped."""
         return self.problem.ranges(self.rows.names[len(self.constraints) :])
 
     @cached_property
@@ -227,7 +227,7 @@ class Resolving:
 
     @cached_property
     def _bounds(self) -> Floats:
-        """The bounds, infinite where rows are only followed."""
+        """The bounds, infinite for the rows of the objective."""
         return np.append(self.bound, np.full(len(self.rows) - len(self.bound), np.inf))
 
     @cached_property
@@ -240,10 +240,10 @@ class Resolving:
 
     @cached_property
     def _finite(self) -> Floats:
-        """The bounds, 0 where there is none."""
+        """The bounds, 0 for rows without one."""
         return np.where(np.isfinite(self._bounds), self._bounds, 0.0)
 
     @cached_property
     def _followed(self) -> Ints:
-        """Which rows are the objective's, if its slope moves: their averages have to be known."""
+        """Indices of the objective's rows, whose averages are tracked; empty if its slope never moves."""
         return np.arange(len(self.constraints), len(self.rows))

@@ -1,4 +1,4 @@
-"""Prices whose largest sum is estimated after a first stage of exploration."""
+"""Dual prices whose largest sum is estimated after a first stage of exploration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from evenhand.problem.rows import Rows
 
 @dataclass
 class TwoStageState:
-    """Weights, the largest sum of prices, and the contexts of the first stage that count."""
+    """Weights, the largest sum of prices, and the contexts collected in the first stage."""
 
     hedge: HedgeState
     max_price: Floats  # (R,) Z, 0 until it is known
@@ -33,19 +33,19 @@ class TwoStageState:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TwoStage:
-    """Exponentiated gradient on a simplex whose size Z is estimated from what a first stage taught.
+    """Exponentiated gradient on a simplex whose size Z is estimated after a first stage.
 
     Equation: Z = (OPT_hat + M) / b with b the smallest budget per round, OPT_hat = max mean_s sum_a p_sa r_hat(s, a)
     s.t. mean_s sum_a p_sa v_hat(s, a) <= bound + 2 M, over the contexts s of the rounds in (collect_from,
-    collect_until]; solved once, by HiGHS, with what the model predicts then. Until then prices are 0.
+    collect_until]; solved once, by HiGHS, with the model's predictions then. Until then prices are 0.
     Source: Han et al. 2022, Algorithm 2.
 
     Args:
         hedge: with a max_price of 1 and the bounds of the second stage.
-        objective: the goal that says what outcomes are worth.
+        objective: the goal that prices outcomes.
         bound: per round over the whole horizon, `(d)`.
         smallest_budget: per round, above 0.
-        radius: M, by which estimates may be off, at least 0.
+        radius: M, the largest error of estimates, at least 0.
         collect_from, collect_until: the rounds after which contexts are collected, and after which Z is estimated.
 
     Raises:
@@ -96,11 +96,11 @@ class TwoStage:
         return q * state.max_price[:, None, None], o * state.max_price
 
     def on_outcome(self, state: TwoStageState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Move the weights, in the rounds that these prices chose, `(),(d)`."""
+        """Step the weights, except in forced rounds, `(),(d)`."""
         self.hedge.on_outcome(state.hedge, decision, counted, v)
 
     def on_context(self, state: TwoStageState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
-        """Collect contexts, and estimate Z when that is due, `(),()`."""
+        """Collect contexts, and estimate Z after the last of them, `(),()`."""
         collecting = decision.counted * (t > self.collect_from) * (t <= self.collect_until)
         if not collecting.any():
             return
@@ -117,18 +117,18 @@ class TwoStage:
             state.max_price[r] = self.estimate(look.gain[r, :used], np.swapaxes(look.use[r, :used], 1, 2), share)
 
     def estimate(self, gain: Floats, use: Floats, share: Floats) -> float:
-        """Z from rewards and rows of contexts with shares that add up to their number, `(S,A),(S,A,d),(S)->()`."""
+        """Z from rewards and rows of S contexts, weighted by shares that sum to S, `(S,A),(S,A,d),(S)->()`."""
         offered = gain > -np.inf
         gain = np.where(offered, gain, 0.0)
         try:
             scaled = Sample(gain * share[:, None], use * share[:, None, None], offered.astype(float))
             best = solve(scaled, self.bound + 2 * self.radius).value
-        except InfeasibleProblem:  # estimates that bad bound nothing: the best without constraints does
+        except InfeasibleProblem:  # by these estimates no policy is feasible: use the optimum without constraints
             best = float((np.where(offered, gain, -np.inf).max(1) * share).mean())
         return max(best + self.radius, 1e-9) / self.smallest_budget
 
 
 def _plain(ask: Ask, x: Floats, w: Floats) -> Worth:
-    """What the model predicts, without optimism."""
+    """The model's predictions, without optimism."""
     worth = ask(x, w)
     return worth._replace(bonus=0.0 * worth.bonus)

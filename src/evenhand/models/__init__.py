@@ -1,4 +1,4 @@
-"""Models: what outcomes are worth at given prices, and how far that may be off."""
+"""Models predict what outcomes are worth at given prices, and how uncertain that is."""
 
 from evenhand.models.aggregation import Aggregation
 from evenhand.models.base import Averageable, Model, Posterior

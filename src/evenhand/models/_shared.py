@@ -1,4 +1,4 @@
-"""What the kernels and the constructors of several models share."""
+"""Functions that the kernels and the constructors of several models share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def optimism(mean: float, half: float, low: float, high: float, price: float) ->
 
 
 def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float = 1.0) -> None:
-    """Refuse sizes below 1 and a ridge that is not positive: without one, early estimates need not exist."""
+    """Refuse sizes below 1 and a ridge that is not positive, because with ridge 0 early estimates need not exist."""
     if n_features < 1 or n_outcomes < 1:
         raise InvalidInput(f"{name}.n_features, n_outcomes", "at least 1 each", (n_features, n_outcomes))
     if not (math.isfinite(ridge) and ridge > 0):
@@ -28,13 +28,13 @@ def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float = 1.0)
 
 
 def refuse_luck(name: str, inner: Model) -> None:
-    """Refuse to wrap a model that uses luck, in a wrapper that has none to give."""
+    """Refuse an inner model that uses luck, for wrappers that pass no luck on."""
     if inner.draws(1):
         expected = f"a model without luck of its own; wrap it in {type(inner).__name__}, not the other way round"
         raise InvalidInput(f"{name}.inner", expected, inner)
 
 
 def check_units(name: str, units: int, candidates: int) -> None:
-    """Refuse candidates that do not divide into blocks of equal length."""
+    """Refuse a number of candidates that does not divide into `units` blocks of equal length."""
     if candidates % units:
         raise InvalidInput("candidates", f"a multiple of {name}.units = {units}", candidates)

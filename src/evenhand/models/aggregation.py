@@ -118,11 +118,12 @@ class Aggregation:
     (low + high)/2 - (G(high) - G(low)) / (2 (high - low)), G(y) = -log(sum_j w_j exp(-rate (y - e_j(x))^2)) / rate, so
     that for every sequence of outcomes in the range the square loss is at most that of the best of J experts plus
     (high - low)^2 ln(J) / 2: a quarter of what the weighted mean at its exp-concave rate 1 / (2 (high - low)^2) pays.
-    Opinions are clipped to the range. In a `Cover`, a function's weight is a product over the cells, so one vector of
-    weights per cell is enough: J = levels^cells, at the cost of `levels` per prediction and `cells levels` of memory.
+    Experts' predictions are clipped to the range. In a `Cover`, a function's weight is a product over the cells, so one
+    vector of weights per cell is enough: J = levels^cells experts take O(levels) time per prediction and
+    O(cells levels) memory.
 
     Args:
-        experts: `Cover` or `Experts`.
+        experts: a `Cover` or `Experts`.
         n_outcomes: M, each with weights of its own over the same experts.
 
     Raises:
@@ -146,7 +147,7 @@ class Aggregation:
 
     @property
     def n_features(self) -> int:
-        """As many as the experts read."""
+        """The number that the experts read."""
         return len(self.experts.cuts)
 
     def draws(self, candidates: int) -> int:
@@ -166,7 +167,7 @@ class Aggregation:
         return Worth(mean, np.zeros(mean.shape))
 
     def update(self, state: AggregationState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """Reweigh the experts by plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        """Update the weights by plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         _update(state.weight, self._within(state), x, y, seen)
 
     def _within(self, state: AggregationState) -> _Experts:

@@ -18,10 +18,10 @@ Ask = Callable[[Floats, Floats], Worth]
 class Model(Protocol):
     """Answers one question: what are the outcomes of these candidates worth at these prices?
 
-    A model is asked at prices because some models have no width per outcome, and because optimism is applied after
-    pricing: upwards where a price is positive, downwards where it is negative. Prices are the same for all candidates,
-    `(K,1,M)`, or per candidate, `(K,A,M)`; with one candidate both say the same.
-    A model's state is a dataclass of arrays that lead with R.
+    Models take prices because some of them have no width per outcome, and because optimism is applied after pricing:
+    upwards where a price is positive, downwards where it is negative. Prices are the same for all candidates,
+    `(K,1,M)`, or per candidate, `(K,A,M)`; for a single candidate the two are the same.
+    A model's state is a dataclass of arrays whose first axis is R, except for settings such as ranges.
     """
 
     @property
@@ -33,7 +33,7 @@ class Model(Protocol):
         """How many outcomes it predicts."""
 
     def draws(self, candidates: int) -> int:
-        """How many uniform numbers it can use per round of so many candidates; 0 for a model without luck."""
+        """How many uniform numbers it can use in a round with this many candidates; 0 for a model without luck."""
 
     def start(self, n_replicas: int, low: Floats, high: Floats) -> Any:
         """The state before any data, for outcomes within [low, high], `(M),(M)->state`."""
@@ -41,7 +41,7 @@ class Model(Protocol):
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
         """Worth of candidates x at prices w, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`; leaves the state as it is.
 
-        Luck may move the bonus, never the mean. A model that is offered none, u of width 0, answers without any.
+        Luck may change the bonus, never the mean. If u has width 0, the model answers without luck.
         """
 
     def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
@@ -53,11 +53,11 @@ class Model(Protocol):
 
 @runtime_checkable
 class Averageable(Model, Protocol):
-    """A model that can say whether its predictions are linear in its parameters: then averages of both agree."""
+    """A model that may be linear in its parameters; then predictions at mean parameters are mean predictions."""
 
     @property
     def is_linear(self) -> bool:
-        """Whether an outcome's mean is x.theta, and there is no optimism."""
+        """Whether an outcome's mean is x.theta and there is no optimism."""
 
     def parameters(self, state: Any) -> Floats:
         """Theta of every outcome, `->(M,n)`."""
@@ -69,7 +69,7 @@ class Posterior(Model, Protocol):
 
     @property
     def n_parameters(self) -> int:
-        """How many standard normal numbers make one draw."""
+        """How many standard normal numbers one draw needs."""
 
     def sample(self, state: Any, x: Floats, w: Floats, z: Floats) -> Floats:
         """Worth under the parameters theta + root(S) z, S their covariance, `(A,n),(K,1|A,M),(U,n_parameters)->(K,A)`.

@@ -1,4 +1,4 @@
-"""The bootstrap as a posterior: members that have seen resampled data, one of which is drawn in every round."""
+"""The bootstrap as a posterior: members learn from resampled data, and one of them is drawn in every round."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from evenhand.core.validate import whole
 from evenhand.models._shared import check_units, refuse_luck
 from evenhand.models.base import Model, Worth
 
-# P(Poisson(1) <= k), k = 0, 1, ...: what is left beyond is below the spacing of uniform numbers.
+# P(Poisson(1) <= k), k = 0, 1, ...: the remaining probability is below the spacing of uniform numbers.
 _POISSON = np.cumsum([math.exp(-1.0) / math.factorial(k) for k in range(19)])
 
 
 @dataclass
 class BootstrappedState:
-    """The members' states, and how many observations have come."""
+    """The members' states, and the number of observations so far."""
 
     members: list[Any]
     count: Ints  # (R,)
@@ -34,26 +34,26 @@ class BootstrappedState:
 )
 @dataclass(frozen=True, kw_only=True)
 class Bootstrapped:
-    """Copies of any model that learn from resampled data; in each round candidates are valued by one drawn copy.
+    """Copies of any model that learn from resampled data; each round values candidates by one drawn copy.
 
     Equation: observation i enters member b w_ib ~ Poisson(1) times; mean = the average of the members' means, bonus =
     the mean of a member that is drawn uniformly, minus it.
-    It turns any estimator of scikit-learn into one that explores: `Bootstrapped(inner=Sklearn(estimator=...))`.
+    It makes any scikit-learn estimator explore: `Bootstrapped(inner=Sklearn(estimator=...))`.
 
-    Online, the number of times that an observation is drawn in a bootstrap of a long history is Poisson(1), so nothing
-    is drawn again when data come (Oza & Russell). Observations are repeated, not weighted: that is exact for every
-    estimator, also one that knows no weights or counts rows. w_ib is a pure function of (i, b), i counting a replica's
-    own observations, so that a replica learns alike in a batch and alone; replicas differ by their data, and by which
-    member they draw. Without data all members agree: a warm-up (`Staged`) has to bring the first. Few observations are
-    fewer distinct ones in a member: an estimator without a penalty should wait for more of them (`min_observations`).
+    A bootstrap of a long history draws each observation about Poisson(1) times, so each w_ib is drawn once and never
+    changes when more data arrive (Oza & Russell). Observations are repeated, not weighted: this is exact for every
+    estimator, including those that take no weights or count rows. w_ib depends only on (i, b), where i counts a
+    replica's own observations, so a replica learns the same in a batch and alone; replicas differ by their data and by
+    the members they draw. Without data all members agree, so a warm-up (`Staged`) must come first. Each member sees
+    fewer distinct observations, so an estimator without a penalty should wait for more of them (`min_observations`).
 
-    All candidates of a unit share one member, as in `Sampled`. Without luck on offer the bonus is 0. A round costs as
-    many values and updates of the inner model as there are members; its optimism is not used.
+    All candidates of a unit share one member, as in `Sampled`. Without luck the bonus is 0. A round calls `value` and
+    `update` of the inner model once per member; the optimism of the inner model is not used.
 
     Args:
         inner: any model that uses no luck.
         members: B, at least 2.
-        units: how many members are drawn per round, for as many consecutive blocks of candidates, at least 1.
+        units: how many members are drawn per round, one per consecutive block of candidates, at least 1.
 
     Raises:
         InvalidInput: an inner model with luck of its own, or a number out of its range; from `value`, candidates that
@@ -97,10 +97,10 @@ class Bootstrapped:
         return BootstrappedState(members, np.zeros(n_replicas, np.int64))
 
     def value(self, state: BootstrappedState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """The members' average, and what the drawn one adds to it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
+        """The members' average, and the drawn member's difference from it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
         each = np.stack([self.inner.value(member, x, w, u[:, :0]).mean for member in state.members])
         mean = np.zeros(each.shape[1:])
-        for one in each:  # one by one: the order of a sum over an axis depends on its shape
+        for one in each:  # one by one, because the order of a sum over an axis depends on its shape
             mean += one / self.members
         if u.shape[1] == 0:
             return Worth(mean, np.zeros(mean.shape))
@@ -110,7 +110,7 @@ class Bootstrapped:
         return Worth(mean, bonus, random=True)
 
     def update(self, state: BootstrappedState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """Hand every member each observation as often as it drew it, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        """Pass each observation to every member as often as that member drew it, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         told = np.asarray(seen.any(2))
         first = state.count[:, None] + np.cumsum(told, 1) - told
         times = np.where(told[:, :, None], _times(first, self.members), 0)
@@ -125,6 +125,6 @@ class Bootstrapped:
 
 
 def _times(number: Ints, members: int) -> Ints:
-    """How often each member draws the observations of these numbers, `(P)->(P,B)`: the same for every replica."""
+    """How often each member draws the observations with these numbers, `(P)->(P,B)`, the same in every replica."""
     u = uniform(0, Stream.BOOTSTRAP, number.ravel(), np.zeros(1), members)
     return np.searchsorted(_POISSON, u, side="right").reshape(*number.shape, members)

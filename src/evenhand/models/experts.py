@@ -14,11 +14,11 @@ from evenhand.core.types import Floats
 
 
 class ExpertSet(Protocol):
-    """Each expert is a linear function plus a level, which it may choose anew in every cell of the unit cube."""
+    """Each expert is a linear function plus a level, which may differ between the cells of the unit cube."""
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """Into how many intervals each of the n features is cut; 1 for all where there are no cells."""
+        """Into how many intervals each of the n features is cut; all 1 if there are no cells."""
 
     @property
     def slopes(self) -> Floats:
@@ -65,15 +65,15 @@ class Experts:
 
 @dataclass(frozen=True, kw_only=True)
 class Cover:
-    """All functions on [0, 1]^n that are constant in every cell of a grid, at one of some levels of the range.
+    """All functions on [0, 1]^n that are constant in every cell of a grid, at one of finitely many levels.
 
     With N cuts per feature it comes within C (sqrt(n) / (2 N))^p + range / (2 levels) of every function of the Hoelder
-    class |f(x) - f(z)| <= C |x - z|^p, p <= 1. Features outside of [0, 1] count as its ends. The number of an arm can
-    be one more feature, (a + 1/2) / K for a = 0..K-1, with K cuts: then each arm has a function of its own.
+    class |f(x) - f(z)| <= C |x - z|^p, p <= 1. Features are clipped to [0, 1]. The number of an arm can be one more
+    feature, (a + 1/2) / K for a = 0..K-1, with K cuts: then each arm has a function of its own.
 
     Args:
         cuts: into how many intervals each of the n features is cut.
-        levels: how many, evenly over the outcome's range.
+        levels: how many, evenly spaced over the outcome's range.
 
     Raises:
         InvalidInput: no feature, or a number below 1.
@@ -95,25 +95,25 @@ class Cover:
         return np.zeros((self.levels, 0))
 
     def levels_in(self, low: Floats, high: Floats) -> Floats:
-        """The middles of equal parts of the range, `(M),(M)->(M,J)`."""
+        """The midpoints of equal parts of the range, `(M),(M)->(M,J)`."""
         return np.asarray(low[:, None] + (high - low)[:, None] * (np.arange(self.levels) + 0.5) / self.levels)
 
     @classmethod
     def hoelder(
         cls, *, n_features: int, horizon: int, smoothness: float = 1.0, constant: float = 1.0, arms: int = 1
     ) -> Self:
-        """Give the cover whose size balances aggregation and approximation over a horizon, for f in a Hoelder class.
+        """The cover whose size balances aggregation and approximation over a horizon, for f in a Hoelder class.
 
         Equation: N = (constant^2 T / arms)^(1 / (n + 2p)) cuts per feature and N^p / constant levels, both rounded up;
         on noisy outcomes of f the regret is then T^(n / (n + 2p)) up to logarithms, the paper's 1 - 2 / (2 + n/p).
         Source: Foster & Rakhlin 2020, Theorem 3; Han et al. 2022, Section 3.3, with metric entropy of eps^(-n/p).
 
         Args:
-            features: n, without the number of the arm.
-            horizon: T, observations in all.
-            smoothness: p, in (0, 1]; constants per cell cannot make use of more.
-            constant: C, in widths of the outcome's range, above 0.
-            arms: how many functions; if more than 1, the first feature is the arm's number, (a + 1/2) / arms.
+            n_features: n, without the number of the arm.
+            horizon: T, the total number of observations.
+            smoothness: p, in (0, 1]; piecewise constant functions gain nothing from more.
+            constant: C, as a multiple of the outcome's range, above 0.
+            arms: the number of arms; if more than 1, the first feature is the arm's number, (a + 1/2) / arms.
 
         Raises:
             InvalidInput: a number out of its range.
@@ -126,6 +126,6 @@ class Cover:
         if not (0 < smoothness <= 1 and math.isfinite(constant) and constant > 0):
             raise InvalidInput("smoothness, constant", "in (0, 1], and above 0", (smoothness, constant))
         exact = (constant**2 * horizon / arms) ** (1.0 / (n_features + 2.0 * smoothness))
-        cuts = max(1, math.ceil(exact - 1e-9))  # 1e-9: a root that is whole is not rounded up
+        cuts = max(1, math.ceil(exact - 1e-9))  # 1e-9: do not round up a whole root
         levels = max(2, math.ceil(cuts**smoothness / constant - 1e-9))
         return cls(cuts=((arms,) if arms > 1 else ()) + (cuts,) * n_features, levels=levels)

@@ -1,4 +1,4 @@
-"""Online Newton steps for generalised linear models: no widths, no history."""
+"""Online Newton steps for generalised linear models, without widths or a history."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ class Glmtron:
 
     Equation: A_t = ridge I + sum x x^T, theta <- P(theta - step A_t^-1 (link(x.theta) - y) x), P the projection of each
     outcome's parameter to the ball of `radius`. With the identity link, step 1 and no projection: ridge regression.
-    Deviation: the projection is Euclidean (a scaling) where the theorem's is in the metric of A_t.
+    Deviation: the projection is Euclidean (a scaling), whereas the theorem's is in the metric of A_t.
 
     Args:
         n_features: n.
         n_outcomes: M, each with a parameter of its own.
         link: identity, logistic, probit or exponential.
-        ridge: of the metric, above 0.
+        ridge: the ridge of the metric A_t, above 0.
         step: 1 over the least slope of the link on its domain; 1 for the identity.
-        radius: of each parameter's ball; infinite for none.
-        projection: "row", or "whole" for the published code's fault (all rows scaled to one norm, signs dropped).
+        radius: of the ball of each outcome's parameter; infinite for no projection.
+        projection: "row", or "whole" for the published code's fault (all rows are scaled at once and lose their signs).
         start_at: every coordinate of the initial parameters.
 
     Raises:
@@ -115,7 +115,7 @@ class Glmtron:
 
     @property
     def is_linear(self) -> bool:
-        """With the identity link."""
+        """True for the identity link."""
         return self.link == "identity"
 
     def parameters(self, state: NewtonState) -> Floats:

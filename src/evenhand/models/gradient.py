@@ -1,4 +1,4 @@
-"""Online gradient descent for generalised linear models: no widths, no history."""
+"""Online gradient descent for generalised linear models, without widths or a history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evenhand.models.oracles import Projection, check_steps, project
 
 @dataclass
 class GradientState:
-    """Parameters of every outcome, and how often they moved."""
+    """Parameters of every outcome, and the number of their updates."""
 
     theta: Floats  # (R, M, n)
     count: Floats  # (R,)
@@ -58,7 +58,7 @@ def _gradient(
 @named("S3", source="online gradient descent (Zinkevich 2003) as an oracle: Han et al. 2022, Table 1")
 @dataclass(frozen=True, kw_only=True)
 class Gradient:
-    """Online gradient descent for a generalised linear model; square-loss regret O(sqrt T), whatever the dimension.
+    """Online gradient descent for a generalised linear model; square-loss regret O(sqrt T), in any dimension.
 
     Equation: theta <- P(theta - size_t (link(x.theta) - y) x), size_t = step / t^power at the t-th observation, P as in
     `Glmtron`.
@@ -67,10 +67,10 @@ class Gradient:
         n_features: n.
         n_outcomes: M, each with a parameter of its own.
         link: identity, logistic, probit or exponential.
-        step: of the first observation.
+        step: the step at the first observation.
         power: in [0, 1]; 1/2 is the anytime rate, 0 a fixed step.
-        first_step: the size of the first step, if it is to differ from `step`; 0 if not.
-        radius: of each parameter's ball; infinite for none.
+        first_step: the size of the first step; 0 means `step`.
+        radius: of the ball of each outcome's parameter; infinite for no projection.
         projection: as in `Glmtron`.
         start_at: every coordinate of the initial parameters.
 
@@ -125,7 +125,7 @@ class Gradient:
 
     @property
     def is_linear(self) -> bool:
-        """With the identity link."""
+        """True for the identity link."""
         return self.link == "identity"
 
     def parameters(self, state: GradientState) -> Floats:

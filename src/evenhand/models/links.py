@@ -17,7 +17,7 @@ LINKS: tuple[Link, ...] = ("identity", "logistic", "probit", "exponential")
 
 
 def code(link: Link) -> int:
-    """The number by which kernels know a link.
+    """The number that stands for a link in kernels.
 
     Raises:
         InvalidInput: an unknown link.
@@ -32,7 +32,7 @@ def code(link: Link) -> int:
 
 @kernel
 def mean_of(link: int, u: float) -> float:
-    """The mean at predictor u."""
+    """The mean at linear predictor u."""
     if link == 1:
         return sigmoid(u)
     if link == 2:
@@ -44,7 +44,7 @@ def mean_of(link: int, u: float) -> float:
 
 @inlined
 def predict(link: int, theta: Floats, x: Floats, out: Floats) -> None:
-    """Means of every outcome for one candidate, `(M,n),(n)->(M)`; zeros of x cost nothing."""
+    """Means of every outcome for one candidate, `(M,n),(n)->(M)`; zeros of x are skipped."""
     out[:] = 0.0
     for i in range(len(x)):
         if x[i] != 0.0:

@@ -20,7 +20,7 @@ from evenhand.numerics.precision import absorb, dot, fresh, quadratic
 
 @dataclass
 class LogisticState:
-    """The estimate, its precision and the whole history, which doubles its room when it is full."""
+    """The estimate, its precision and the whole history, whose arrays double in size when they are full."""
 
     inverse: Floats  # (R, n, n) of V = ridge I + sum x x^T
     theta: Floats  # (R, n)
@@ -114,14 +114,14 @@ class Logistic:
 
     Equation: theta minimises sum [log(1 + exp(u)) - y u] + ridge/2 |theta|^2, u = x.theta; interval
     sigmoid(u) +- radius ||x||_{V^-1}, V = ridge I + sum x x^T, clipped to the outcome's range.
-    Deviations: the paper prints sigmoid as 1/(1 + e^u) and drops a logarithm in the likelihood (typos); it uses
-    ridge 0, for which the estimate need not exist: take a tiny ridge instead. It refits every round: `growth=1`.
+    Deviations: the paper prints sigmoid as 1/(1 + e^u) and omits a logarithm in the likelihood (typos). It uses
+    ridge 0, for which the estimate need not exist; use a tiny ridge instead. It refits every round, as `growth=1` does.
 
     Args:
         n_features: n.
         ridge: the penalty, above 0.
         width: the radius; `Fixed(0)` (the default) means no optimism.
-        growth: refit when the history is at least this many times as long as at the last fit; 1 refits always.
+        growth: refit when the history is at least this many times as long as at the last fit; 1 refits every time.
         tolerance: squared Newton decrement below which a fit takes its last step.
 
     Raises:
@@ -150,7 +150,7 @@ class Logistic:
 
     @property
     def n_outcomes(self) -> int:
-        """One outcome; set several models side by side for more."""
+        """One outcome; use `Stacked` for more."""
         return 1
 
     def draws(self, candidates: int) -> int:
@@ -180,7 +180,7 @@ class Logistic:
         return Worth(*_value(state.theta, state.inverse, radius, state.low, state.high, x, w))
 
     def update(self, state: LogisticState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """Append plays whose outcome was seen; refit where they have grown enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
+        """Append plays whose outcome was seen; refit if the history grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
         while state.count.max() + x.shape[1] > state.y.shape[1]:
             state.x = np.concatenate([state.x, np.zeros_like(state.x)], 1)
             state.y = np.concatenate([state.y, np.zeros_like(state.y)], 1)
@@ -196,8 +196,8 @@ class Logistic:
     def sample(self, state: LogisticState, x: Floats, w: Floats, z: Floats) -> Floats:
         """Worth under parameters drawn from N(theta, H^-1), `(A,n),(K,1|A,1),(U,n)->(K,A)`.
 
-        H = ridge I + sum mu' x x^T, mu' = mu (1 - mu), is the Hessian of what theta minimises, of the observations of
-        the last fit and where this fit took its last Newton step (Laplace's approximation: Chapelle & Li 2011). It is
-        not the V of the widths, which lacks mu' <= 1/4 and would draw at most half as wide.
+        H = ridge I + sum mu' x x^T, mu' = mu (1 - mu), is the Hessian of the objective at the last Newton step of the
+        last fit, over the observations of that fit (Laplace's approximation: Chapelle & Li 2011). The V of the widths
+        lacks the factor mu' <= 1/4: once data outweigh the ridge, its draws would be at most about half as wide.
         """
         return _sample(state.theta, state.root, x, w, z)

@@ -1,4 +1,4 @@
-"""A model that predicts nothing and learns nothing, for policies that do not look."""
+"""A model that predicts 0 and learns nothing, for policies that ignore values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.models.base import Worth
 
 @dataclass(frozen=True)
 class NullState:
-    """Nothing to remember."""
+    """An empty state."""
 
 
 @dataclass(frozen=True)

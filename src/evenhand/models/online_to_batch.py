@@ -19,32 +19,32 @@ from evenhand.models.links import priced
 
 @dataclass
 class OnlineToBatchState:
-    """The inner state, and what is kept of earlier ones: their mean parameter, or copies of some."""
+    """The inner state, and what is kept of earlier ones: their mean parameters, or copies of some of them."""
 
     inner: Any
     count: Ints  # (R,) iterates so far
-    mean: Floats  # (R, M, n) of the parameters of all iterates; (R, 0, 0) where there is no such thing
-    stride: Ints  # (R,) every how many iterates one is kept
-    kept: Ints  # (R,) how many are
+    mean: Floats  # (R, M, n) of the parameters of all iterates; (R, 0, 0) if the oracle is not linear
+    stride: Ints  # (R,) one in so many iterates is kept
+    kept: Ints  # (R,) how many are kept
     past: list[Any]  # of inner states
 
 
 @named("S3", source="online-to-batch conversion: Han et al. 2022, Appendix B.1, equation (8)")
 @dataclass(frozen=True, kw_only=True)
 class OnlineToBatch:
-    """Predict the average of the predictions of all iterates of an inner oracle, as of before each observation.
+    """Predict the average of the predictions of an inner oracle's iterates, each taken just before an observation.
 
     Equation: f(x) = sum over i = 1..t of f_i(x) / t, f_i the oracle that has learned from i - 1 rounds; f_1 at first.
-    Its expected square error is at most the regret per round (Lemma B.1), whatever the last iterate does.
+    Its expected square error is at most the regret per round (Lemma B.1), however bad the last iterate is.
     For an oracle that is linear in its parameters (`Averageable`: `Glmtron` and `Gradient` with the identity link) that
-    is the prediction at the mean parameter, which is kept exactly. For all others an evenly spaced sample of the
-    iterates is kept: every `stride`-th, and when `snapshots` of them are full, every other one is dropped and the
-    stride doubles; from half of `snapshots` to all of them count. Predictions are averaged per candidate, never
-    parameters, and optimism likewise. A round counts as an iterate where all outcomes of one of its plays were seen.
+    is the prediction at the mean parameter, which is kept exactly. For all others every `stride`-th iterate is kept.
+    When `snapshots` are kept, every other one is dropped and the stride doubles, so that from then on the average is
+    over at least half of `snapshots`. Predictions and bonuses are averaged per candidate, never parameters. A round
+    counts as an iterate if all outcomes of one of its plays were seen.
 
     Args:
         inner: an oracle whose state is arrays.
-        snapshots: the most that are kept, an even number of at least 2; a prediction costs as many of the inner one's.
+        snapshots: how many iterates are kept at most, an even number of at least 2; a prediction asks each of them.
 
     Raises:
         InvalidInput: an odd number of snapshots, or an inner model with luck of its own, as an average of draws is no
@@ -110,7 +110,7 @@ class OnlineToBatch:
         return Worth(np.where(started, mean, first.mean), np.where(started, bonus, first.bonus))
 
     def update(self, state: OnlineToBatchState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """Keep the present iterate where it is about to learn, then let it, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        """Record the present iterate where it is about to learn, then update it, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         learns, linear = np.asarray(seen.all(2)).any(1), self._linear
         if linear:
             share = np.where(learns, 1.0 / (state.count + 1.0), 0.0)[:, None, None]
@@ -123,7 +123,7 @@ class OnlineToBatch:
                     _copy(state.past[2 * s], state.past[s], full)
                 state.kept[full] //= 2
                 state.stride[full] *= 2
-                due &= state.count % state.stride == 0  # an even number of strides: always
+                due &= state.count % state.stride == 0  # always holds, as `snapshots` is even
             for s in np.unique(state.kept[due]).tolist():
                 _copy(state.inner, state.past[s], due & (state.kept == s))
             state.kept[due] += 1
@@ -138,7 +138,7 @@ class OnlineToBatch:
 def _copy(source: Any, target: Any, where: Bools) -> None:
     """Copy the replicas `where` from one state of a model to another.
 
-    What does not lead with R in a state, such as ranges, never changes: copying parts of it does no harm.
+    Arrays whose first axis is not R, such as ranges, never change, so copying parts of them does no harm.
     """
     for f in dataclasses.fields(source):
         old, new = getattr(target, f.name), getattr(source, f.name)

@@ -1,7 +1,7 @@
-"""What the online regression oracles share: they predict an outcome vector and learn from the played action.
+"""Functions of the online regression oracles, which predict an outcome vector and learn from the played action.
 
 `Glmtron` and `Gradient` move each outcome's parameter against the GLMtron direction (link(x.theta) - y) x, the gradient
-of the square loss up to the link's slope, and project it back to its ball; they differ in the metric of the step.
+of the square loss up to the link's slope, and project it back to its ball. They differ in the metric of the step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Projection = Literal["row", "whole"]
 
 @kernel
 def project(theta: Floats, radius: float, whole: bool) -> None:
-    """Scale every row back to the ball of a radius; or, as published, scale all rows at once and drop all signs."""
+    """Scale every row back to a ball; if `whole`, scale all rows at once and drop signs, as in the published code."""
     if whole:
         norm = math.sqrt((theta * theta).sum())
         theta[:] = np.abs(theta) * (radius / norm if norm > radius else 1.0)

@@ -19,7 +19,7 @@ from evenhand.numerics.precision import absorb, dot, fresh, quadratic
 
 @dataclass
 class RidgeState:
-    """Sufficient statistics: everything leads with R."""
+    """Sufficient statistics of every replica, and the outcomes' ranges."""
 
     inverse: Floats  # (R, n, n) of V = ridge I + sum x x^T
     theta: Floats  # (R, M, n)
@@ -98,7 +98,7 @@ class Ridge:
 
     Args:
         n_features: n.
-        n_outcomes: M, predicted side by side.
+        n_outcomes: M.
         ridge: the penalty, above 0; V starts at ridge I.
         width: the radius; `Fixed(0)` (the default) means no optimism.
 
@@ -151,5 +151,5 @@ class Ridge:
         return self.n_outcomes * self.n_features
 
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under parameters drawn from N(theta_m, V^-1), `(A,n),(K,1|A,M),(U,Mn)->(K,A)`; takes n^3 steps."""
+        """Worth under parameters drawn from N(theta_m, V^-1), `(A,n),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
         return _sample(state.theta, state.inverse, x, w, z)

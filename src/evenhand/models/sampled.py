@@ -1,4 +1,4 @@
-"""Posterior sampling (Thompson sampling): worth under parameters that are drawn anew in every round."""
+"""Posterior sampling (Thompson sampling): the worth under parameters that are drawn in every round."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Sampled:
     """Draw a model's parameters from its posterior once per round, and value candidates under them.
 
     Equation: theta~ ~ N(theta, scale^2 S); bonus = worth under theta~ minus worth under theta, theta and S the inner
-    model's: S = V^-1 for `Ridge`, each outcome by itself; the inverse Hessian of the penalised likelihood for
+    model's: S = V^-1 for `Ridge`, per outcome; the inverse Hessian of the penalised likelihood for
     `Logistic`; 1 / (N + 1) per arm, on outcomes scaled to [0, 1], for `Tabular`. The worth of a drawn parameter is not
-    clipped to the declared range: most draws of an arm that was never played would be ties at its ends.
+    clipped to the declared range: clipped draws of an arm that was never played would mostly tie at an end.
 
-    All candidates of a unit, and all readings of the goals, share one draw. A unit is a user, say, in a round that
-    decides for several: candidates come in `units` consecutive blocks of equal length, and each block has a draw of its
-    own. Without luck on offer, as in plans, the bonus is 0. The optimism of the inner model is not used.
+    All candidates of a unit, and all readings of the goals, share one draw. In a round that decides for several users,
+    a unit may be a user: candidates come in `units` consecutive blocks of equal length, and each block has a draw of
+    its own. Without luck, as in plans, the bonus is 0. The optimism of the inner model is not used.
 
     Args:
         inner: a model with a posterior to draw from (`Posterior`): `Ridge`, `Logistic` or `Tabular`. To sample several
             models side by side, stack sampled models.
-        scale: standard deviations of the posterior per one of the draw, at least 0; 0 is greedy and uses no luck.
+        scale: the draw's standard deviation as a multiple of the posterior's, at least 0; 0 is greedy and uses no luck.
         units: how many draws per round, at least 1.
 
     Raises:
@@ -76,7 +76,7 @@ class Sampled:
         return self.inner.n_outcomes
 
     def draws(self, candidates: int) -> int:
-        """Per unit as many as the inner model has parameters, made even, as normal numbers come in pairs."""
+        """One per unit and parameter of the inner model, made even, as normal numbers come in pairs; 0 for scale 0."""
         size = self.units * self.inner.n_parameters
         return size + size % 2 if self.scale > 0 else 0
 
@@ -85,7 +85,7 @@ class Sampled:
         return self.inner.start(n_replicas, low, high)
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """The inner model's mean, and what the draw adds to it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
+        """The inner model's mean, and the draw's difference from it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
         mean = self.inner.value(state, x, w, u[:, :0]).mean
         if u.shape[1] == 0:
             return Worth(mean, np.zeros(mean.shape))

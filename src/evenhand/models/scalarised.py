@@ -54,7 +54,7 @@ def _price(theta: Floats, inverse: Floats, wide: bool, g: Floats, worth: Floats,
 
 @kernel
 def _value(theta: Floats, inverse: Floats, radius: Floats, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-    """Prices first: V^-1 contracted with g from both sides is (n, n), so that a candidate costs n^2 and not (nM)^2."""
+    """Worth; V^-1 is first contracted with g from both sides, so that a candidate costs n^2 instead of (nM)^2."""
     n, outcomes = x.shape[2], w.shape[3]
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
@@ -106,12 +106,12 @@ def _update(
 @named("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB)")
 @dataclass(frozen=True, kw_only=True)
 class Scalarised:
-    """Linear outcomes learned through their worth g.y at the prices g of each round, as one ridge regression.
+    """One ridge regression of the worth g.y of linear outcomes at the prices g of each round.
 
     Equation: x~ = kron(g, x), V = ridge I + sum x~ x~^T, theta~ = V^-1 sum (g.y) x~; worth theta~.x~ +-
-    radius ||x~||_{V^-1}. The extended features are never written out for candidates: g is contracted first.
-    The ellipsoid around theta~ bounds the worth itself, and nothing is learned of an outcome whose price is 0; `Ridge`
-    learns each outcome by itself. Bonuses are not clipped to ranges.
+    radius ||x~||_{V^-1}. The extended features of candidates are never formed: g is contracted first.
+    The ellipsoid around theta~ bounds the worth itself, and an outcome whose price is 0 is not learned; `Ridge` learns
+    each outcome separately. Bonuses are not clipped to ranges.
 
     Args:
         n_features: n.

@@ -15,11 +15,11 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import Worth
 
-FAR = 10.0  # widths of the declared range: predictions further outside than that are refused, others clipped
+FAR = 10.0  # in widths of the declared range: predictions further outside are refused, others clipped
 
 
 class _Fit(NamedTuple):
-    """Estimators of one replica (or constants, while a classifier has seen one class), and how much they have seen."""
+    """Estimators of one replica, or constants while a classifier has seen one class, and how much they have seen."""
 
     seen: int
     predictors: list[Any]
@@ -27,7 +27,7 @@ class _Fit(NamedTuple):
 
 @dataclass
 class SklearnState:
-    """The buffers. They determine the fits, which are cached outside of what is saved."""
+    """The buffers, which determine the fits; fits are cached and never saved."""
 
     x: Floats  # (R, room, n) the observations of the last fit, then those since
     y: Floats  # (R, room, M)
@@ -46,22 +46,22 @@ class SklearnState:
 class Sklearn:
     """Predict with any scikit-learn regressor, or a classifier's P(y = 1), cloned for every replica.
 
-    "refit" fits a fresh clone to the latest `buffer` observations each time their number has grown by the factor
-    `growth`, and at the latest when the whole buffer is new. "partial_fit" passes every observation on once, as it
-    comes; its states cannot be saved. Predictions are clipped to the declared range; those more than 10 ranges outside
-    of it are refused. Before the first fit the prediction is 0, or the end of the declared range nearest to it. While a
-    refitted classifier has seen one value only, it predicts that. Where an estimator's `random_state` is None, it is 0
-    in all replicas, as models have no luck of their own: replicas differ by their data.
+    "refit" fits a fresh clone to the latest `buffer` observations each time the number of observations has grown by the
+    factor `growth`, and at the latest when the whole buffer is new. "partial_fit" passes every observation on once, on
+    arrival; its states cannot be saved. Predictions are clipped to the declared range; those more than 10 ranges
+    outside of it are refused. Before the first fit the prediction is 0, clipped to the declared range. While a refitted
+    classifier has seen only one value, it predicts that value. A `random_state` of None is set to 0 in all replicas,
+    because models have no luck of their own; replicas differ by their data.
 
     Args:
         estimator: with `fit` (or `partial_fit`) and `predict`, or `predict_proba` for a classifier.
         n_features: n.
         n_outcomes: M.
         mode: "refit" or "partial_fit".
-        growth: of the number of observations between two fits, at least 1 (which is: always).
-        buffer: observations that are kept to fit to, at least 1.
-        min_observations: how many the first fit waits for, at most `buffer`.
-        per_outcome: one estimator per outcome, or one that predicts all of them.
+        growth: the factor between the numbers of observations at two fits, at least 1; 1 refits after every one.
+        buffer: how many observations are kept for fits, at least 1.
+        min_observations: how many observations the first fit waits for, at most `buffer`.
+        per_outcome: whether each outcome has its own estimator; otherwise one estimator predicts all of them.
 
     Raises:
         InvalidInput: sizes out of range or an estimator without the methods; later, from `value`, predictions that are
@@ -127,7 +127,7 @@ class Sklearn:
         return Worth(worth, np.zeros(worth.shape))
 
     def update(self, state: SklearnState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """Take in plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        """Learn from plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         full = np.asarray(seen.all(2))
         if self._classifies and not np.isin(y[full], (0.0, 1.0)).all():
             raise InvalidInput(self._name, "outcomes of 0 or 1, as it is a classifier", y[full])
@@ -187,7 +187,7 @@ class Sklearn:
         return np.clip(mean, state.low, state.high)
 
     def _fitted(self, state: SklearnState, r: int) -> _Fit | None:
-        """The estimators of the last due fit, fitted now if nobody asked before: a pure function of the buffer."""
+        """The estimators of the last due fit, fitted now unless cached; a pure function of the buffer."""
         count = int(state.fitted[r])
         fit = state.fits[r]
         if count == 0 or (fit is not None and fit.seen == count):

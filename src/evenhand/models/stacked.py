@@ -32,11 +32,11 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Stacked:
-    """Several models, the outcomes of one after those of the other.
+    """Several models, whose outcomes are concatenated in their order.
 
-    Equation: value = sum over parts of their values at their own prices; bonuses add up likewise. Each part has luck of
-    its own. Each part is told which of *its own* outcomes were seen: a play of which only some outcomes were seen
-    teaches the parts that predict these, and not the others.
+    Equation: value = sum over parts of their values at their own prices; bonuses add up likewise. Each part has its own
+    luck. Each part is told which of *its own* outcomes were seen: if only some outcomes of a play were seen, only the
+    parts that predict these learn from it.
 
     Args:
         parts: the models, in the order of the outcomes they predict.
@@ -70,7 +70,7 @@ class Stacked:
         return sum(p.n_outcomes for p in self.parts)
 
     def draws(self, candidates: int) -> int:
-        """The numbers of all parts."""
+        """The sum over all parts."""
         return sum(p.draws(candidates) for p in self.parts)
 
     def start(self, n_replicas: int, low: Floats, high: Floats) -> StackedState:
@@ -91,7 +91,7 @@ class Stacked:
         return Worth(mean, bonus, random)
 
     def update(self, state: StackedState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """Hand every part its own features and outcomes, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        """Pass every part its own features and outcomes, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         for p, s in zip(self._cut, state.parts, strict=True):
             own = p.outcomes
             p.model.update(s, _block(x, p.features), _block(y, own), _block(seen, own), _block(w, own))

@@ -14,12 +14,12 @@ from evenhand.core.validate import number, whole
 from evenhand.models._shared import optimism
 from evenhand.models.base import Worth
 
-_NOTHING, _UNCLEAR = -1, -2  # in place of an arm: all features are 0, or they are not one-hot
+_NOTHING, _UNCLEAR = -1, -2  # instead of an arm: all features are 0, or they are not one-hot
 
 
 @dataclass
 class TabularState:
-    """Sums by arm: everything leads with R."""
+    """Sums and counts by arm, and the outcomes' ranges."""
 
     total: Floats  # (R, A, M) of outcomes, scaled to [0, 1]
     count: Floats  # (R, A)
@@ -29,7 +29,7 @@ class TabularState:
 
 @kernel
 def _arms(x: Floats) -> Ints:
-    """Where the 1 is, `(A,n)->(A)`."""
+    """The position of the 1 in every candidate's features, `(A,n)->(A)`."""
     arms = np.full(x.shape[:2], _NOTHING)
     for r in range(x.shape[0]):
         for a in range(x.shape[1]):
@@ -106,11 +106,11 @@ class Tabular:
     A candidate whose features are all 0 does nothing: its outcomes are 0, and are not learned.
 
     Args:
-        arms: A, as many as there are features.
-        n_outcomes: M, predicted side by side.
-        confidence: c, at least 0; the source calls it gamma. In theory of the order of ln(A T M / delta), about 16 for
-            5 arms, 4 outcomes and 20,000 rounds, which explores for long; 1/2 to 1 did best on `Lessons`, and below 0.3
-            some runs lock in.
+        arms: A, which is also the number of features.
+        n_outcomes: M.
+        confidence: c, at least 0; the source calls it gamma. Theory asks for the order of ln(A T M / delta), about 16
+            for 5 arms, 4 outcomes and 20,000 rounds, which explores for long. On `Lessons`, 1/2 to 1 did best; below
+            0.3 some runs never again tried an arm that had looked bad early.
 
     Raises:
         InvalidInput: a count below 1, a confidence that is negative or not finite, or, at the start, an outcome without
@@ -169,7 +169,7 @@ class Tabular:
         return self.arms * self.n_outcomes
 
     def sample(self, state: TabularState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under means drawn from N(v, 1 / (N + 1)), each by itself, `(A,n),(K,1|A,M),(U,arms M)->(K,A)`.
+        """Worth under means drawn independently from N(v, 1 / (N + 1)), `(A,n),(K,1|A,M),(U,arms M)->(K,A)`.
 
         On outcomes scaled to [0, 1]: Agrawal & Goyal 2013 (AISTATS), Algorithm 2, whose mean is the v of this model.
         Its bound holds for all outcomes in [0, 1], where Beta posteriors would need outcomes of 0 or 1.

@@ -1,4 +1,4 @@
-"""Radii of confidence ellipsoids: how many norms ||x||_{V^-1} a prediction may be off."""
+"""Radii of confidence ellipsoids: a prediction may be off by the radius times ||x||_{V^-1}."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.core.types import Floats
 
 
 class Width(Protocol):
-    """A radius from how much data a model has seen, and how spread out."""
+    """A radius that depends on the number and the spread of the observations."""
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
         """Radius after `count` observations with log det(V / ridge) = log_det, `(),(),()->()`."""
@@ -63,14 +63,14 @@ class Logarithmic:
 
 @dataclass(frozen=True, kw_only=True)
 class SelfNormalised:
-    """A radius that covers a linear truth at all times at once with probability 1 - delta, for each outcome.
+    """A radius that covers a linear truth in all rounds simultaneously with probability 1 - delta, per outcome.
 
     Equation: noise sqrt(log det(V / ridge) + 2 ln(1/delta)) + sqrt(ridge) norm.
     Source: Abbasi-Yadkori, Pal & Szepesvari 2011, Theorem 2.
 
     Args:
-        delta: risk, in (0, 1).
-        noise: sub-Gaussian scale of the outcomes around their mean; half the range of a bounded outcome will do.
+        delta: the risk that some interval misses the truth, in (0, 1).
+        noise: sub-Gaussian scale of the outcomes around their mean; half the range of a bounded outcome is enough.
         norm: a bound on the Euclidean norm of each outcome's true parameter.
 
     >>> bool(SelfNormalised(delta=0.1).radius(np.array([0.0]), np.array([0.0]), 1.0)[0] > 1.0)

@@ -1,1 +1,1 @@
-"""Small numerical kernels; their plain NumPy twins live in the tests."""
+"""Small numerical kernels; the tests compare them with plain NumPy versions."""

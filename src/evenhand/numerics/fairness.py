@@ -1,6 +1,6 @@
 """Sums of utilities u(s) = s^(1 - alpha)/(1 - alpha), or ln s for alpha = 1, with s an outcome plus an offset.
 
-Outside the domain values are -inf and gradients inf, never NaN: whoever asks says what is wrong.
+Outside the domain values are -inf and gradients inf, never NaN: callers raise the errors.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def best_response(theta: Floats, offset: float, weights: Floats, alpha: float) -
 
 @kernel
 def raised(c: float, k: float, alpha: float) -> float:
-    """The root s > 0 of s - k s^-alpha = c, for k > 0; 0 where the root is too small to be written.
+    """The root s > 0 of s - k s^-alpha = c, for k > 0; 0 if the root is too small for a float.
 
-    The left side grows and is concave, so that Newton steps from below the root never pass it; bisection takes over
-    where rounding says otherwise, between ends that are wide enough for it.
+    The left side is increasing and concave, so Newton steps from below never pass the root. Where rounding makes a
+    step leave its bracket, bisection replaces it; the bracket is wide enough to allow for rounding.
     """
     top: float = k ** (1.0 / (1.0 + alpha))  # the root for c = 0
     s: float
@@ -81,7 +81,7 @@ def raised(c: float, k: float, alpha: float) -> float:
             step = 0.5 * (low + high)
         still = abs(step - s) <= 4e-16 * s or abs(gap) <= 4e-16 * (s + abs(c) + pull)
         s = step
-        if still:  # rounding is all that is left
+        if still:  # only rounding error is left
             break
     return s
 

@@ -1,9 +1,9 @@
-"""Isotonic regression by pooling adjacent violators, and what generalised Gini functions need of it.
+"""Isotonic regression by pooling adjacent violators, and its use for generalised Gini functions.
 
 For non-increasing weights w, f(z) = sum_i w_i z_(i) (ascending order) is the least p.z over the permutahedron P(w), so
 that its prox is z + beta p with p the projection of -z/beta onto P(w). That projection is an isotonic regression
 (Negrinho & Martins 2014; Do & Usunier 2022). In the order of z, the prox is simply the non-decreasing sequence closest
-to z_(i) + beta w_i, which takes no division by beta.
+to z_(i) + beta w_i; this form needs no division by beta.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from evenhand.core.types import Floats, Ints
 
 @kernel
 def pool(x: Floats, sums: Floats, sizes: Ints) -> None:
-    """Replace x by the non-decreasing sequence closest to it, `(m),(m),(m)->(m)`; O(m), with two arrays to work in."""
+    """Replace x by the non-decreasing sequence closest to it, `(m),(m),(m)->(m)`; O(m), with two work arrays."""
     blocks = 0
     for i in range(len(x)):
         here, size = x[i], 1
-        # Merge while the mean of the block before is not below: compared crosswise, as a division costs more.
+        # Merge while the mean of the previous block is not below; products are compared, as divisions are slower.
         while blocks > 0 and sums[blocks - 1] * size >= here * sizes[blocks - 1]:
             blocks -= 1
             here += sums[blocks]
@@ -51,7 +51,7 @@ def gini_prox(z: Floats, order: Ints, weights: Floats, beta: Floats) -> Floats:
 
 @kernel
 def gini_supergradient(z: Floats, order: Ints, weights: Floats) -> Floats:
-    """Weights by rank, and their mean among outcomes that are equal, `(m),(m),(m)->(m)`; `order` sorts z."""
+    """Weights by rank, averaged over equal outcomes, `(m),(m),(m)->(m)`; `order` sorts z."""
     m, out = z.shape[1], np.empty_like(z)
     for r in range(len(z)):
         first = 0

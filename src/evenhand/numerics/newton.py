@@ -1,8 +1,8 @@
 """Ridge-penalised logistic regression by damped Newton steps.
 
 Minimises  sum_s [log(1 + exp(u_s)) - y_s u_s] + ridge/2 |theta|^2  with u = X theta and y in [0, 1]. An undamped
-Newton method diverges silently on the small or separable samples of a run's first rounds; here a step is halved until
-the objective falls enough.
+Newton method diverges silently on the small or separable samples of a run's first rounds, so each step is halved until
+the objective decreases enough.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _evaluate(
         value += 0.5 * ridge * theta[i] * theta[i]
         gradient[i] = ridge * theta[i]
         hessian[i, i] = ridge
-    product = 1.0  # of 1 + exp(-|u|), whose logarithm is taken rarely
+    product = 1.0  # of 1 + exp(-|u|) over observations, so that logarithms are rare
     for s in range(len(y)):
         count, u = 0, 0.0
         for i in range(n):
@@ -64,8 +64,8 @@ def _evaluate(
 def cholesky(matrix: Floats) -> None:
     """Overwrite the lower half of a positive definite matrix by its factor L, L L^T = matrix, `(n,n)`.
 
-    Pivots that rounding has left next to nothing of are raised: a matrix that is singular in floating point (collinear
-    features of large scale under a tiny ridge) then counts as one that is barely positive definite.
+    Pivots are raised to 1e-13 of their diagonal entry if rounding has made them smaller. A matrix that is singular in
+    floating point (collinear features of large scale, tiny ridge) is thus treated as barely positive definite.
     """
     n = len(matrix)
     for j in range(n):
@@ -98,10 +98,10 @@ def solve(matrix: Floats, right: Floats, out: Floats) -> None:
 
 @kernel
 def fit_logistic(x: Floats, y: Floats, theta: Floats, root: Floats, ridge: float, tolerance: float) -> int:
-    """Move theta in place from where it is to the minimum, `(s,n),(s),(n),(n,n)->()`; return the passes over the data.
+    """Move theta in place from its value to the minimum, `(s,n),(s),(n),(n,n)->()`; return the passes over the data.
 
-    Stops after the step whose squared Newton decrement is at most `tolerance` (the next one would be of its square).
-    The lower half of `root` becomes the Cholesky factor of the Hessian at which this step was taken.
+    Stops after the step whose squared Newton decrement is at most `tolerance` (the next would be about its square).
+    The lower half of `root` becomes the Cholesky factor of the Hessian from which the last step was computed.
     """
     n = len(theta)
     gradient, step, hessian, nonzero = np.empty(n), np.empty(n), np.empty((n, n)), np.empty(n, np.int64)
@@ -123,7 +123,7 @@ def fit_logistic(x: Floats, y: Floats, theta: Floats, root: Floats, ridge: float
             if enough or size < 1e-18:
                 break
             size *= 0.5
-        if not enough:  # rounding is all that is left
+        if not enough:  # only rounding error is left
             break
         theta[:] = trial
         value = reached

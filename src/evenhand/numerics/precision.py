@@ -1,6 +1,6 @@
 """Rank-one growth of a precision matrix V = ridge * I + sum of x x^T, kept as its inverse and log-determinant.
 
-Zeros of x are skipped: features of one action's block cost that block only.
+Zeros of x are skipped, so that features in one action's block cost only that block.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def dot(x: Floats, theta: Floats) -> float:
 
 @kernel
 def norm2(x: Floats) -> float:
-    """x . x, `(n)->()`, in four sums: in one, each addition would wait for the last."""
+    """x . x, `(n)->()`, in four sums, because the additions of a single sum wait for one another."""
     a = b = c = d = 0.0
     whole = len(x) - len(x) % 4
     for i in range(0, whole, 4):
@@ -38,7 +38,7 @@ def norm2(x: Floats) -> float:
 
 @inlined
 def _multiply(inverse: Floats, x: Floats, product: Floats) -> None:
-    """V^-1 x, `(n,n),(n),(n)`, into `product`: by columns, so that no sum waits for the last addition."""
+    """V^-1 x, `(n,n),(n),(n)`, into `product`, column by column, so that additions do not wait for one another."""
     n = len(x)
     product[:] = 0.0
     for j in range(n):
@@ -58,8 +58,8 @@ def quadratic(x: Floats, inverse: Floats, product: Floats) -> float:
 def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
     """Replace V by V + x x^T (Sherman-Morrison), in place; leave V_old^-1 x in `gain` and return x^T V_old^-1 x.
 
-    Where rounding has left nothing of x^T V^-1 x or of a diagonal (|x|^2 / ridge beyond 1e16), nothing changes, and
-    `gain` is 0: an inverse that is no longer positive would grow without bound.
+    If rounding makes x^T V^-1 x or a new diagonal entry non-positive (|x|^2 / ridge beyond 1e16), V^-1 stays as it is,
+    and `gain` and the result are 0: an inverse that is not positive definite would grow without bound.
     """
     n = len(x)
     _multiply(inverse, x, gain)

@@ -1,4 +1,4 @@
-"""Alpha-fairness: returns that diminish, from nearly a sum over Nash welfare to nearly the minimum."""
+"""Alpha-fairness: diminishing returns, from almost a sum, through Nash welfare, to almost the minimum."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from evenhand.objectives.base import check_finite, each, flat, outcome_names
 @named("C7", source="Mo & Walrand 2000; additive welfare as in Do et al. 2023, eq. 16; Nash welfare for alpha = 1")
 @dataclass(frozen=True)
 class AlphaFair:
-    """A sum of utilities that diminish at the rate alpha.
+    """A sum of utilities whose returns diminish at the rate alpha.
 
     Equation: f(z) = sum_i w_i u(z_i + offset), u(s) = s^(1 - alpha)/(1 - alpha), and u(s) = ln s for alpha = 1 (Nash
-    welfare). The larger alpha, the more the least outcome counts.
+    welfare). A larger alpha gives more weight to the least outcome.
 
-    The domain is z_i + offset > 0. Near its edge the gradient is unbounded: without an offset, no average may be 0, and
-    none can be where runs start. With one, f is smooth for averages of at least 0, and `lipschitz` holds there.
+    The domain is z_i + offset > 0. The gradient is unbounded near its edge: without an offset, no average may be 0, not
+    even at the start. With an offset, f is smooth for averages of at least 0, and `lipschitz` holds there.
 
     Args:
-        outcomes: what is compared.
+        outcomes: the outcomes to compare.
         alpha: above 0; 0 would be `Linear`.
         offset: added to every average, in the units of the outcomes; at least 0.
         weights: one above 0 per outcome; by default 1.
@@ -116,7 +116,7 @@ class AlphaFair:
         return out
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """By safeguarded Newton steps on each coordinate, `(m),()->(m)`."""
+        """The prox, by safeguarded Newton steps on each coordinate, `(m),()->(m)`."""
         return utility_prox(flat(z), self.offset, self._w, self.alpha, each(beta, z)).reshape(z.shape)
 
     def maximizer(self, theta: Floats) -> Floats:

@@ -1,10 +1,9 @@
-"""What an objective is: a concave function f of the average outcomes, in ascent signs throughout.
+"""The contract of an objective: a concave function f of the average outcomes, which is maximised.
 
-Every objective has a value, a supergradient and a domain. Three abilities are optional. Two are an argmax from which
-the rest follows: `prox` gives the Moreau envelope and its gradient (`smoothing.py`), `maximizer` the conjugate. The
-third, `intercept`, says what a tangent is at 0, for those who need a value of the tangent and not just its slope.
-Who depends on an ability asks `able`: a sum has the methods of all, and the abilities that its parts leave it.
-Leading axes are replicas, and each is computed as it is alone, bit for bit.
+Every objective has a value, a supergradient and a domain. Three abilities are optional: `prox` gives the Moreau
+envelope and its gradient (`smoothing.py`), `maximizer` gives the conjugate, and `intercept` gives the value at 0 of the
+tangent with a given slope. Use `able` to test for an ability: a sum has methods that work only if its parts allow it.
+Leading axes are replicas; each replica gets the same result, bit for bit, as if it were computed alone.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ class Objective(Protocol):
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        """The names of what it reads: coordinate i of z is the average of outcome i per round."""
+        """The outcomes that it reads: coordinate i of z is the average of outcome i per round."""
 
     @property
     def smooth(self) -> bool:
-        """Whether its gradient is Lipschitz on its domain, so that nothing needs smoothing."""
+        """Whether its gradient is Lipschitz on its domain, so that it needs no smoothing."""
 
     @property
     def lipschitz(self) -> float:
@@ -59,7 +58,7 @@ class Objective(Protocol):
 
 @runtime_checkable
 class Proximal(Protocol):
-    """Can be smoothed exactly."""
+    """Has a prox, and so can be smoothed exactly."""
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
         """argmax_y f(y) - |y - z|^2 / (2 beta), `(m),()->(m)`, for beta > 0 and any z, in the domain or not.
@@ -83,25 +82,25 @@ class Conjugate(Protocol):
 
 @runtime_checkable
 class Tangential(Protocol):
-    """Knows its tangents by their slopes."""
+    """Can compute the intercept of a tangent from its slope."""
 
     def intercept(self, slope: Floats) -> Floats:
-        """The least c with f(z) <= slope.z + c for all z, `(m)->()`, for slopes that f or an envelope of it has.
+        """The least c with f(z) <= slope.z + c for all z, `(m)->()`, for slopes of f or of its envelopes.
 
-        It is minus the concave conjugate, over all of space; f(z) = slope.z + c where the slope is a supergradient.
+        It is minus the concave conjugate over R^m; f(z) = slope.z + c where the slope is a supergradient.
         """
 
 
 @runtime_checkable
 class Composite(Protocol):
-    """Made of parts, so that what it can do depends on them and not just on its methods."""
+    """Made of parts, which decide which of its methods work."""
 
     def able(self, ability: type) -> bool:
         """Whether it has this ability, one of `Proximal`, `Conjugate` and `Tangential`."""
 
 
 def able(objective: object, ability: type) -> bool:
-    """Whether an objective really has one of the abilities `Proximal`, `Conjugate` and `Tangential`.
+    """Whether an objective has one of the abilities `Proximal`, `Conjugate` and `Tangential`.
 
     >>> from evenhand.objectives import EqualExposure, GeneralizedGini, WeightedSum
     >>> items = ("song", "film")
@@ -132,9 +131,9 @@ def conjugate(objective: Conjugable, theta: Floats) -> Floats:
 def sloped(
     slope: Callable[[Floats], Floats], z: Floats, start: Floats, steepest: float = np.inf
 ) -> tuple[Floats, Floats]:
-    """A point and the slope there: z, or so far back towards the start that there is one, and not too steep, `(m)->`.
+    """A point and the slope there: z, or the first point tried towards the start that is not too steep, `(m)->`.
 
-    Domains are convex, so that the way to a start inside of it leads into a domain.
+    Domains are convex, so points of the domain are found on the way to a start inside it.
 
     >>> from evenhand.objectives import AlphaFair
     >>> sloped(AlphaFair(("a", "b"), alpha=1.0).supergradient, np.array([-0.1, 0.3]), np.array([0.5, 0.5]))[0]
@@ -152,7 +151,7 @@ def sloped(
 
 
 def flat(z: Floats) -> Floats:
-    """All leading axes as one, each row contiguous, so that sums run in the same order in a batch and alone."""
+    """All leading axes as one, with contiguous rows, so that sums have the same order in a batch and alone."""
     return np.ascontiguousarray(z, np.float64).reshape(-1, z.shape[-1])
 
 
@@ -188,7 +187,7 @@ def outcome_names(kind: str, outcomes: Iterable[str], least: int = 1) -> tuple[s
 
 
 def check_finite(outcomes: tuple[str, ...], z: Floats, place: str) -> None:
-    """The check of an objective whose domain is everything.
+    """The check of an objective whose domain is R^m.
 
     Raises:
         InvalidInput: another number of outcomes, or a number that is not finite.

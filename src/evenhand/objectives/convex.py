@@ -24,18 +24,18 @@ class Concave:
     """A concave function that is written with cvxpy.
 
     Equation: f(z) = build(z). A supergradient is the dual of y = z in max_y f(y). The prox is z + beta g, with g the
-    dual of y = z + sqrt(beta) v in max f(y) - |v|^2/2, so that g, the gradient of the envelope, keeps its digits for
-    any beta. Both are one cached parametrised problem, solved afresh for every replica: about a millisecond each.
+    dual of y = z + sqrt(beta) v in max f(y) - |v|^2/2, so that g, the gradient of the envelope, stays accurate for any
+    beta. Both are one cached parametrised problem, solved once per replica, which takes about a millisecond.
 
-    Two of them are equal if they read the same outcomes and are the same expression with the same constants, smoothness
-    and steepness, whatever function built it.
+    Two instances are equal if they have the same outcomes, expression, constants, `smooth` and `lipschitz`; the
+    functions that built them may differ.
 
     Args:
         outcomes: what it reads, in the order of the entries of the variable.
-        build: from a cvxpy variable of that length to a scalar expression; a function of a module rather than a
-            lambda where runs are divided among processes.
-        smooth: declare that the gradient is Lipschitz where averages may be; then nothing is smoothed.
-        lipschitz: a constant you know, for tuning.
+        build: maps a cvxpy variable of that length to a scalar expression; a module-level function rather than a lambda
+            if runs are divided among processes.
+        smooth: declares that the gradient is Lipschitz where averages may be; then f is not smoothed.
+        lipschitz: a known Lipschitz constant, for tuning.
 
     Raises:
         MissingExtra: cvxpy is not installed.
@@ -45,8 +45,8 @@ class Concave:
 
     Deviation: gradients carry the error of an interior-point solver. For averages in the unit cube and beta from 1e-6
     to 1 (`Moreau(0.01)` for 10^8 rounds) it is below 2e-5 of 1 + |gradient|, edges of the domain included, and mostly
-    below 1e-6. Averages of 10^4 have it up to 1e-3 where others are at an edge, and few problems cannot be solved
-    there: state outcomes in units of order 1.
+    below 1e-6. For averages of 10^4 it reaches 1e-3 if others are at an edge, and a few such problems cannot be solved:
+    state outcomes in units of order 1.
 
     >>> import cvxpy as cp
     >>> objective = Concave(("a", "b"), lambda z: cp.sum(cp.sqrt(z)))
@@ -60,7 +60,7 @@ class Concave:
     build: InitVar[Callable[[Any], Any]]
     smooth: bool = False
     lipschitz: float = math.inf
-    # What tells two of them apart, in any process: the expression as text, and its constants with all their digits.
+    # These identify an instance in any process: the expression as text, and its constants with all their digits.
     expression: str = field(init=False)
     constants: tuple[Floats, ...] = field(init=False, repr=False)
 
@@ -84,7 +84,7 @@ class Concave:
         return hash(self._mark)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What another process builds it from: numbers by which cvxpy knows variables hold in one process only."""
+        """Pickle the function that builds it, because cvxpy's ids of variables hold in one process only."""
         build = self._build  # type: ignore[attr-defined]
         try:
             pickle.dumps(build)
@@ -94,11 +94,11 @@ class Concave:
         return type(self), (self.outcomes, build, self.smooth, self.lipschitz)
 
     def __copy__(self) -> Concave:
-        """Itself, as it never changes; so a lambda is no obstacle within a process."""
+        """Return itself, as it never changes; so it can be copied within a process even if built by a lambda."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Concave:
-        """Itself."""
+        """Return itself, as it never changes."""
         return self
 
     def check(self, z: Floats, place: str) -> None:
@@ -123,7 +123,7 @@ class Concave:
         return np.array([self._asked.value(row) for row in flat(z)]).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """How much more would be reached per unit of z, `(m)->(m)`.
+        """The dual variable of y = z in max_y f(y), `(m)->(m)`.
 
         Raises:
             InvalidInput: a point that is not inside the domain, or a problem that cannot be solved.
@@ -132,7 +132,7 @@ class Concave:
         return np.array([self._asked.gradient(row, 0.0) for row in flat(z)]).reshape(z.shape)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """By cvxpy, `(m),()->(m)`.
+        """z + beta g, with g found by cvxpy, `(m),()->(m)`.
 
         Raises:
             InvalidInput: a problem that cannot be solved.
@@ -146,6 +146,6 @@ class Concave:
 
     @property
     def _mark(self) -> tuple[Any, ...]:
-        """What makes two of them equal, the same as in their fingerprints."""
+        """What equality compares, the same as in fingerprints."""
         digits = tuple((c.shape, c.tobytes()) for c in self.constants)
         return self.outcomes, self.smooth, self.lipschitz, self.expression, digits

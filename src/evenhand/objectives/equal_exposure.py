@@ -1,4 +1,4 @@
-"""Equal exposure: the further apart outcomes are, the worse."""
+"""Equal exposure: an objective that decreases as outcomes move apart."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from evenhand.objectives.base import check_finite, each, flat, outcome_names, to
 @named("C7", source="Do et al. 2021; Do et al. 2023, eq. 15 (eq. expo)")
 @dataclass(frozen=True)
 class EqualExposure:
-    """Minus how far average outcomes are from their mean.
+    """Minus the spread of average outcomes around their mean.
 
-    Equation: f(z) = -(1/m) sqrt(sum_j (z_j - mean)^2), which is minus the standard deviation over sqrt(m). It says
-    nothing about the level: add an objective that does.
+    Equation: f(z) = -(1/m) sqrt(sum_j (z_j - mean)^2), which is minus the standard deviation over sqrt(m). It
+    ignores the level of the outcomes: add an objective that rewards it.
 
     Args:
         outcomes: what is compared, in the same units; at least two.
@@ -50,7 +50,7 @@ class EqualExposure:
         return 1.0 / len(self.outcomes)
 
     def check(self, z: Floats, place: str) -> None:
-        """Refuse what is not finite, `(m)->`."""
+        """Refuse averages that are not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
@@ -64,7 +64,7 @@ class EqualExposure:
         return np.asarray(0.0 - deviations / scale[:, None]).reshape(z.shape)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """Deviations shrink by beta/m in norm, and vanish where they are shorter, `(m),()->(m)`."""
+        """Shrink the norm of the deviations by beta/m, or to 0 if it is less, `(m),()->(m)`."""
         rows = flat(z)
         deviations, norm = _apart(rows)
         shrink = np.minimum(1.0, each(beta, z) / len(self.outcomes) / np.where(norm > 0.0, norm, math.inf))
@@ -72,7 +72,7 @@ class EqualExposure:
 
 
 def _apart(rows: Floats) -> tuple[Floats, Floats]:
-    """Deviations from the mean and their norm, `(m)->(m),()`; exactly 0 where all are equal, as rounding is not."""
+    """Deviations from the mean and their norm, `(m)->(m),()`; exactly 0 where all are equal, despite rounding."""
     shifted = rows - rows[:, :1]
     deviations = shifted - total(shifted)[:, None] / rows.shape[1]
     return deviations, np.sqrt(total(deviations * deviations))

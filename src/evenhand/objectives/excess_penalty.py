@@ -1,4 +1,4 @@
-"""Keeping to upper bounds, as an objective: the further beyond them, the worse."""
+"""Upper bounds as an objective, which decreases with the distance beyond them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from evenhand.objectives.base import check_finite, each, flat, outcome_names, to
 @named("B5", source="Agrawal & Devanur 2014, Lemma 5.5: the distance to a convex set, here to an orthant")
 @dataclass(frozen=True)
 class ExcessPenalty:
-    """Minus the Euclidean distance of average outcomes from where none of them is above its bound.
+    """Minus the Euclidean distance of average outcomes from the set where each is within its bound.
 
     Equation: f(z) = -||(z - bounds)_+||_2. Its Moreau envelope is the smooth distance of the source, beta being eta.
 
     Args:
-        outcomes: what is bounded; the distance is in their units, so that units say which bound matters more.
+        outcomes: what is bounded; the distance is in their units, so units decide which bound matters more.
         bounds: one per outcome.
 
     Raises:
@@ -55,7 +55,7 @@ class ExcessPenalty:
         return 1.0
 
     def check(self, z: Floats, place: str) -> None:
-        """Refuse what is not finite, `(m)->`."""
+        """Refuse averages that are not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
@@ -63,12 +63,12 @@ class ExcessPenalty:
         return (0.0 - self._beyond(flat(z))[1]).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """The direction back to the bounds, 0 within them, `(m)->(m)`."""
+        """The unit direction back to the bounds, 0 within them, `(m)->(m)`."""
         excess, far = self._beyond(flat(z))
         return np.asarray(0.0 - excess / np.where(far > 0.0, far, math.inf)[:, None]).reshape(z.shape)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """Back towards the bounds by beta, and no further than they are, `(m),()->(m)`."""
+        """Move towards the bounds by beta, but not past them, `(m),()->(m)`."""
         rows = flat(z)
         excess, far = self._beyond(rows)
         step = each(beta, z)
@@ -76,7 +76,7 @@ class ExcessPenalty:
         return np.where((far > step)[:, None], back, np.minimum(rows, self._b)).reshape(z.shape)
 
     def intercept(self, slope: Floats) -> Floats:
-        """-slope.bounds, the support function h(phi) of what is within at phi = -slope >= 0, `(m)->()`."""
+        """-slope.bounds: the support function h(phi) of {z <= bounds} at phi = -slope >= 0, `(m)->()`."""
         return (0.0 - total(flat(slope) * self._b)).reshape(slope.shape[:-1])
 
     def _beyond(self, rows: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""Generalised Gini functions: the worse off an outcome is, the more it counts."""
+"""Generalised Gini functions: sums of outcomes in which the lowest have the largest weights."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from evenhand.objectives.base import check_finite, each, flat, outcome_names, to
 )
 @dataclass(frozen=True)
 class GeneralizedGini:
-    """Average outcomes weighted by rank, the least of them most.
+    """The sum of average outcomes weighted by rank; the least has the largest weight.
 
-    Equation: f(z) = sum_i w_i z_(i), with z_(1) <= ... <= z_(m) and w_1 >= ... >= w_m; the least p.z over all p that
-    permute w. Without negative weights it grows with every outcome; with them it also punishes inequality itself.
-    The supergradient shares weights equally among outcomes that are equal.
+    Equation: f(z) = sum_i w_i z_(i), with z_(1) <= ... <= z_(m) and w_1 >= ... >= w_m. It is the least p.z over all
+    permutations p of w. Without negative weights it grows with every outcome; with them it also punishes inequality.
+    The supergradient gives equal outcomes the mean of their weights.
 
     Args:
         outcomes: what is compared, in the same units.
@@ -36,7 +36,7 @@ class GeneralizedGini:
         InvalidInput: names twice, or not one finite weight per outcome, or weights that increase somewhere (then f is
             not concave).
 
-    Deviation: the prox is computed in the order of z, which spares the sources' division by beta.
+    Deviation: the prox is computed in the order of z, which avoids the sources' division by beta.
 
     >>> gini = GeneralizedGini(("north", "middle", "south"))
     >>> gini.value(np.array([0.5, 0.0, 0.25])).item()
@@ -84,7 +84,7 @@ class GeneralizedGini:
 
     @property
     def smooth(self) -> bool:
-        """Whether all weights are equal: anything else has kinks where outcomes are."""
+        """Whether all weights are equal; otherwise f has kinks where outcomes are equal."""
         return bool((self._w == self._w[0]).all())
 
     @property
@@ -93,7 +93,7 @@ class GeneralizedGini:
         return float(np.linalg.norm(self._w))
 
     def check(self, z: Floats, place: str) -> None:
-        """Refuse what is not finite, `(m)->`."""
+        """Refuse averages that are not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
@@ -106,15 +106,15 @@ class GeneralizedGini:
         return gini_supergradient(rows, np.argsort(rows), self._w).reshape(z.shape)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """By isotonic regression in O(m log m), `(m),()->(m)`."""
+        """The prox, by isotonic regression in O(m log m), `(m),()->(m)`."""
         rows = flat(z)
         return gini_prox(rows, np.argsort(rows), self._w, each(beta, z)).reshape(z.shape)
 
     def maximizer(self, theta: Floats) -> Floats:
         """1 for the k outcomes with the largest theta, 0 for the others, with the best k, `(m)->(m)`.
 
-        theta.y + f(y) is the Lovász extension of a set function, so that a vertex of the cube is a maximum; of those
-        with k ones, the largest thetas are best, and f is the sum of the last k weights.
+        theta.y + f(y) is the Lovász extension of a set function, so a vertex of the cube is a maximum. Among vertices
+        with k ones, the one at the largest thetas is best, and f is the sum of the last k weights.
         """
         rows = flat(theta)
         order = np.argsort(-rows, kind="stable")

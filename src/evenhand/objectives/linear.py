@@ -46,12 +46,12 @@ class Linear:
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        """The names that have a weight, in their order."""
+        """The outcomes that have a weight, in their order."""
         return tuple(self.weights)
 
     @property
     def smooth(self) -> bool:
-        """True: its gradient never moves."""
+        """True: its gradient is constant."""
         return True
 
     @property
@@ -60,7 +60,7 @@ class Linear:
         return float(np.linalg.norm(self._w))
 
     def check(self, z: Floats, place: str) -> None:
-        """Refuse what is not finite, `(m)->`."""
+        """Refuse averages that are not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
@@ -72,7 +72,7 @@ class Linear:
         return np.broadcast_to(self._w, z.shape).copy()
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """A step along the weights: z + beta weights, `(m),()->(m)`."""
+        """z + beta weights, `(m),()->(m)`."""
         return (flat(z) + each(beta, z)[:, None] * self._w).reshape(z.shape)
 
     def maximizer(self, theta: Floats) -> Floats:

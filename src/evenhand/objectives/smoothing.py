@@ -1,6 +1,6 @@
-"""Smooth stand-ins f_t for an objective with kinks, which come closer to it as rounds go by.
+"""Smooth approximations f_t of an objective with kinks, which get closer to it over the rounds.
 
-t counts the rounds that z is the average of, so that round t + 1 is priced by f_t: its smoothing is beta / sqrt(t + 1).
+z is the average of t rounds, and f_t prices round t + 1; its smoothing is beta / sqrt(t + 1).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evenhand.objectives.base import Objective, Proximal, able, flat, total
 
 
 class Smoothing(Protocol):
-    """A way to smooth."""
+    """A way to smooth an objective."""
 
     def draws(self, m: int) -> int:
         """How many standard normal numbers a gradient with respect to m outcomes needs."""
@@ -60,7 +60,7 @@ class Moreau:
         object.__setattr__(self, "beta", _size("Moreau", self.beta))
 
     def draws(self, m: int) -> int:
-        """None."""
+        """0, as the envelope uses no luck."""
         return 0
 
     def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
@@ -79,8 +79,8 @@ class Randomized:
     Equation: f_t(z) = E f(z + beta_t u), u uniform in the unit ball, beta_t = beta / sqrt(t + 1); its gradient is
     estimated by the mean of `samples` supergradients. If f is L-Lipschitz, f - L beta_t <= f_t <= f.
 
-    The ball has to be inside of the domain. u is the first m coordinates of a uniform point of the sphere in m + 2
-    dimensions, so that normal numbers are all the luck that is needed.
+    The ball must be inside the domain. u is the first m coordinates of a uniform point of the sphere in m + 2
+    dimensions, so that only normal numbers are needed.
 
     Args:
         beta: beta_0, above 0; in theory m^(1/4) D_K, with D_K the diameter of the set of outcomes.
@@ -116,7 +116,7 @@ class Randomized:
         m = z.shape[-1]
         beta = np.asarray(self.beta / np.sqrt(t + 1.0))[..., None, None]
         points = z[..., None, :] + beta * ball(luck.reshape(*luck.shape[:-1], self.samples, m + 2))
-        slopes = objective.supergradient(points).swapaxes(-1, -2)  # samples last, so that their sum has one order
+        slopes = objective.supergradient(points).swapaxes(-1, -2)  # samples last, to sum them in a fixed order
         return total(flat(slopes)).reshape(slopes.shape[:-1]) / self.samples
 
 
@@ -158,7 +158,7 @@ def _size(kind: str, beta: object) -> float:
 
 
 def default_smoothing(objective: Objective, width: float = 1.0) -> Smoothing | None:
-    """None for a smooth objective, the Moreau envelope with beta_0 = 0.01 where there is a prox, else random points.
+    """None for a smooth objective, `Moreau` with beta_0 = 0.01 if it has a prox, else `Randomized` with the same.
 
     beta_0 is in units of the widest range of the outcomes, `width`, so that their units do not matter.
 

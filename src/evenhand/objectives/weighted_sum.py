@@ -26,8 +26,8 @@ class WeightedSum:
 
     Equation: f(z) = sum_i c_i f_i(z restricted to the outcomes of i).
 
-    Value and supergradient always exist. A prox or a maximizer exists where each part has one and no two parts share an
-    outcome, parts that are `Linear` aside, as `able` says; otherwise smooth the sum by `Randomized`.
+    Value and supergradient always exist. A prox or a maximizer exists if, apart from `Linear` parts, each part has one
+    and no two parts share an outcome (see `able`). If there is no prox, smooth the sum by `Randomized`.
 
     Args:
         terms: pairs of a factor c_i above 0 and an objective.
@@ -62,23 +62,23 @@ class WeightedSum:
 
     @cached_property
     def outcomes(self) -> tuple[str, ...]:
-        """The outcomes of all parts, in the order in which they first come."""
+        """The outcomes of all parts, in order of first appearance."""
         return tuple(dict.fromkeys(name for _, part in self.terms for name in part.outcomes))
 
     @property
     def smooth(self) -> bool:
-        """Whether all parts are."""
+        """Whether all parts are smooth."""
         return all(part.smooth for _, part in self.terms)
 
     @property
     def lipschitz(self) -> float:
-        """The root of the sum of squares where parts read different outcomes, the sum where they share some."""
+        """The norm of the constants of the parts if these share no outcome, else the sum of the constants."""
         steepness = [c * part.lipschitz for c, part in self.terms]
         apart = sum(len(part.outcomes) for _, part in self.terms) == len(self.outcomes)
         return math.hypot(*steepness) if apart else sum(steepness)
 
     def check(self, z: Floats, place: str) -> None:
-        """Refuse what a part refuses, `(m)->`."""
+        """Refuse averages that a part refuses, `(m)->`."""
         check_finite(self.outcomes, z, place)
         for (_, part), at in zip(self.terms, self._at, strict=True):
             part.check(z[..., at], place)
@@ -102,12 +102,12 @@ class WeightedSum:
         return out
 
     def able(self, ability: type) -> bool:
-        """Whether there is a prox (`Proximal`) or a maximizer (`Conjugate`): the parts decide."""
+        """Whether the parts allow a prox (`Proximal`) or a maximizer (`Conjugate`) of the sum."""
         others = (part for _, part in self.terms if not isinstance(part, Linear))
         return not self._shared and all(able(part, ability) for part in others)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """A step along what is linear, then each part's own prox, `(m),()->(m)`.
+        """A step along the weights of linear parts, then the prox of each other part, `(m),()->(m)`.
 
         Raises:
             InvalidInput: parts that share outcomes, or one without a prox.
@@ -118,7 +118,7 @@ class WeightedSum:
         return out
 
     def maximizer(self, theta: Floats) -> Floats:
-        """Each part's own maximizer at the prices that what is linear leaves, `(m)->(m)`.
+        """The maximizer of each part that is not linear, at theta plus the linear weights, `(m)->(m)`.
 
         Raises:
             InvalidInput: parts that share outcomes, or one without a maximizer.
@@ -131,14 +131,14 @@ class WeightedSum:
 
     @cached_property
     def _at(self) -> tuple[slice | Ints, ...]:
-        """Where each part's outcomes are among all; a slice, which is fastest, where they are one after another."""
+        """The positions of each part's outcomes among all; a slice, which is fastest, if they are consecutive."""
         position = {name: i for i, name in enumerate(self.outcomes)}
         places = [np.array([position[name] for name in part.outcomes]) for _, part in self.terms]
         return tuple(slice(p[0], p[-1] + 1) if (np.diff(p) == 1).all() else p for p in places)
 
     @cached_property
     def _slope(self) -> Floats:
-        """The weights of all parts that are linear, `()->(m)`."""
+        """The sum of the weights of all linear parts, `()->(m)`."""
         out = np.zeros(len(self.outcomes))
         for (c, part), at in zip(self.terms, self._at, strict=True):
             if isinstance(part, Linear):
@@ -147,12 +147,12 @@ class WeightedSum:
 
     @cached_property
     def _shared(self) -> list[str]:
-        """Outcomes that several parts read, those that are linear aside."""
+        """Outcomes that several parts read, linear parts aside."""
         read = Counter(name for _, part in self.terms if not isinstance(part, Linear) for name in part.outcomes)
         return [name for name, times in read.items() if times > 1]
 
     def _apart(self, what: str, ability: type) -> Iterator[tuple[float, Any, slice | Ints]]:
-        """The parts that are not linear, once they are known to be able and to share nothing."""
+        """The parts that are not linear; refuse parts that share outcomes or lack the ability."""
         if self._shared:
             expected = "parts that share no outcomes (or smoothing by Randomized, which needs none of this)"
             raise InvalidInput(f"WeightedSum.{what}", expected, f"{self._shared} in several")

@@ -1,4 +1,4 @@
-"""An expression that a user wrote with cvxpy, and what is asked of it. This is the one module that imports cvxpy."""
+"""A user's cvxpy expression: its values, domain and gradients. Only this module imports cvxpy."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import numpy as np
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.types import Floats
 
-# Steps as a share of the way to the edge of a cone, the accuracy that is sought, and the one that is enough. 1e-13 is
-# more than can be had: the solver goes on until rounding stops it, and then what it has reached is weighed. Short steps
-# stay in the middle, where there are more digits; where one way ends early another seldom does. The last ones are for
-# large and small numbers side by side, where a few digits are all that is left.
+# Attempts in order: the step as a fraction of the way to the edge of a cone, the accuracy to aim for, and the accuracy
+# that is enough. 1e-13 is out of reach: the solver runs until rounding stops it, and its result is accepted if it is
+# accurate enough. Short steps stay away from the edge, where results are more accurate. If one attempt stops early,
+# another seldom does. The last attempts are for problems that mix large and small numbers, and lose digits.
 _TRIES = ((0.8, 1e-13, 1e-8), (0.9, 1e-13, 1e-8), (0.8, 1e-13, 1e-5), (0.6, 1e-8, 1e-4), (0.99, 1e-8, 1e-3))
 
 
 class _Program(NamedTuple):
-    """A problem that is compiled once, what is filled in, and the constraint whose dual variable is the answer."""
+    """A problem that is compiled once, its parameters, and the constraint whose dual variable is the gradient."""
 
     problem: Any
     at: Any
@@ -42,19 +42,19 @@ class Written:
         cp = _cvxpy()
         self.point = cp.Variable(m, name="z")
         self.f = _built(build, self.point)
-        # A part such as pos(z - 1) never is negative: 0 is no edge of its own.
+        # Drop constraints that always hold, such as pos(z - 1) >= 0: they have no edge.
         self.domain = [
             c for c in self.f.domain if not (isinstance(c, cp.constraints.Inequality) and c.expr.is_nonpos())
         ]
 
     @property
     def text(self) -> str:
-        """The expression in words."""
+        """The expression as text."""
         return str(self.f)
 
     @property
     def constants(self) -> tuple[Floats, ...]:
-        """Its numbers with all their digits, of which the text may print a few."""
+        """The constants with all their digits; the text may print fewer."""
         return tuple(_dense(c.value) for c in self.f.constants())
 
     def value(self, row: Floats) -> float:
@@ -68,9 +68,9 @@ class Written:
     def gradient(self, row: Floats, beta: float) -> Floats:
         """The gradient of the envelope, a supergradient for beta = 0, `(m),()->(m)`.
 
-        Equation: g is the dual variable of y = z + sqrt(beta) v in max f(y) - |v|^2/2. For small beta the program turns
-        into the one for a supergradient, with numbers that stay as large as those of z and f. One that is stated for
-        (f(y) - f(z))/beta asks the solver for a difference of almost equal numbers, and loses it.
+        Equation: g is the dual variable of y = z + sqrt(beta) v in max f(y) - |v|^2/2. For small beta the program tends
+        to the one for a supergradient, and its numbers stay of the size of z and f. A program for (f(y) - f(z))/beta
+        would lose its digits in a difference of almost equal numbers.
         """
         program = self._program
         program.at.value, program.root.value = row, math.sqrt(beta)
@@ -79,7 +79,7 @@ class Written:
             sought = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), best)
             reached = {f"reduced_{name}": enough for name in sought}
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # inaccurate is what is short of the best, as most are
+                warnings.simplefilter("ignore", UserWarning)  # cvxpy warns if a result misses the best accuracy
                 try:
                     program.problem.solve(
                         solver="CLARABEL", warm_start=False, max_step_fraction=step, **sought, **reached
@@ -93,10 +93,10 @@ class Written:
         raise InvalidInput(f"Concave({self.text})", expected, status)
 
     def culprits(self, row: Floats) -> list[int]:
-        """Which averages keep a point from being inside the domain; all of them where that cannot be told."""
+        """Which averages keep a point from being inside the domain; all of them if that cannot be determined."""
         at = [row + side * step for side in (1.0, -1.0) for step in np.diag(0.01 * np.maximum(1.0, np.abs(row)))]
         here = self._excesses(row)
-        if len(here) and here.max() >= 0.0:  # whoever moves the constraint that is violated most
+        if len(here) and here.max() >= 0.0:  # the averages that relax the most violated constraint
             worst = int(here.argmax())
             helps = [self._excesses(z)[worst] < here[worst] for z in at]
         else:
@@ -105,7 +105,7 @@ class Written:
         return found or list(range(len(row)))
 
     def _here(self) -> float:
-        """f where the variable is."""
+        """f at the value of the variable, -inf if that is NaN."""
         with np.errstate(all="ignore"):
             value = float(np.ravel(self.f.value)[0])
         return value if not math.isnan(value) else -math.inf
@@ -123,10 +123,10 @@ class Written:
             for c in self.domain:
                 if isinstance(c, plain):
                     found.append(np.ravel(c.expr.value))
-                else:  # such as a cone, whose edge cannot be told from its inside
+                else:  # such as a cone: its violation is 0 on the edge and inside
                     found.append(np.array([-math.inf if c.value() else np.max(c.violation())]))
         excesses = np.concatenate(found)
-        return np.where(np.isnan(excesses), 0.0, excesses)  # on the edge at best
+        return np.where(np.isnan(excesses), 0.0, excesses)  # count NaN as the edge
 
     @cached_property
     def _program(self) -> _Program:
@@ -138,7 +138,7 @@ class Written:
 
 
 def _built(build: Any, point: Any) -> Any:
-    """The expression, if it is concave and one of this variable alone."""
+    """The expression, if it is concave and reads only this variable."""
     if not callable(build):
         raise InvalidInput("Concave.build", "a function from a cvxpy variable to an expression", repr(build))
     try:

@@ -1,4 +1,4 @@
-"""The fluid problem with a concave objective: a small linear program of tangents and of lotteries found so far."""
+"""The fluid problem with a concave objective, by small linear programs over tangents and policies found so far."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ROUNDS = 300
 
 
 class Truth(NamedTuple):
-    """Contexts with everything that a static policy would need to know of them."""
+    """Sampled contexts, with the expected outcomes and constraint rows of all candidates."""
 
     outcomes: Floats  # (S, A, m) expected outcomes of every candidate that the objective reads
     rows: Floats  # (S, A, d) expected constraint rows
     offered: Floats  # (S, A) 1 where a candidate may be played
-    n_plays: int = 1  # in every context, as far as that many candidates are offered
+    n_plays: int = 1  # in every context, or all offered candidates if they are fewer
 
 
 class Best(NamedTuple):
@@ -29,21 +29,21 @@ class Best(NamedTuple):
     value: float
     prices: Floats  # (d,) of the constraint rows
     end: Floats  # (m,) its average outcomes
-    gap: float  # by how much it could be exceeded at most
+    gap: float  # an upper bound on what is missing to the optimum
 
 
 def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *, tolerance: float = 1e-6) -> Best:
     """max f(z) over the averages z that static policies within the limits can reach, by HiGHS, `(d),(m)->`.
 
     Equation: max s over s <= f(z_k) + g_k.(z - z_k) for tangents k, z = sum_i l_i y_i, sum_i l_i c_i <= limit over
-    lotteries l of policies i. The duals of one program name the next policy, argmax_a q.y - lam.c in every context, and
+    lotteries l of policies i. The duals of one program give the next policy, argmax_a q.y - lam.c in every context, and
     its optimum the next tangent (Dantzig & Wolfe 1960; Kelley 1960). With q = sum_k m_k g_k, any duals bound f* by
     sum_k m_k (f(z_k) - g_k.z_k) + lam.limit + mean max_a [q.y - lam.c]: the gap is to the least of these bounds.
 
     Args:
-        objective: f; only values and supergradients are asked for.
+        objective: f; only its values and supergradients are used.
         truth: the sample, `(S,A,m),(S,A,d),(S,A)`.
-        limit: of the averages of rows.
+        limit: upper bounds on the averages of rows.
         start: a point in the domain of f.
         tolerance: of the gap, per unit of 1 + |f*|.
 
@@ -59,7 +59,7 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
     """
     slope = objective.supergradient(start)
     tangents, slopes = [float(objective.value(start)) - slope @ start], [slope]
-    steepest = 1e4 * float(np.abs(slope).max()) or np.inf  # what a program with other numbers of order 1 can bear
+    steepest = 1e4 * float(np.abs(slope).max()) or np.inf  # steeper tangents are bad for a solver of numbers of order 1
     first = _policy(
         truth, solve(Sample(truth.outcomes @ slope, truth.rows, truth.offered, truth.n_plays), limit).lottery
     )

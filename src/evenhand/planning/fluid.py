@@ -6,9 +6,9 @@ For samples s of weight w_s with rewards g_sa and consumption u_ska of k directi
     minimise over mu   sum_k (hi_k mu_k^+ - lo_k mu_k^-)  +  mean_s temp log sum_a exp((g_sa - mu.u_sa) / temp)
 
 which tends to the dual of the linear program as the temperature falls. The first part has kinks at 0, so each step
-stays in one orthant: a coordinate that would change its sign stops at 0, and leaves it only if the slope says so. Far
-from the optimum the second part is all but flat; the damping then keeps a step within the price at which decisions
-turn.
+stays in one orthant: a coordinate that would change its sign stops at 0, and leaves 0 only if the value decreases that
+way. Far from the optimum the second part is almost flat; damping then keeps a step below the price at which decisions
+change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.newton import solve
 
 _STEPS = 40  # Newton steps per temperature, at most; two or three are usual
-_CAP = 50.0  # largest price, in units of the price at which decisions turn
+_CAP = 50.0  # largest price, in units of the price at which decisions change
 
 
 @kernel
@@ -82,7 +82,7 @@ def dual(
 
 @kernel
 def _orthant(mu: Floats, gradient: Floats, low: Floats, high: Floats, cap: Floats, free: Ints, slope: Floats) -> int:
-    """Coordinates that may move, and the whole slope along each; returns how many."""
+    """Fill in the coordinates that may move and the full slope along each; returns their number."""
     count = 0
     for i in range(len(mu)):
         up, down = gradient[i] + high[i], gradient[i] + low[i]
@@ -109,7 +109,7 @@ def _descend(
     temperature: float,
     tolerance: float,
 ) -> int:
-    """Newton steps at one temperature, mu in place; returns how often the dual was evaluated."""
+    """Newton steps at one temperature, mu in place; returns the number of evaluations of the dual."""
     k = len(mu)
     gradient, hessian, trial = np.empty(k), np.empty((k, k)), np.empty(k)
     free, slope, step = np.empty(k, np.int64), np.empty(k), np.empty(k)
@@ -189,10 +189,10 @@ def _consumption(
 
 @kernel
 def spread(weight: Floats, g: Floats, kept: Ints) -> Floats:
-    """Difference between the best and the worst reward, averaged over contexts that count as much as they differ.
+    """Difference d between the best and the worst reward, averaged over contexts with weights proportional to d.
 
-    `(S),(S,A),()->()`: sum of d^2 over sum of d, so that contexts in which there is nothing to decide have no say;
-    1 where rewards never differ, as any unit will do.
+    `(S),(S,A),()->()`: sum of d^2 over sum of d, so that contexts in which all rewards are equal do not count; 1 if
+    rewards never differ.
     """
     out = np.ones(len(kept))
     for r in range(len(kept)):
@@ -217,7 +217,7 @@ def _difference(g: Floats) -> float:
 
 @kernel
 def _turns(share: Floats, g: Floats, u: Floats, spread: float, cap: Floats) -> None:
-    """_CAP times the price of each direction at which decisions turn where they matter, `(S),(S,A),(S,k,A),(),(k)`."""
+    """Set cap to _CAP times the price per direction at which decisions change, `(S),(S,A),(S,k,A),(),(k)`."""
     for i in range(len(cap)):
         size, total, plain = 0.0, 0.0, 0.0
         for s in range(len(share)):
@@ -234,7 +234,7 @@ def _turns(share: Floats, g: Floats, u: Floats, spread: float, cap: Floats) -> N
 
 @kernel
 def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats, cap: Floats, spread: float) -> bool:
-    """Whether a plan is off its bounds by more than a hundredth of what decisions turn on, `(k),(k),(k),(k),(k)`."""
+    """Whether a plan misses its bounds, or prices a slack one, by 1% of typical consumption, `(k),(k),(k),(k),(k)`."""
     for i in range(len(mu)):
         slack = 0.01 * _CAP * spread / cap[i] if cap[i] > 0.0 else np.inf
         at_cap = abs(mu[i]) >= cap[i]
@@ -262,12 +262,12 @@ def solve_fluid(
     high: Floats,
     temperatures: Floats,
 ) -> int:
-    """Solve for every replica that is due, from where its prices are, at falling temperatures.
+    """Solve for every replica that is due, from its present prices, at falling temperatures.
 
-    `(S),(S,A),(S,k,A),(),(),(),(),(k),(k),(k),(k),(k),(l)`. Where prices are warm, the last temperature is tried by
-    itself first, and the others only if that leads nowhere. `plan` and `noise` become mean and mean square of the
-    consumption that the prices lead to. Prices are capped where they would outweigh, fifty times over, the rewards of
-    contexts that matter: what is infeasible would drive them on for ever.
+    `(S),(S,A),(S,k,A),(),(),(),(),(k),(k),(k),(k),(k),(l)`. If prices are warm, the last temperature is tried alone
+    first, and all of them only if that fails. `plan` and `noise` become the mean and mean square of the consumption at
+    the new prices. Prices are capped at fifty times the price at which decisions change, because an infeasible problem
+    would let them grow without bound.
     """
     evaluations = 0
     k = mu.shape[1]

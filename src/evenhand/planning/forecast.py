@@ -1,4 +1,4 @@
-"""What a model expects of all candidates in the contexts that came: the data of a plan."""
+"""A model's predictions for all candidates of the contexts so far: the data of a plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.problem.rows import Cases, Rows
 
 
 class Forecast(NamedTuple):
-    """What every candidate of the kept contexts is expected to bring, at present."""
+    """The present predictions for every candidate of the kept contexts."""
 
     weight: Floats  # (R, S) of the contexts
     gain: Floats  # (R, S, A) optimistic worth, -inf where not offered
@@ -40,15 +40,15 @@ def _add_learned(price: Floats, low: Floats, high: Floats, use: Floats) -> None:
 def forecast(
     state: HistoryState, ask: Ask, shares: Floats, worth: tuple[Rows, Floats], rows: Rows, *, optimistic: bool
 ) -> Forecast:
-    """Ask about every candidate of the kept contexts.
+    """Ask the model about every candidate of the kept contexts.
 
     Args:
         state: with at least one context.
         ask: the model.
-        shares: of the groups, as they are believed now, `(R or 1, C)`.
-        worth: rows of what is to be gained, and what each is worth, `(R, m)`; read optimistically.
-        rows: to be read one by one.
-        optimistic: read `rows` at the ends of the outcomes' intervals that make them least, or as they are expected.
+        shares: the present shares of the groups, `(R or 1, C)`.
+        worth: the rows of the objective, and the price of each, `(R, m)`; read optimistically.
+        rows: forecast one by one.
+        optimistic: read `rows` at the ends of the outcomes' intervals that make them least, else at the means.
     """
     count, used, n = len(state.kept), int(state.kept.max()), state.features.shape[3]
     x = state.features[:, :used]
@@ -75,9 +75,9 @@ def forecast(
 
 
 def _prices(gains: Floats, count: int, used: int, each: bool) -> Floats:
-    """The prices of what is to be gained, then, if each outcome is wanted, of every outcome up and down.
+    """The prices of the objective, then, if `each`, prices of 1 and then of -1 for every outcome by itself.
 
-    They are the same for all candidates where the contexts agree, `(R*S,1,1|A,M)->(R,K,1|S*A,M)`.
+    They are stated once for all candidates if all contexts have the same, `(R*S,1,1|A,M)->(R,K,1|S*A,M)`.
     """
     m = gains.shape[3]
     gains = gains.reshape(count, used, -1, m)

@@ -1,8 +1,8 @@
-"""A bounded sample of the contexts that came: what a goal plans on when nobody knows who will come next.
+"""A bounded sample of the contexts so far, on which goals plan.
 
-A context that comes again only adds weight. As long as there is room for all that differ, every round is in the sample,
-and finite sets of contexts are kept exactly; when there is none, every other sampled round is dropped, whatever its
-context, and from then on every second, fourth, ... round is sampled.
+A repeated context only adds weight. While there is room for all different contexts, every round is in the sample, so
+that finite sets of contexts are kept exactly. Whenever there is no room, every other sampled round is dropped, whatever
+its context, and from then on only every second, fourth, ... round is sampled.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Context
 from evenhand.core.types import Bools, Floats, Ints
 
-_FIRST = 16  # contexts for which there is room at first; the room doubles up to its bound
+_FIRST = 16  # initial room for contexts; it doubles up to its bound
 
 
 @dataclass
 class HistoryState:
     """The sample; S and A grow as needed."""
 
-    met: Ints  # (R,) rounds
-    stride: Ints  # (R,) every how many of them is sampled
-    kept: Ints  # (R,) contexts
-    weight: Floats  # (R, S) sampled rounds in which each of them came
+    met: Ints  # (R,) rounds so far
+    stride: Ints  # (R,) one round in so many is sampled
+    kept: Ints  # (R,) number of contexts kept
+    weight: Floats  # (R, S) sampled rounds with each context
     key: Floats  # (R, S) equal for equal features
     features: Floats  # (R, S, A, n)
     known: Floats  # (R, S, A, L)
@@ -51,7 +51,7 @@ def start(n_replicas: int) -> HistoryState:
 
 
 def keep(state: HistoryState, context: Context, rounds: Floats, room: int) -> None:
-    """Enter the contexts of decided rounds, of which at most `room` are kept; missing candidates are not offered."""
+    """Enter the contexts of decided rounds, and keep at most `room`; missing candidates are not offered."""
     used, actions = int(state.kept.max()), max(context.features.shape[1], state.features.shape[2])
     if used == state.weight.shape[1] < room or actions > state.features.shape[2]:
         size = min(room, max(2 * used, _FIRST)) if used == state.weight.shape[1] else state.weight.shape[1]
@@ -62,7 +62,7 @@ def keep(state: HistoryState, context: Context, rounds: Floats, room: int) -> No
 
 
 def _padded(z: Any, axis: int, size: int) -> Any:
-    """With zeros added at the end of an axis."""
+    """z with zeros added at the end of an axis."""
     missing = size - z.shape[axis]
     return z if missing == 0 else np.pad(z, [(0, missing if i == axis else 0) for i in range(z.ndim)])
 
@@ -87,7 +87,7 @@ def _grow(state: HistoryState, context: Context, size: int, actions: int) -> Non
 
 @kernel
 def _mark(x: Floats) -> float:
-    """A sum with fixed odd weights, which differs for different features unless by a rare accident."""
+    """A weighted sum that serves as a hash: it rarely agrees for different features."""
     total, weight = 0.0, 1.0
     for a in range(x.shape[0]):
         for i in range(x.shape[1]):
@@ -156,7 +156,7 @@ def _keep(
             before, left = 0, 0
             for s in range(room):
                 count = int(weight[r, s])
-                stays = (before + count + 1) // 2 - (before + 1) // 2  # every other of all rounds in their order
+                stays = (before + count + 1) // 2 - (before + 1) // 2  # keep every other round, in order
                 before += count
                 if stays > 0:
                     key[r, left] = key[r, s]

@@ -1,4 +1,4 @@
-"""The fluid problem on sampled contexts as a linear program, by HiGHS: the reference for everything faster."""
+"""The fluid problem on sampled contexts as a linear program, by HiGHS: the reference for faster solvers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from evenhand.core.types import Floats
 
 
 class Sample(NamedTuple):
-    """Contexts with everything that a static policy would need to know of them."""
+    """Sampled contexts, with the expected objective and constraint rows of all candidates."""
 
     reward: Floats  # (S, A) expected objective of every candidate
     rows: Floats  # (S, A, d) expected constraint rows
     offered: Floats  # (S, A) 1 where a candidate may be played
-    n_plays: int = 1  # in every context, as far as that many candidates are offered
+    n_plays: int = 1  # in every context, or all offered candidates if they are fewer
 
 
 def played(offered: Floats, n_plays: int) -> Floats:
@@ -37,7 +37,7 @@ class Solution(NamedTuple):
 
     value: float
     prices: Floats  # (d,) of the constraint rows
-    lottery: Floats  # (S, A) chances of the candidates in every context
+    lottery: Floats  # (S, A) probabilities of the candidates in every context
 
 
 def solve(sample: Sample, limit: Floats) -> Solution:
@@ -73,7 +73,7 @@ def solve(sample: Sample, limit: Floats) -> Solution:
 def dual_value(sample: Sample, limit: Floats, prices: Floats) -> float:
     """The dual function lam.B + mean max_a [r - lam.v], an upper bound for any prices, `(S,A),(S,A,d),(d),(d)->()`.
 
-    Where several candidates are played, the sum of the best takes the place of the maximum.
+    If several candidates are played, the sum of the best replaces the maximum.
     """
     worth = np.where(sample.offered > 0, sample.reward - sample.rows @ prices, -np.inf)
     chosen = best_plays(worth, sample.n_plays)

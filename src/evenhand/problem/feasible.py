@@ -1,4 +1,4 @@
-"""Whether a problem can be kept to at all."""
+"""Whether the constraints of a problem can be met at all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reach(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
            [1., 1.]])
     """
     each = problem.declared[:, None, :] * (rows.known * rows.always[:, None])
-    waits = ~problem.sure  # what may not come about adds nothing then
+    waits = ~problem.sure  # they add 0 if a play is not exposed
     fixed = np.where(waits, np.minimum(each, 0.0), each).sum(2), np.where(waits, np.maximum(each, 0.0), each).sum(2)
     w = rows.learned * rows.always[:, None]
     used = (w != 0.0) & ~problem.free[:, None, :]
@@ -36,10 +36,10 @@ def reach(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
 
 
 def feasible(problem: Problem) -> bool:
-    """Whether some mixture of rounds keeps to all constraints on everybody, learned outcomes being at their best.
+    """Whether some mixture of plays meets all constraints on everybody, with learned outcomes at their best.
 
-    Equation: some x in [0, 1]^A with sum_a x_a = P has sum_a x_a least_a <= bound: the chances with which actions are
-    among the P different ones of a round. Constraints on single groups are not looked at.
+    Equation: some x in [0, 1]^A with sum_a x_a = P has sum_a x_a least_a <= bound, with x_a the probability that action
+    a is among the P different plays of a round. Constraints on single groups are ignored.
     """
     rows, bound = constraint_rows(problem, problem.subject_to)
     everybody = np.flatnonzero(rows.grouping < 0)
@@ -48,11 +48,11 @@ def feasible(problem: Problem) -> bool:
         return True
     least, _ = reach(problem, rows)
     finite = np.where(np.isfinite(least), np.abs(least), 0.0).max() + np.abs(bound).max()
-    least = np.maximum(least, -1e6 * (1.0 + finite))  # where an outcome has no best, a small chance of it will do
+    least = np.maximum(least, -1e6 * (1.0 + finite))  # of an unbounded outcome a small probability is enough
     cheapest = np.argsort((least - bound / plays).max(1), kind="stable")[:plays]
     if (least[cheapest].sum(0) <= bound).all():
         return True
-    from scipy.optimize import linprog  # only where these do not already fit together
+    from scipy.optimize import linprog  # only needed if these do not fit together
 
     share = np.ones((1, len(least)))
     result = linprog(np.zeros(len(least)), least.T, bound, share, [float(plays)], bounds=(0.0, 1.0))

@@ -1,7 +1,7 @@
 """Rows that are multiples of each other, merged into directions with a lower and an upper bound.
 
-A parity constraint states each row twice, once with each sign, and for two groups of equal size four times over. To a
-method that solves for prices these are one direction u with lo <= average u <= hi, and one signed price.
+A parity constraint states each row twice, once with each sign; with two groups of equal size, four times. Solvers for
+prices treat these rows as one direction u with lo <= average u <= hi and one signed price.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class MergedRows:
         return np.minimum(low, high), high
 
     def rows(self, u: Floats) -> Floats:
-        """What the rows are where the directions are u, `(k)->(d)`."""
+        """The rows at values u of the directions, `(k)->(d)`."""
         return np.asarray(u[:, self.of] * self.multiple)
 
     def prices(self, mu: Floats) -> Floats:
@@ -52,7 +52,7 @@ class MergedRows:
 
 
 def separate(bound: Floats) -> MergedRows:
-    """Every row a direction of its own, with an upper bound."""
+    """Every row as a direction of its own, with an upper bound."""
     each = np.arange(len(bound))
     return MergedRows(first=each, of=each, multiple=np.ones(len(bound)), upper=each, lower=np.full(len(bound), -1))
 
@@ -84,12 +84,12 @@ def merge(problem: Problem, rows: Rows, bound: Floats) -> MergedRows:
 
 
 def _mark(problem: Problem, rows: Rows, j: int) -> tuple[object, Floats]:
-    """A vector such that rows of one kind are multiples of each other just where their vectors are."""
+    """A kind and a vector: rows of one kind are multiples of each other exactly if their vectors are."""
     coefficients = np.concatenate([rows.learned[j], rows.known[j]])
     if rows.grouping[j] < 0:
         return "everybody", coefficients * rows.always[j]
     grouping = problem.groups[rows.grouping[j]]
-    if rows.by_share[j] and not grouping.known:  # shares move: only rows of the same group can be multiples
+    if rows.by_share[j] and not grouping.known:  # estimated shares change: only rows of one group can be multiples
         return (grouping.name, int(rows.column[j])), np.outer([rows.always[j], rows.inside[j]], coefficients).ravel()
     columns = [i for i, (name, _) in enumerate(problem.columns) if name == grouping.name]
     inside = np.array([_inside(problem, rows, j, c) for c in columns])

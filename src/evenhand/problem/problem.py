@@ -19,7 +19,7 @@ from evenhand.problem.outcome import Outcome
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is to be decided, what for, and within which limits.
+    """A decision problem: actions, outcomes, groups, an objective, constraints and a horizon.
 
     Equation: maximise f(average outcomes) subject to each constraint, over `horizon` decided rounds.
 
@@ -30,7 +30,7 @@ class Problem:
         subject_to: `Budget`, `Parity`, `Floor`, or any other `Constraint`.
         groups: the groupings that constraints refer to.
         horizon: the number of rounds to be decided.
-        n_plays: P, how many candidates are played each round, as far as that many fit; averages are per round.
+        n_plays: P, the number of candidates played each round, or fewer if not so many fit; averages are per round.
 
     Raises:
         InvalidInput: a name that is unknown or used twice, a horizon or number of plays below 1, or a hard constraint
@@ -111,7 +111,7 @@ class Problem:
         for name in self.objective.outcomes:
             self.row(name, "maximize")
         for c in self.subject_to:
-            rows, bound = c.rows(self), c.bound(self)  # which ask for their names
+            rows, bound = c.rows(self), c.bound(self)  # these raise if a name is unknown
             if bound.shape != (len(rows),) or not np.isfinite(bound).all():
                 raise InvalidInput(f"{type(c).__name__}.bound", f"{len(rows)} finite numbers, one per row", bound)
             if c.hard and not c.spends:
@@ -174,7 +174,7 @@ class Problem:
         return names
 
     def row(self, name: str, field: str = "name") -> tuple[int, int, int]:
-        """The outcome, grouping and column that a name stands for; -1 and -1 where it is an outcome by itself.
+        """The outcome, grouping and column that a name stands for; -1 and -1 where it is the name of an outcome.
 
         Raises:
             InvalidInput: no outcome, and no sum of one over a group, has this name.
@@ -204,7 +204,7 @@ class Problem:
         return [{n: int(self.ends[i]) + k for k, n in enumerate(g.names)} for i, g in enumerate(self.groups)]
 
     def groups_of(self, cases: Ints) -> Ints:
-        """Groups of every candidate that is an action, from those of the cases, `(G')->(1,G)` or `(G')->(A,G)`.
+        """Groups of every action, from the groups of the cases, `(G')->(1,G)` or `(G')->(A,G)`.
 
         Args:
             cases: columns of the groupings that divide cases, in their order, `(G')`.
@@ -229,7 +229,7 @@ class Problem:
         return np.array(columns, np.int64).reshape(len(self.actions), len(divided))
 
     def ranges(self, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
-        """The least and the most that the plays of a round can bring of each outcome as declared, `->(m),(m)`."""
+        """The least and the most that each outcome can sum to over the plays of a round, as declared, `->(m),(m)`."""
         found = [self.row(name) for name in outcomes]
         chosen = [outcome for outcome, _, _ in found]
         waits = np.concatenate([np.zeros(len(self.learned), bool), ~self.sure])[chosen]
@@ -245,20 +245,20 @@ class Problem:
         return low * most, high * most
 
     def middle(self, outcomes: tuple[str, ...]) -> tuple[float, ...]:
-        """The middle of what a round can bring of each outcome; 0 where that is not finite."""
+        """The middle of the range of each outcome per round; 0 where the range is not finite."""
         low, high = self.ranges(outcomes)
         finite = np.isfinite(low) & np.isfinite(high)
         return tuple(np.where(finite, (np.where(finite, low, 0.0) + np.where(finite, high, 0.0)) / 2.0, 0.0).tolist())
 
     @cached_property
     def free(self) -> Bools:
-        """Which actions never cause a learned outcome, `()->(A, M)`."""
+        """Under which actions each learned outcome is always 0, `()->(A, M)`."""
         named = [[a in o.free for o in self.outcomes if not o.is_known] for a in self.actions]
         return np.array(named, bool).reshape(len(self.actions), len(self.learned))
 
     @cached_property
     def names_candidates(self) -> bool:
-        """Whether something is declared of single actions, so that candidates must be the actions in their order."""
+        """Whether something is declared for single actions, so that candidates must be the actions in their order."""
         return bool(self.free.any() or self.by_action.any())
 
     @property
@@ -278,7 +278,7 @@ class Problem:
 
     @cached_property
     def bounds(self) -> Ints:
-        """The columns that a candidate's groups may have, each from one up to another, `()->(1|A,G,2)`."""
+        """The first column, and the one after the last, that each group of a candidate may have, `()->(1|A,G,2)`."""
         either = np.stack([self.ends[:-1], self.ends[1:]], axis=1)[None]
         if not self.by_action.any():
             return either

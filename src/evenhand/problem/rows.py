@@ -1,4 +1,4 @@
-"""Rows: what a goal sees of the outcomes, as a linear map with its adjoint.
+"""Rows: the linear functions of the outcomes that a goal reads, as a linear map with its adjoint.
 
 Row j sums over the plays p
 
@@ -44,7 +44,7 @@ class Frame(Protocol):
 
 
 class Cases(NamedTuple):
-    """Just what rows read, of any number of cases."""
+    """The data that rows read, for any number of cases."""
 
     known: Floats  # (R or 1, A, L)
     groups: Ints  # (R, 1 or A, G)
@@ -113,7 +113,7 @@ def _pull(
                     w = packed[j, _FIRST + i]
                     if w != 0.0:
                         everybody[i] += q[r, k, j] * packed[j, _ALWAYS] * w
-                        if c >= 0 and shares[s, c] > 0.0:  # nobody was ever in a group of share 0
+                        if c >= 0 and shares[s, c] > 0.0:  # skip a group of share 0, which had no case yet
                             factor = _inside(packed[j, _INSIDE], packed[j, _BY_SHARE], shares[s, c])
                             members[c, i] += q[r, k, j] * factor * w
             for a in range(candidates):
@@ -185,22 +185,22 @@ class Rows:
 
     @cached_property
     def is_known(self) -> Bools:
-        """Which rows a decision settles by itself: they read known outcomes that are sure, and no others, `->(d)`."""
+        """Which rows a decision alone settles: those that read only known outcomes that are sure, `->(d)`."""
         return np.asarray((self.learned == 0.0).all(1) & (self.known[:, ~self.sure] == 0.0).all(1))
 
     @cached_property
     def is_unsure(self) -> Bools:
         """Which rows depend on whether plays are exposed, `->(d)`.
 
-        They read known outcomes that are not sure, or learned ones where any outcome is not: then a play may come to
-        nothing, and an estimate of its outcome is not an estimate of what it adds.
+        These read known outcomes that are not sure, or learned ones if any outcome is not sure: then a play may not be
+        exposed, and an estimate of its outcome does not estimate what it adds to the row.
         """
         some = bool((~self.sure).any())
         return np.asarray((self.known[:, ~self.sure] != 0.0).any(1) | (self.learned.any(1) & some))
 
     @cached_property
     def any_known(self) -> bool:
-        """Whether a decision settles any row by itself."""
+        """Whether a decision alone settles any row."""
         return bool(self.is_known.any())
 
     @cached_property
@@ -210,18 +210,18 @@ class Rows:
 
     @cached_property
     def reads_learned(self) -> bool:
-        """Whether any row involves an outcome that is learned."""
+        """Whether any row reads a learned outcome."""
         return bool(self.learned.any())
 
     @cached_property
     def plain_only(self) -> bool:
-        """Whether all rows concern everybody, as they are."""
+        """Whether all rows concern everybody, with a factor of 1."""
         return bool((self.grouping < 0).all() and (self.always == 1.0).all())
 
     def readings(self, *, by_row: bool) -> Ints:
         """The reading that each row belongs to, `->(d)`: one for all, or one for each row of a learned outcome.
 
-        Optimism is per reading. Rows of known outcomes have none, so that they need no reading of their own.
+        Optimism is per reading. Rows of known outcomes have no bonus, so they need no reading of their own.
         """
         reads = self.learned.any(1)
         return np.where(reads, np.cumsum(reads) - 1, 0) if by_row else np.zeros(len(self), np.int64)
@@ -249,7 +249,7 @@ class Rows:
         return prices, offset
 
     def read(self, frame: Frame, shares: Floats, q: Floats, o: Floats) -> tuple[Floats, Floats, Floats]:
-        """The same with a constant added to the offsets of the first i readings, and the price of each row in all.
+        """`pull`, with constants o added to the offsets of the first i readings, and the total price of each row.
 
         `(k,d),(i)->(k,1,M),(k,A),(d)`
         """
@@ -271,7 +271,7 @@ class Rows:
 
     @cached_property
     def _packed(self) -> Floats:
-        """All coefficients in one array, as every array that a kernel takes costs a tenth of a microsecond."""
+        """All coefficients in one array: each array argument of a kernel costs a tenth of a microsecond."""
         return np.column_stack([self.always, self.inside, self.by_share, self.column, self.learned, self.known])
 
     @cached_property
@@ -281,7 +281,7 @@ class Rows:
 
 
 def stack(parts: list[Rows]) -> Rows:
-    """All rows of the parts, one below the other."""
+    """The rows of all parts, in order."""
     return Rows(
         names=tuple(n for p in parts for n in p.names),
         learned=np.concatenate([p.learned for p in parts]),

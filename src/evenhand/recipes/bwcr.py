@@ -32,16 +32,18 @@ def bwcr(
     margin: float | None = None,
     hard: bool = True,
 ) -> Policy:
-    """Draw from the best lottery at the objective's slope that leads back to the budgets; budgets are hard.
+    """Draw from the best lottery at the objective's slope that steers average costs to the budgets; hard budgets.
 
     Equation: p = argmax g.y_ucb p s.t. phi.c_lcb p <= phi.(B - margin), over lotteries p, with g = grad f_{t-1} at the
     average of y_ucb and phi = (c - (B - margin))_+ at the average c of c_lcb (c_ucb while phi is 0, as in eq. 17), both
     over the arms that were drawn.
-    While the average keeps to the budgets phi is 0, and anything goes. With `Tabular` on an environment
-    `WithoutContexts` it is the source's algorithm. A model of features makes a lottery for every context, but each has
-    to lead back by itself, so that little is saved for those who need it more: `resolving` and `fw_dual` do that.
-    Deviations: averages take the arm that was drawn rather than the lottery; g is smoothed by beta / sqrt(t) rather
-    than by one eta; known outcomes are read as they are; where no lottery fits, the candidate of most slack is played.
+    While the average is within the budgets, phi is 0 and every lottery is allowed. With `Tabular` on an environment
+    `WithoutContexts` this is the source's algorithm. With a model of features there is a lottery for every context, and
+    each must meet the constraint by itself, so little budget is saved for contexts where it is worth more, unlike with
+    `resolving` and `fw_dual`.
+    Deviations: averages are over the drawn arms rather than the lotteries; g is smoothed by beta / sqrt(t) rather than
+    by one eta; known outcomes have no confidence bounds; where no lottery is feasible, the candidate of most slack is
+    played.
 
     Args:
         problem: with any objective; budgets are the only constraints.
@@ -71,7 +73,7 @@ def bwcr(
 
 
 def theoretical_gamma(problem: Problem, delta: float = 0.05) -> float:
-    """ln(A T M / delta), what the widths of `Tabular` are to be for Theorem 6.1, up to a constant.
+    """ln(A T M / delta), the `confidence` of `Tabular` that Theorem 6.1 asks for, up to a constant.
 
     >>> from evenhand.environments import Lessons
     >>> round(theoretical_gamma(Lessons().problem), 1)
@@ -86,7 +88,7 @@ def _need_budgets_only(problem: Problem) -> None:
 
 
 def _keep_within(rows: Rows, bound: Floats) -> FrankWolfe:
-    """The distance from the budgets as an objective, whose reading is phi.(bound - c); of equal rows the tightest."""
+    """The goal of the distance from the budgets, with reading phi.(bound - c); the tightest row of each name."""
     tightest = {name: j for j, name in sorted(enumerate(rows.names), key=lambda z: -bound[z[0]])}
     first = {name: tightest[name] for name in rows.names}
     names, which = tuple(first), np.array(list(first.values()))
@@ -94,7 +96,7 @@ def _keep_within(rows: Rows, bound: Floats) -> FrankWolfe:
     return FrankWolfe(
         rows=rows.take(which),
         objective=ExcessPenalty(names, bounds),
-        smoothing=Moreau(1.0),  # whatever it is: of phi the lottery only reads the direction (Section 5.3)
+        smoothing=Moreau(1.0),  # any size will do: the lottery only reads the direction of phi (Section 5.3)
         start_at=bounds,
         on="optimistic",
     )

@@ -1,4 +1,4 @@
-"""What recipes share: the numbers that they choose by themselves, and what they ask of a problem.
+"""What recipes share: default numbers, and checks of the problem.
 
 Defaults are per round of P plays: what one play can use is multiplied by P.
 """
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def given(value: T | None, default: Callable[[], T]) -> T:
-    """The value, or where it is None the default.
+    """The value, or the default where it is None.
 
     >>> given(None, lambda: 0.5), given(0.0, lambda: 0.5)
     (0.5, 0.0)
@@ -39,7 +39,7 @@ def need_constraints(problem: Problem) -> None:
 
 
 def need_spending(problem: Problem) -> None:
-    """Refuse a problem in which nothing is spent."""
+    """Refuse a problem without budgets."""
     if not problem.spending:
         raise InvalidInput("problem.subject_to", "at least one Budget", problem.subject_to)
 
@@ -53,19 +53,21 @@ def need_no_constraints(problem: Problem) -> None:
 def where_constrained(
     problem: Problem, goal: Callable[[Rows, Floats], Goal], margin: Callable[[], float] = lambda: 0.0
 ) -> tuple[Goal, ...]:
-    """The goal of the rows and bounds of all constraints; () where there are none."""
+    """Make a goal of the rows and bounds of all constraints; () where there are none."""
     if not problem.subject_to:
         return ()
     return (goal(*constraint_rows(problem, problem.subject_to, margin())),)
 
 
 def with_limits(name: str, limits: tuple[HardBudget, ...]) -> str:
-    """The name of a soft recipe, which says so where something is kept hard."""
+    """The name of a soft recipe, with a suffix if it has hard limits."""
     return f"{name}, hard" if limits else name
 
 
 def default_margin(problem: Problem) -> float:
-    """Half of c / sqrt(T), at most half the smallest budget; c the least of P and what a round can use of a budget.
+    """Half of c / sqrt(T), but at most half of the smallest budget.
+
+    c is the most that a round can use of a budget, for the budget where this is least, and at most P.
 
     >>> from evenhand.environments import Court
     >>> default_margin(Court(horizon=10_000).problem)
@@ -78,7 +80,7 @@ def default_margin(problem: Problem) -> float:
 
 
 def default_max_price(problem: Problem) -> float:
-    """Z = P T / B of the smallest budget, for rewards of at most 1 per play.
+    """Z = P T / B for the smallest budget B, if a play is worth at most 1.
 
     >>> from evenhand.environments import FixedContexts
     >>> default_max_price(FixedContexts(horizon=100).problem)
@@ -88,12 +90,12 @@ def default_max_price(problem: Problem) -> float:
 
 
 def hedge_step(rows: Rows, horizon: int) -> float:
-    """sqrt(ln(d + 1) / T) for d rows, of exponentiated gradient on losses in [-1, 1]."""
+    """sqrt(ln(d + 1) / T) for d rows, the step of exponentiated gradient on losses in [-1, 1]."""
     return math.sqrt(math.log(len(rows) + 1) / horizon)
 
 
 def gentle_warmup(problem: Problem) -> int:
-    """At most 20 rounds, and so few that they take no more than a twentieth of any budget at their worst.
+    """20 rounds, or fewer where their worst case would use more than a twentieth of a budget.
 
     >>> from evenhand.environments import Court
     >>> gentle_warmup(Court().problem), gentle_warmup(Court(ride=0.01).problem)

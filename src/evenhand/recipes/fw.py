@@ -1,4 +1,4 @@
-"""Any scalar policy, made one for a concave objective of the average outcomes.
+"""Turn any scalar policy into one for a concave objective of the average outcomes.
 
 Source: Do, Dohmatob, Pirotta, Lazaric & Usunier 2023, *Contextual bandits with concave rewards, and an application to
 fair ranking*.
@@ -24,11 +24,11 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
     """Make a recipe for a linear objective maximise a concave one: its reward becomes the objective's slope.
 
     Equation: the scalar policy is run on the reward g_t.y, g_t = grad f_{t-1}(z_{t-1}).
-    A recipe that bounds its prices by what a play can be worth (`lin_cbwk`, `square_cbwk`) takes that for at most 1 per
-    outcome: give it a `max_price` where slopes are larger.
+    `lin_cbwk` and `square_cbwk` bound their prices as if a play were worth at most 1: give them a `max_price` where
+    slopes make it worth more.
 
     Args:
-        problem: with any objective; constraints are what the recipe makes of them.
+        problem: with any objective; the recipe decides how constraints are kept.
         recipe: such as `lambda p: lin_cbwk(p, model)`.
         smoothing: as for `fw_linucb`.
 
@@ -51,7 +51,7 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
 
 
 def _check(scalar: Policy) -> None:
-    """Refuse what has no linear reward to be replaced, or needs more of the objective than its slope."""
+    """Refuse a policy without a linear reward to replace, or one that needs more than the objective's slope."""
     if not isinstance(scalar, Policy):
         raise InvalidInput("recipe", "a function from a problem to a policy", scalar)
     if not any(isinstance(g, LinearReward) for g in scalar.goals):

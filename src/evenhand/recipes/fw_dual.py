@@ -1,4 +1,4 @@
-"""A concave objective of the average outcomes beside constraints, which Do et al. 2023 leave open."""
+"""A concave objective of the average outcomes under constraints, a case that Do et al. 2023 leave open."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def fw_dual(
     warmup: int = 20,
     hard: bool = True,
 ) -> Policy:
-    """A concave objective and constraints together: its slope as the reward, dual prices as costs; budgets are hard.
+    """Play the best action at the objective's slope minus costs at dual prices; hard budgets.
 
     Equation: a = argmax g.y_ucb(a) - lam.c_lcb(a), g = grad f_{t-1}(z_{t-1}),
     lam <- (lam + step (c - (B - margin)))_+.
-    Without constraints and warm-up it is `fw_linucb`; with a linear objective it is `pgd`, whose step, warm-up and soft
-    budgets it does not have by default. `resolving` gets closer to the optimum where contexts differ.
+    Without constraints and warm-up it is `fw_linucb`. With a linear objective it is `pgd`, but the defaults differ:
+    step, warm-up and hard budgets. `resolving` gets closer to the optimum where contexts differ.
 
     Args:
         problem: with any objective and any constraints.
         model: with widths.
         smoothing: as for `fw_linucb`.
-        step: of the prices; w / (c^2 sqrt(T)) by default, c the most that a round can use of anything and w what a
-            round can be worth at the slope of the start.
+        step: of the prices; w / (c^2 sqrt(T)) by default, with c the most that a round can use of a row and w what
+            a play can be worth at the slope of the start.
         margin: taken off every budget per round; as for `pgd` by default.
         warmup: rounds played uniformly at first.
         hard: never exceed a budget.
@@ -76,12 +76,12 @@ def fw_dual(
 
 
 def gentle_step(problem: Problem, goal: FrankWolfe, rows: Rows) -> float:
-    """Prices move by at most c steps a round, are worth c again, and are to reach w / c in some sqrt(T) rounds."""
+    """The step w / (c^2 sqrt(T)): prices move by at most c steps a round, so they can reach w / c in sqrt(T) rounds."""
     low, high = problem.ranges(goal.rows.names)
     start = np.array([goal.start_at])
     size = np.where(np.isfinite(high - low), high - low, 1.0)
     worth = float((np.abs(goal.slope(start, np.zeros(1))[0]) * size).sum())
-    if worth == 0.0:  # the start is as good as can be, which elsewhere is not
+    if worth == 0.0:  # the slope is 0 at the start, but not everywhere
         steep = goal.objective.lipschitz
         worth = steep * math.sqrt(float(size @ size)) if math.isfinite(steep) else 1.0
     reach = np.maximum(np.abs(problem.low), np.abs(problem.high))

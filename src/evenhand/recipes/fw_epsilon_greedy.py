@@ -1,4 +1,4 @@
-"""A concave objective of the average outcomes, by the best action at its slope and a few random ones.
+"""A concave objective of the average outcomes, by epsilon-greedy at its slope.
 
 Source: Do, Dohmatob, Pirotta, Lazaric & Usunier 2023, *Contextual bandits with concave rewards, and an application to
 fair ranking*.
@@ -20,7 +20,7 @@ from evenhand.recipes.defaults import need_no_constraints
 def fw_epsilon_greedy(
     problem: Problem, model: Model, *, epsilon: float = 0.01, smoothing: Smoothing | None = None
 ) -> Policy:
-    """Play the best worth at the objective's slope, and any candidate with probability epsilon.
+    """Play the candidate of highest worth at the objective's slope, or a random one with probability epsilon.
 
     Args:
         problem, smoothing: as for `fw_linucb`.

@@ -26,16 +26,16 @@ def fw_linucb(
     optimism: Literal["row", "net"] = "row",
     smoothing: Smoothing | None = None,
 ) -> Policy:
-    """Play the best optimistic worth at the objective's slope.
+    """Play the candidate of highest optimistic worth at the objective's slope.
 
     Equation: a = argmax over arms of g.y_hat + bonus, g = grad f_{t-1}(z_{t-1}).
-    With `Ridge` every outcome has a bonus of its own, which the price |g_i| scales, as in the paper's experiments
-    (there sqrt(epsilon) alpha_t, here the model's width). With `Scalarised` and optimism="net" it is Algorithm 3.
+    With `Ridge` every outcome has its own bonus, scaled by |g_i|, as in the paper's experiments (their width is
+    sqrt(epsilon) alpha_t, ours is the model's). With `Scalarised` and optimism="net" it is Algorithm 3.
 
     Args:
-        problem: with any objective, and no constraints (`fw_dual` keeps to some).
+        problem: with any objective, and no constraints (`fw_dual` takes some).
         model: with widths.
-        optimism: "row" gives every outcome a bonus, "net" one to the priced sum.
+        optimism: "row" gives every outcome its own bonus, "net" gives one to the priced sum.
         smoothing: where the objective has kinks; `objectives.smoothing.default_smoothing` by default.
 
     Raises:

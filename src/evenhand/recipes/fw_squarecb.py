@@ -1,4 +1,4 @@
-"""A concave objective of the average outcomes, by inverse gaps at its slope.
+"""A concave objective of the average outcomes, by inverse-gap weighting at its slope.
 
 Source: Do, Dohmatob, Pirotta, Lazaric & Usunier 2023, *Contextual bandits with concave rewards, and an application to
 fair ranking*.
@@ -18,7 +18,7 @@ from evenhand.recipes.defaults import need_no_constraints
 
 @named("C3", source="Do et al. 2023, Algorithm 4 (FW-SquareCB)")
 def fw_squarecb(problem: Problem, model: Model, *, rate: Rate, smoothing: Smoothing | None = None) -> Policy:
-    """Play by inverse gaps in worth at the objective's slope.
+    """Play by inverse-gap weighting of the worth at the objective's slope.
 
     Equation: p_a = 1 / (A + gamma_t (s_b - s_a)), s = y_hat g, b the best; gamma_t = gamma_0 sqrt(t) in experiments.
 

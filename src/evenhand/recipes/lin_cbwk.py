@@ -25,16 +25,16 @@ def lin_cbwk(
     max_price: float | None = None,
     step: float | None = None,
 ) -> Policy:
-    """Play the best optimistic reward minus optimistic costs at dual prices by multiplicative weights; hard budgets.
+    """Play the best optimistic reward minus priced optimistic costs, prices by multiplicative weights; hard budgets.
 
     Equation: a = argmax r_ucb(a) - Z theta.c_lcb(a), theta on the simplex with a slack, by exponentiated gradient.
-    Deviation: every priced cost is read at its own lower bound; the source reads the priced sum, which is the same for
-    widths that all outcomes share.
+    Deviation: every cost has its own lower confidence bound; the source bounds the priced sum, which is the same if
+    all outcomes share one width.
 
     Args:
         problem: with budgets; costs may be learned or known.
         model: with widths, such as `Ridge`.
-        max_price: Z; P T / B of the smallest budget by default (the source is given it, or explores to estimate it).
+        max_price: Z; P T / B of the smallest budget by default (the source knows Z, or explores to estimate it).
         step: of the dual; sqrt(ln(d + 1) / T) by default.
 
     Raises:

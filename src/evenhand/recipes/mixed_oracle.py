@@ -1,4 +1,4 @@
-"""Dual prices that are right from the start, and never move.
+"""Dual prices that are optimal from the start and stay fixed.
 
 Source: Chzhen, Giraud, Li & Stoltz 2023, Appendix G.2.
 """

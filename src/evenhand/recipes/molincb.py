@@ -1,4 +1,4 @@
-"""Several objectives by a lottery per case: what was done before the slope of the average was known to suffice."""
+"""Several objectives by a lottery per case: a baseline from before the reduction of Do et al. 2023."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def molincb(problem: Problem, model: Model, *, steps: int = 100, delta: float = 
 
     Equation: p <- the lottery nearest to p + eta_t Y_hat' grad f(Y_hat p), `steps` times, from the last round's p;
     eta_t = sqrt(2) / (1 - 1/sqrt(A)) sqrt(ln(2 / delta) / t), A the number of actions.
-    A baseline. It is fair to the outcomes of every single case, not of their average, which allows for more.
-    Deviation: one step a round, as MO-OGDE takes where arms stay the same (`steps=1`), gets worse with time where
-    features of arms change from round to round (on `MultiObjective` 0.73 of what is possible), so many are taken. No
-    exploration is forced.
+    A baseline: it maximises f for every single case. Maximising f of the average over cases allows for more.
+    Deviations: many steps are taken per round. MO-OGDE takes one (`steps=1`), for arms that stay the same; where
+    features change from round to round, one step gets worse with time (on `MultiObjective` 0.73 of what is possible).
+    No exploration is forced.
 
     Args:
-        problem: without constraints; its objective should have a slope wherever estimates may lead, as
-            `GeneralizedGini` has.
+        problem: without constraints; its objective should have a slope at every value that estimates can
+            take, as `GeneralizedGini` has.
         model: such as `Ridge`; its bonuses, if any, are added to every outcome.
-        steps: each round.
+        steps: gradient steps per round.
         delta: in (0, 1).
 
     Raises:
@@ -54,6 +54,6 @@ def molincb(problem: Problem, model: Model, *, steps: int = 100, delta: float = 
 
 
 def _scale(actions: int, delta: float) -> float:
-    """eta_t sqrt(t) of the equation; a lottery of one action has nowhere to go."""
+    """eta_t sqrt(t) of the equation; with a single action its value does not matter."""
     spread = 1.0 - 1.0 / math.sqrt(actions) if actions > 1 else 1.0
     return math.sqrt(2.0 * math.log(2.0 / delta)) / spread

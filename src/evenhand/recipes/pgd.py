@@ -1,8 +1,8 @@
-"""Dual gradient of a fixed step, for constraints as tight as 1/sqrt(T).
+"""Dual gradient with a fixed step, for constraints as tight as 1/sqrt(T).
 
 Source: Chzhen, Giraud, Li & Stoltz, *Small total-cost constraints in contextual bandits with knapsacks, with
-application to fairness*, NeurIPS 2023. Soft as in the paper: budgets are kept on average and what is overspent is
-reported; `hard=True` adds limits that are never exceeded.
+application to fairness*, NeurIPS 2023. Budgets are soft, as in the paper: they are kept on average and
+overspending is reported; `hard=True` adds limits that are never exceeded.
 """
 
 from __future__ import annotations
@@ -31,17 +31,19 @@ def pgd(
     warmup: int = 50,
     hard: bool = False,
 ) -> Policy:
-    """Play the best action at dual prices that follow a projected gradient of fixed step.
+    """Play the best action at dual prices that follow a projected gradient with a fixed step.
 
     Equation: a = argmax r_ucb(a) - lam.c_lcb(a), lam <- (lam + step (c - (B - margin)))_+.
-    The step is taken at once, on the lower-confidence costs: known costs move prices even while outcomes are late.
+    Prices step at the decision, on lower confidence bounds of the costs, so that known costs do not wait for late
+    outcomes.
     Deviation: the margin is taken off budgets only, as in the paper's experiments.
 
     Args:
         problem: with at least one constraint.
         model: for the learned outcomes, with optimism of its own.
         step: of the prices; 2 / (P sqrt(T)) by default, for P plays per round.
-        margin: taken off every budget per round; half of 1/sqrt(T), or of the smallest budget if that is less.
+        margin: taken off every budget per round; half of c / sqrt(T) by default, or of the smallest budget if that is
+            less; c is the most that a round can use of a budget, as in `recipes.defaults.default_margin`.
         warmup: rounds played uniformly at first.
         hard: never exceed a budget.
 

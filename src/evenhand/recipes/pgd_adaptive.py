@@ -1,8 +1,8 @@
-"""Dual gradient of a step that doubles, for constraints as tight as 1/sqrt(T).
+"""Dual gradient with a step that doubles, for constraints as tight as 1/sqrt(T).
 
 Source: Chzhen, Giraud, Li & Stoltz, *Small total-cost constraints in contextual bandits with knapsacks, with
-application to fairness*, NeurIPS 2023. Soft as in the paper: budgets are kept on average and what is overspent is
-reported; `hard=True` adds limits that are never exceeded.
+application to fairness*, NeurIPS 2023. Budgets are soft, as in the paper: they are kept on average and
+overspending is reported; `hard=True` adds limits that are never exceeded.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def pgd_adaptive(
     warmup: int = 50,
     hard: bool = False,
 ) -> Policy:
-    """PGD whose step doubles each time the costs of a regime exceed their plan by too much.
+    """PGD whose step doubles each time the excess costs of a regime pass a limit.
 
     Equation: step_k = 2^k / (P sqrt(T)); regime k ends when ||(sum over it of [c - (B - margin)])_+|| > M_k.
-    Deviations: prices are carried over from regime to regime, which reproduces the published numbers, where the printed
-    pseudo-code resets them (`reset=True`); M_k as in the experiments (`experimental_limits`) rather than the theory's.
+    Deviations: prices carry over from regime to regime, which reproduces the published numbers; the printed pseudo-code
+    resets them (`reset=True`). M_k is that of the experiments (`experimental_limits`) rather than the theory's.
 
     Args:
         problem, model, margin, warmup, hard: as for `pgd`.
@@ -78,7 +78,7 @@ def theoretical_margin(problem: Problem, delta: float, width_sum: float) -> floa
 
 
 def experimental_limits(problem: Problem, c: float = 0.01) -> tuple[float, ...]:
-    """M_k = c d sqrt(T ln(T (k+2))) of Appendix G.2, a row and its negative counted once in d (6 for the court)."""
+    """M_k = c d sqrt(T ln(T (k+2))) of Appendix G.2; d counts a row and its negative once (6 for the court)."""
     horizon, d = problem.horizon, _directions(constraint_rows(problem, problem.subject_to)[0])
     return tuple(c * d * math.sqrt(horizon * math.log(horizon * (k + 2))) for k in range(_regimes(problem)))
 
@@ -104,10 +104,10 @@ def _regimes(problem: Problem) -> int:
 
 
 def _directions(rows: Rows) -> int:
-    """How many of the rows there are, a row and its negative counted once."""
+    """The number of different rows, counting a row and its negative once."""
     whole = np.column_stack([rows.always[:, None] * rows.learned, rows.always[:, None] * rows.known])
     inside = np.column_stack([rows.inside[:, None] * rows.learned, rows.inside[:, None] * rows.known])
     vectors = np.column_stack([whole, inside])
     first = vectors[np.arange(len(vectors)), (vectors != 0.0).argmax(1)]
-    signed = vectors * np.where(first < 0, -1.0, 1.0)[:, None] + 0.0  # no zero is negative
+    signed = vectors * np.where(first < 0, -1.0, 1.0)[:, None] + 0.0  # turns -0.0 into 0.0
     return len(np.unique(np.column_stack([rows.grouping, rows.column, signed]), axis=0))

@@ -1,4 +1,4 @@
-"""The primal policy of the small-budgets paper: plan on the contexts so far, keep to the plan.
+"""The primal policy of the small-budgets paper: solve a program on the contexts so far, play its solution.
 
 Source: Chzhen, Giraud, Li & Stoltz 2023, Appendix F, Box D; for finite context sets Li & Stoltz 2022.
 """
@@ -24,7 +24,7 @@ from evenhand.recipes.defaults import default_margin, given, need_constraints, w
 
 
 class Slack(NamedTuple):
-    """A signed slack b_t = scale / sqrt(t) - margin of the bounds in round t.
+    """A signed slack b_t = scale / sqrt(t) - margin, added to the bounds in round t.
 
     >>> Slack(scale=0.5, margin=0.01).margin
     0.01
@@ -47,22 +47,22 @@ def primal_lp(
     every: int = 100,
     hard: bool = False,
 ) -> Policy:
-    """Play the policy that is best for the contexts so far, at optimistic rewards and costs; soft, as in the paper.
+    """Play the policy that is best for the contexts so far, at optimistic rewards and costs; soft budgets.
 
-    Equation: pi_t = argmax mean_s sum_a pi_sa r_ucb(s, a) s.t. mean_s sum_a pi_sa c_lcb(s, a) <= B + b_t, drawn from.
-    Deviations: the program has an entropy of small weight, so that it has one solution, which applies to new contexts
-    as well (`goals.Primal`); the margin is taken off budgets only, as elsewhere; it is solved on a schedule unless
-    `every=1`. Where it has no solution, prices are as high as they go.
+    Equation: pi_t = argmax mean_s sum_a pi_sa r_ucb(s, a) s.t. mean_s sum_a pi_sa c_lcb(s, a) <= B + b_t; a ~ pi_t.
+    Budgets are soft, as in the paper. Deviations: a small entropy term makes the solution unique and extends it to new
+    contexts (`goals.Primal`); the margin is taken off budgets only, as in `pgd`; the program is solved on a schedule
+    unless `every=1`. Where it is infeasible, prices rise to their cap.
 
     Args:
         problem: with at least one constraint.
         model: for the learned outcomes, with optimism of its own.
-        slack: `soft`, `with_null_action` or `general`; a margin of half 1/sqrt(T), as for `pgd`, by default.
-        temperature: in units of the objective, 0.002 of its declared range by default; the lottery is within
-            temperature ln A of the best one.
+        slack: made by `soft`, `with_null_action` or `general`; by default only the margin of `pgd`.
+        temperature: in units of the objective, 0.002 of its declared range by default; the value of the
+            lottery is within temperature ln A of the best one.
         warmup: rounds played uniformly at first.
-        contexts: different ones that are kept at most; as many as there are, or T, for an exact program.
-        growth, every: solve again when t has grown by that share, or by that many rounds.
+        contexts: how many different ones are kept at most; if none has to be dropped, the program is exact.
+        growth, every: solve again when t has grown by this fraction, or by this many rounds.
         hard: never exceed a budget.
 
     Raises:
@@ -100,7 +100,7 @@ def primal_lp(
 
 
 def _range(problem: Problem, objective: LinearReward) -> float:
-    """What the best and the worst outcomes differ by in the objective."""
+    """The range of the objective over the declared ranges of its outcomes."""
     ends = dict(zip(problem.learned, problem.high - problem.low, strict=True))
     ends |= dict(zip(problem.known, np.ptp(problem.declared, axis=0), strict=True))
     total = sum(abs(w) * float(ends[n]) for n, w in zip(objective.rows.names, objective.weights, strict=True))
@@ -110,7 +110,7 @@ def _range(problem: Problem, objective: LinearReward) -> float:
 
 
 def soft(contexts: int, delta: float = 0.05) -> Slack:
-    """b_t = xi_(t-1) for a set of so many contexts, at risk delta: budgets are kept up to O(sqrt T), Proposition 1.
+    """b_t = xi_(t-1) for a finite set of contexts, at risk delta: budgets are kept up to O(sqrt T), Proposition 1.
 
     >>> round(soft(4).scale, 2)
     4.19
@@ -121,8 +121,8 @@ def soft(contexts: int, delta: float = 0.05) -> Slack:
 def with_null_action(problem: Problem, contexts: int, width_sum: float, delta: float = 0.05) -> Slack:
     """b_t = -(2 alpha + beta + Xi) / T, with which budgets hold at risk delta if doing nothing is free, Theorem 3.
 
-    `width_sum` bounds beta, the sum of the played widths. For a finite set of contexts; the margin is more than small
-    budgets have.
+    `width_sum` bounds beta, the sum of the played widths. For a finite set of contexts. The margin is larger than
+    small budgets.
 
     >>> from evenhand.environments import Court
     >>> round(with_null_action(Court().problem, contexts=4, width_sum=30.0).margin, 3)
@@ -142,7 +142,7 @@ def general(problem: Problem, contexts: int, width_sum: float, delta: float = 0.
 
 
 def _xi(contexts: int, delta: float) -> float:
-    """xi_t sqrt(t), at the quarter of the risk that the theorems give it."""
+    """xi_t sqrt(t), at a quarter of the risk delta, as in the theorems."""
     if contexts < 1 or not 0 < delta < 1:
         raise InvalidInput("contexts, delta", "at least 1, and a number in (0, 1)", (contexts, delta))
     return math.sqrt(contexts * math.log(4 / delta))

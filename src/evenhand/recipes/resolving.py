@@ -1,4 +1,4 @@
-"""Re-solving: the policy that plans with what is left."""
+"""Re-solving: a policy that plans with the budgets and rounds that are left."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ def resolving(
     contexts: int = 1000,
     every: int = 100,
 ) -> Policy:
-    """Play the best action at prices that are optimal for the rest; budgets are hard.
+    """Play the best action at prices that are optimal for the budgets and rounds that are left; hard budgets.
 
     Equation: a = argmax r_ucb(a) - lam.v(a), lam from the fluid problem of the remaining budgets and rounds on the
-    contexts so far (`goals.Resolving`); no action whose worst case does not fit is ever played. A concave objective
-    pays its slope where the average stands as r. Without constraints there is nothing to plan, and it plays just that.
+    contexts so far (`goals.Resolving`); an action whose worst case does not fit is never played. For a concave
+    objective, r is the slope at the current average times the outcomes. Without constraints there is nothing to plan,
+    and r alone decides.
 
     Args:
-        problem: with any objective, budgets, parities or both; costs may be learned or known, and a free action is not
+        problem: with any objective, budgets, parities or both; costs may be learned or known; no free action is
             needed.
-        model: for the learned outcomes, any; a penalised one with some optimism does not lock in early.
-        choice: of one action, after the warm-up; the best by default, `InverseGap` for models without widths.
-        warmup: rounds played uniformly at first; 20 by default, fewer where they could take a twentieth of a budget.
-        contexts: different ones that are kept at most.
+        model: any, for the learned outcomes; a ridge penalty and some optimism keep it from locking in early.
+        choice: of one action, after the warm-up; `TopK(1)` by default; use `InverseGap` with models without widths.
+        warmup: rounds played uniformly at first; 20 by default, fewer where they could use more than a
+            twentieth of a budget.
+        contexts: how many different ones are kept at most.
         every: largest number of rounds between two solves.
 
     Raises:

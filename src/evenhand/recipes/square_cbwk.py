@@ -1,8 +1,8 @@
 """Knapsacks with regression oracles: predict, price, and play by inverse gaps.
 
 Source: Han, Zeng, Wang, Xiang & Zhang, *Optimal contextual bandits with knapsacks under realizability via regression
-oracles*, 2022. The budgets are hard here: an arm whose worst case does not fit is never played. In the paper a run
-stops when a resource is nearly used up; so it does here where no arm is free.
+oracles*, 2022. Budgets are hard here: an arm whose worst case does not fit is never played. In the paper a run
+stops when a resource is nearly used up; here it stops then only if no arm is free.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def square_cbwk(
 
     Equation: l_a = r_hat_a + lam.(B/T - c_hat_a), p by inverse gaps on l, lam on {lam >= 0, ||lam||_1 <= Z} with
     loss <B/T - c_t, lam> of the observed costs.
-    Deviation: the stopping rule is exact: arms are masked when their worst case does not fit in what is left.
+    Deviation: the stopping rule is exact: an arm is masked when its worst case exceeds what is left.
 
     Args:
         problem: with budgets; costs may be learned or known.

@@ -1,4 +1,4 @@
-"""Knapsacks in two stages: explore to learn how large prices need to be, then price.
+"""Knapsacks in two stages: explore to learn how large prices need to be, then run `square_cbwk`.
 
 Source: Han, Zeng, Wang, Xiang & Zhang 2022, Section 4.
 """
@@ -36,19 +36,19 @@ def two_stage_square_cbwk(
 ) -> Policy:
     """SquareCBwK that first explores to learn how large prices need to be; hard budgets.
 
-    Equation: every arm is played `explore` times in turn, and as many contexts are collected after that; then
-    Z = T/B (OPT_hat + M) by a linear program (`goals.TwoStage`), and `square_cbwk` for the rest, with the budgets
-    B - (A + 1) T0 whatever was spent, as costs are within [0, 1]: rescale others. Prices of up to T OPT / B rather than
-    T / B suit budgets that are not scarce.
-    Deviations: the rate is fixed before Z is known; arms go on taking turns while contexts are collected; the model
-    keeps what it learned in the first stage.
+    Equation: every arm is played T0 times in turn; over the T0 rounds after that, contexts are collected; then a linear
+    program gives Z = T/B (OPT_hat + M) (`goals.TwoStage`), and `square_cbwk` plays the rest with budgets
+    B - (A + 1) T0, whatever was spent. Costs must be within [0, 1]: rescale others. Prices of up to T OPT / B rather
+    than T / B suit budgets that are not scarce.
+    Deviations: the rate is fixed before Z is known; arms are still played in turn while contexts are collected; the
+    model keeps what it learned in the first stage.
 
     Args:
         problem, model, step: as for `square_cbwk`.
         rate: learning rate of the choice; `square_cbwk_rate` gives the theory's for a guess of Z.
         explore: T0; `linear_exploration` or `smooth_exploration` give the theory's.
-        radius: M, by which OPT and costs per round may be misjudged; the theory's for linear classes by default, which
-            few budgets can bear: a multiple of the noise over sqrt(T0) is what one would use.
+        radius: M, by which estimates of OPT and of costs per round may be off; the theory's for linear classes by
+            default, which is too large for most budgets: in practice, use a multiple of the noise over sqrt(T0).
 
     Raises:
         InvalidInput: no budget, numbers that are not positive, or a budget of at most max((A + 2) T0, T M).
@@ -106,7 +106,7 @@ def _need_room(problem: Problem, explore: int, length: int, radius: float) -> No
 
 
 def _later(problem: Problem, length: int) -> Floats:
-    """Bounds per round of the second stage: every budget less the rounds of the first, `->(d)`."""
+    """Bounds per round of the second stage: every budget less 1 per round of the first, `->(d)`."""
     bounds = [
         np.full(len(c.rows(problem)), (c.total_over(problem.horizon) - length) / (problem.horizon - length))
         if c.spends

@@ -1,4 +1,4 @@
-"""Optimism without constraints: what is best for the objective alone."""
+"""Optimism without constraints: the best action for the objective alone."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from evenhand.problem.problem import Problem
 
 @named("U2", source="optimism in the face of uncertainty, as in LinUCB: Li, Chu, Langford & Schapire 2010")
 def ucb(problem: Problem, model: Model, *, warmup: int = 50) -> Policy:
-    """Play the action of highest optimistic value; constraints are not looked at.
+    """Play the action of highest optimistic value; constraints are ignored.
 
     Equation: a = argmax r_ucb(a). With a ridge model this is LinUCB; without optimism it is greedy.
-    A reference: what the objective could be if budgets and groups did not matter.
+    A reference: what the objective could be without constraints.
 
     Args:
         problem: its constraints are neither kept nor priced.

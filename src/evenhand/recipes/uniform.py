@@ -1,4 +1,4 @@
-"""The policy that draws blindly: what any other policy has to beat."""
+"""The policy that draws at random, without learning: a baseline for all others."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from evenhand.problem.problem import Problem
 
 @named("U1", source="evenhand's own baseline")
 def uniform(problem: Problem, n_features: int) -> Policy:
-    """Draw actions blindly, as evenly as the budgets allow, and never exceed one.
+    """Draw actions at random, as evenly as the budgets allow; hard budgets.
 
     Equation: the lottery p of greatest entropy with sum_a p_a c_a <= B per round for declared costs; hard budgets.
     Budgets on learned outcomes do not shape the lottery, but are kept by the hard limit.
 
     Args:
         problem: its actions are the candidates.
-        n_features: of the contexts, to be ignored.
+        n_features: of the contexts, which are ignored.
 
     >>> from evenhand.environments import Court
     >>> [round(p, 3) for p in uniform(Court().problem, n_features=5).choice.weights]
@@ -39,7 +39,7 @@ def uniform(problem: Problem, n_features: int) -> Policy:
 
 
 def even_lottery(problem: Problem) -> tuple[float, ...]:
-    """The most even lottery whose P plays fit on average, by declared costs: p ~ exp(-lam.c) by its dual, `()->(A)`."""
+    """The lottery of greatest entropy whose P plays fit on average by declared costs, p ~ exp(-lam.c), `()->(A)`."""
     from scipy.optimize import minimize  # once, at construction
 
     rows, bound = constraint_rows(problem, problem.spending)

@@ -1,4 +1,4 @@
-"""Logs: a problem file and a CSV file into an environment, and the replay of policies on it."""
+"""Logs: turn a problem file and a CSV file into an environment, and replay policies on it."""
 
 from evenhand.replay.measures import Run
 from evenhand.replay.report import Replay

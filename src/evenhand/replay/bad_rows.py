@@ -1,4 +1,4 @@
-"""Rows that cannot be used: each is counted under its first reason, and none is left out without a word."""
+"""Rows that cannot be used: each is counted under its first reason, so that none is dropped silently."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Reason(NamedTuple):
     expected: str
     rows: int
     line: int  # of the first one
-    got: str  # what stands there
+    got: str  # its text
 
     def __str__(self) -> str:
         return f"{_rows(self.rows)}: {self.column!r} is not {self.expected} (first in line {self.line}: {self.got!r})"
@@ -39,11 +39,11 @@ class BadRows:
 
     @staticmethod
     def none(lines: list[int], torn: list[int]) -> BadRows:
-        """All rows are good so far, but for those with another number of fields than the header."""
+        """Start with all rows good, except those with another number of fields than the header."""
         return BadRows(lines, np.ones(len(lines), bool), torn)
 
     def keep(self, column: str, text: list[str], good: Bools, expected: str) -> None:
-        """Leave out rows that are not good in one more way."""
+        """Leave out the rows that are not in `good`, and note the reason."""
         bad = np.flatnonzero(self.good & ~good)
         if len(bad):
             first = int(bad[0])
@@ -52,12 +52,12 @@ class BadRows:
 
     @property
     def total(self) -> int:
-        """All rows of the file."""
+        """The number of rows of the file."""
         return len(self.lines) + len(self.torn)
 
     @property
     def count(self) -> int:
-        """Rows that are left out."""
+        """The number of rows that are left out."""
         return self.total - int(self.good.sum())
 
     def messages(self) -> list[str]:
@@ -69,7 +69,7 @@ class BadRows:
         return found
 
     def check(self, name: str, allowed: float) -> None:
-        """Refuse a log of which too much, or everything, is bad.
+        """Refuse a log in which too many rows, or all, are bad.
 
         Raises:
             InvalidInput: with all reasons.

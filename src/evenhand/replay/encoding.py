@@ -18,7 +18,7 @@ MOST_LEVELS = 100
 
 
 class Encoded(NamedTuple):
-    """The rows of a log that are good, as numbers."""
+    """The good rows of a log, as numbers."""
 
     units: Floats  # (N, u)
     names: tuple[str, ...]  # of the units
@@ -32,7 +32,7 @@ class Encoded(NamedTuple):
 
 
 def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
-    """Judge every row, enter the bad ones in `bad`, and encode the rest.
+    """Check every row, enter the bad ones in `bad`, and encode the rest.
 
     Raises:
         InvalidInput: too many bad rows, an action that never occurs, a declared group that never does, or a column
@@ -148,7 +148,7 @@ def _units(
 
 
 def _layout(spec: Spec, units: int, of_column: dict[str, list[int]]) -> Ints:
-    """A block per action, or main effects that are shared and then a block of named columns for each named action."""
+    """A block per action; or, with interactions, shared main effects and a block of named columns per named action."""
     names = _names(spec)
     if spec.interactions is None:
         return blocks(len(names), units)

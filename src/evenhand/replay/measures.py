@@ -15,7 +15,7 @@ from evenhand.run.trace import Trace
 
 
 class Measure(NamedTuple):
-    """A number per run, and what it must not exceed if there is such a thing."""
+    """A number per run, and its limit if it has one."""
 
     name: str
     values: Floats  # (R,)
@@ -54,7 +54,7 @@ class Run:
         return Digest(float(shuffled.mean()), _deviation(resampled), _deviation(shuffled), worst)
 
     def objective(self) -> Floats:
-        """Per accepted round, `->(R)`."""
+        """The objective at the averages over accepted rounds, `->(R)`."""
         return np.asarray(self.trace.objective()[-1])
 
     def rates(self, outcome: str, by: str) -> dict[str, Floats]:
@@ -68,19 +68,19 @@ class Run:
         return found
 
     def even_gap(self, outcome: str, by: str) -> float:
-        """How far chance alone moves the smallest group: se of a lottery blind to groups, sqrt(v (1/share - 1) / T)."""
+        """Sampling error of the smallest group: se of a lottery blind to groups, sqrt(v (1/share - 1) / T)."""
         trace = self.trace
         columns = [i for i, (grouping, _) in enumerate(trace.problem.columns) if grouping == by]
         share = trace.group_rounds[-1][:, columns].sum(0)
         rate, rounds = trace.average(outcome)[-1].mean(), self.rounds.mean()
         each = np.concatenate([trace.problem.high, np.abs(trace.problem.declared).max(0)])
         most = float(each[trace.problem.names.index(outcome)])
-        variance = max(rate * (most - rate), 0.0)  # of an outcome that is all or nothing
+        variance = max(rate * (most - rate), 0.0)  # of an outcome that is either 0 or `most`
         return float(np.sqrt(variance * (share.sum() / share.min() - 1.0) / rounds))
 
 
 def goal(problem: Problem) -> str:
-    """What the objective is called."""
+    """The name of the objective."""
     names = problem.objective.outcomes
     return names[0] if len(names) == 1 else "objective"
 
@@ -89,7 +89,7 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
     """All measures of a run; `problem` has all constraints, also those that the run's own policy ignores."""
     trace = run.trace
     yield Measure(goal(problem), run.objective(), "low")
-    if blind is not None and blind is not run:  # the same rows in the same orders: their luck cancels in part
+    if blind is not None and blind is not run:  # the same rows in the same orders, so part of the noise cancels
         yield Measure(f"{goal(problem)} minus {blind.name}", run.objective() - blind.objective())
     budgets = {c.outcome: c for c in of_one_outcome(problem.spending)}
     for name in problem.names:

@@ -1,4 +1,4 @@
-"""The problem file of a replay: TOML into a `Spec`."""
+"""Read the problem file of a replay, from TOML into a `Spec`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _objective(root: Table) -> str | Objective:
 
 
 def _constraints(root: Table) -> Iterator[Constraint]:
-    """A table per constraint under the name of its kind, whose keys are its fields."""
+    """One constraint per table: the table has the name of its kind, and the keys are its fields."""
     for kind, part in constraint_kinds().items():
         for i, t in enumerate(root.tables(kind, tuple(arguments(part)))):
             yield build(part, f"{kind}[{i}]", t.values, {})

@@ -1,4 +1,4 @@
-"""Reading a CSV file into columns of text, with the line that every row stands in."""
+"""Read a CSV file into columns of text, with the line of every row."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from evenhand.core.errors import InvalidInput
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Some columns of a file as text, stripped of blanks around it.
+    """Some columns of a file as text, without blanks around it.
 
-    The standard library's reader is used as it alone says in which line a row stands, also after fields that span
-    lines, and hands over rows that have too many or too few fields.
+    The standard library's reader is used because it reports the line of every row, even after fields that span lines,
+    and returns rows with too many or too few fields.
     """
 
     text: Mapping[str, list[str]]
-    lines: list[int]  # where every row stands in the file, counted from 1
+    lines: list[int]  # of every row in the file, counted from 1
     torn: list[int]  # lines of rows with another number of fields than the header
 
 
 def read_csv(path: Path, places: Mapping[str, str]) -> Columns:
-    """Read the columns that `places` has as keys; its values say, for messages, who asks for each.
+    """Read the columns named by the keys of `places`; the values say, for error messages, which setting asks for each.
 
     Raises:
         InvalidInput: the file is missing, empty, no CSV, or lacks a column.

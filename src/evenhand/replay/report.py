@@ -27,15 +27,15 @@ worst   of all runs, shuffled and resampled."""
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """What came out of a replay; print it.
+    """The result of a replay; print it to see its tables.
 
     Args:
         log, problem_file: names of the files.
         problem: what was decided.
-        settings: how.
+        settings: the recipe and the model under test.
         runs: one per system, the policy under test first.
-        missing: systems that an interrupt left undone.
-        rows: of the log that were used.
+        missing: systems that were not run because of an interrupt.
+        rows: how many rows of the log were used.
         left_out_rows: how many were not.
         left_out: why, one line per reason.
         notes: other things about the log that a reader should know.
@@ -69,7 +69,7 @@ class Replay:
         return {r.name: {m.name: (m, r.digest(m)) for m in measures(self.problem, r, blind)} for r in self.runs}
 
     def results(self) -> Results:
-        """As rows; the spread over shuffles is a metric of its own."""
+        """The result as rows of `results.json`; the spread over shuffles is a separate metric."""
         settings = {
             "log": self.log,
             "problem": self.problem_file,
@@ -91,7 +91,7 @@ class Replay:
         return results
 
     def to_dict(self) -> dict[str, object]:
-        """As in `results.json`."""
+        """The contents of `results.json`."""
         return self.results().to_dict()
 
     def __str__(self) -> str:
@@ -149,7 +149,7 @@ class Replay:
         )
 
     def _table(self, head: str, *cells: tuple[str, str, str, int]) -> str:
-        """Systems down; across, per cell its title, the measure, the field of its digest, and the digits."""
+        """Systems down, cells across: a cell has a title, a measure, a field of its digest, and a number of digits."""
         lines = []
         for system, found in self.measured.items():
             digests = [(found[measure][1] if measure in found else None, part, n) for _, measure, part, n in cells]
@@ -165,7 +165,7 @@ class Replay:
         return table([f"{outcome} per case by {by}, mean ± se", *groups], lines)
 
     def _promises(self) -> Iterator[str]:
-        """Hold the policy under test against what it promises to groups."""
+        """Compare the policy under test with the limits of its constraints on groups."""
         first = self.runs[0]
         for c, by in by_group(first.trace.problem.subject_to):
             d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)

@@ -1,4 +1,4 @@
-"""Running policies on a log, from two files to a report."""
+"""Run policies on a log, from two files to a report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def replay_log(
     out: str | Path | None = None,
     progress: bool | None = None,
 ) -> Replay:
-    """Run a policy, and what it is to be held against, on a log whose actions were randomised.
+    """Run a policy, and others to compare it with, on a log whose actions were randomised.
 
     Every system runs over `replicas` shuffles of the log, which give the means, and over `bootstrap` resamples of its
     rows, which give the standard errors. Print the result, or read `runs`. Ctrl-C keeps the systems that are done.
@@ -44,12 +44,12 @@ def replay_log(
     Args:
         log_path: a CSV file with a header.
         problem_path: a TOML file that says what its columns mean and what is to be decided.
-        policy: a recipe, instead of the one that the problem file names; it keeps the arguments that it has as well.
+        policy: a recipe to use instead of the file's, with those of the file's arguments that this recipe takes.
         replicas: shuffles, at least 1.
         bootstrap: resamples of the rows, at least 2, or 0 for no standard errors.
         seed: of all luck, in [0, 2**64).
         out: a folder to write results.json and a picture to.
-        progress: show progress bars; by default only where somebody watches a terminal.
+        progress: show progress bars; by default only in a terminal.
 
     Raises:
         InvalidInput: naming the key, column or argument that is wrong, or saying why too many rows are.
@@ -150,6 +150,6 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
 
 
 def _run(policy: Policy, log: Logged, runs: int, seed: int, progress: bool | None) -> Run | None:
-    """Run one system; None where that was interrupted, as half a replay compares with nothing."""
+    """Run one system; None if it was interrupted, as an incomplete replay cannot be compared with others."""
     trace = simulate(policy, replace(log, problem=policy.problem), replicas=runs, seed=seed, progress=progress)
     return Run(trace=trace, shuffles=log.shuffles or runs) if trace.finished else None

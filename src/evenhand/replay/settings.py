@@ -1,4 +1,4 @@
-"""How a replay decides: a recipe and a model by name, with the arguments that a file gives them."""
+"""How a replay decides: a recipe and a model by name, with arguments from a problem file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 
-# What the program gives to recipes and models, so that no file may.
+# Arguments of recipes and models that the program sets, so a problem file must not.
 OF_RECIPES = ("problem", "model", "n_features")
 OF_MODELS = ("n_features", "n_outcomes", "arms")
 WIDTH = 0.5  # in units of an outcome's range
@@ -28,7 +28,7 @@ def recipes() -> dict[str, Callable[..., Policy]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """A recipe, its model, and their arguments as a file has them: numbers, texts, lists and tables.
+    """A recipe, its model, and their arguments as in a problem file: numbers, texts, lists and tables.
 
     Args:
         name: of the recipe, any that `evenhand.recipes` exports.
@@ -61,7 +61,7 @@ class Settings:
 
     @staticmethod
     def of(table: Mapping[str, Any]) -> Settings:
-        """Read what stands under [policy]; arguments of a model that is just named may stand there as well.
+        """Read the table [policy]; if `model` is just a name, the arguments of the model may be in this table as well.
 
         Raises:
             InvalidInput: a key that neither the recipe nor the model has, or a name that is no text.
@@ -86,7 +86,7 @@ class Settings:
         )
 
     def with_recipe(self, name: str) -> tuple[Settings, list[str]]:
-        """Another recipe with the arguments that it has as well, and a note for each that it has not."""
+        """Settings of another recipe, with the arguments that it also takes, and a note for each that it does not."""
         kept = writable(closest("policy", recipes(), name), OF_RECIPES)
         lost = [key for key in self.arguments if key not in kept]
         values = {k: v for k, v in self.arguments.items() if k in kept}
@@ -116,7 +116,7 @@ class Settings:
         return found
 
     def build_model(self, problem: Problem, n_features: int) -> Model:
-        """The model of all learned outcomes; one per outcome where it knows only one, or its width is a number.
+        """The model of all learned outcomes; one per outcome if it predicts only one, or if its width is a number.
 
         Raises:
             InvalidInput: an argument of another type or out of its range, or an outcome that the model cannot have.
@@ -131,7 +131,7 @@ class Settings:
         return parts[0] if len(parts) == 1 else Stacked(tuple(parts))
 
     def _parts(self, problem: Problem, part: Any, values: dict[str, Any], given: dict[str, Any]) -> Iterator[Model]:
-        """A model per outcome, whose width is in units of the outcome's range; none where it is another width."""
+        """A model per outcome, whose width is in units of the outcome's range; none if `width` is not a number."""
         width = values.get("width", WIDTH)
         if isinstance(width, dict):
             return
@@ -144,10 +144,10 @@ class Settings:
             yield build(part, "policy.model", rest, given | {"n_outcomes": 1, "width": own})
 
     def to_dict(self) -> dict[str, Any]:
-        """As in `results.json`."""
+        """The settings as in `results.json`."""
         return {"name": self.name, **self.arguments, "model": {"name": self.model, **self.model_arguments}}
 
 
 def writable(part: Any, given: tuple[str, ...]) -> tuple[str, ...]:
-    """The arguments of a part that a file can give."""
+    """The arguments of a part that a problem file can set."""
     return tuple(n for n, a in arguments(part).items() if n not in given and can_be_written(a.hint))

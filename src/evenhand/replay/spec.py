@@ -1,4 +1,4 @@
-"""Which columns of a log mean what, and what is to be decided."""
+"""What the columns of a log mean, and what is to be decided."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Grouping:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """A problem, and where a log has what it needs.
+    """A problem, and the columns of a log that it reads.
 
     Args:
-        actions: from logged values to the names of actions.
+        actions: the names of actions by logged value.
         action: the column of the logged action.
         propensity: its column, or the same number for all.
         numeric, categorical: columns that features are made of.
@@ -42,7 +42,7 @@ class Spec:
         groups: the groupings, by name.
         horizon: in accepted rounds.
         allow_bad: the largest fraction of rows that may be left out.
-        settings: how to decide.
+        settings: the recipe and the model.
 
     Raises:
         InvalidInput: a name that is unknown or used for two things, or a number out of its range.
@@ -88,7 +88,7 @@ class Spec:
         spent = [c.outcome for c in of_one_outcome(self.subject_to) if c.spends]
         for name in {n for n in spent if spent.count(n) > 1}:
             raise InvalidInput("budget", "one budget per outcome", f"several of {name!r}")
-        # Problem and recipe check what they are given; with stand-ins for groups they do so before a long log is read.
+        # With stand-ins for groups, problem and recipe check their arguments before a long log is read.
         problem = self.problem(dict.fromkeys(self.groups, ("one", "other")))
         for policy in systems(problem, self.settings, n_features=1):
             try:

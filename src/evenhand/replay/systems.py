@@ -17,7 +17,7 @@ BLIND = "uniform"
 
 
 def systems(problem: Problem, settings: Settings, n_features: int) -> list[Policy]:
-    """The policy under test first, then what it is to be held against.
+    """The policy under test first, then those that it is compared with.
 
     Raises:
         InvalidInput: the recipe does not take the problem or one of its arguments.
@@ -44,11 +44,11 @@ def _tested(problem: Problem, settings: Settings, n_features: int) -> Iterator[P
 
 
 def _unconstrained(problem: Problem, settings: Settings, n_features: int) -> Policy:
-    """The recipe itself; where it has to have constraints, the best for the objective after the same warm-up."""
+    """The recipe itself; if it needs constraints, the best action for the objective after the same warm-up."""
     try:
         return settings.build(problem, n_features)
     except InvalidInput as error:
-        if error.__cause__ is None:  # an argument could not be read: no recipe has been asked yet
+        if error.__cause__ is None:  # an argument could not be read, so the recipe was not called
             raise
     model = settings.build_model(problem, n_features)
     warmup = int(settings.arguments.get("warmup", 50))

@@ -1,4 +1,4 @@
-"""Strict reading of TOML tables: a key that nobody knows is an error, and so is a value of another type."""
+"""Strict reading of TOML tables: an unknown key is an error, and so is a value of the wrong type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ V = TypeVar("V")
 
 
 class _Needed:
-    """In place of a default: the key must be there."""
+    """In place of a default: the key is required."""
 
 
 _NEEDED = _Needed()
@@ -35,7 +35,7 @@ class Table:
     """
 
     def __init__(self, data: Mapping[str, Any], where: str, keys: tuple[str, ...] | None) -> None:
-        """Take the table that stands at `where`; `keys` is None where the user chose them, or a part has them.
+        """Take the table at `where`; `keys` is None if the user chooses the keys, or if a part checks them.
 
         Raises:
             InvalidInput: a key that is not among `keys`.
@@ -53,12 +53,12 @@ class Table:
         return tuple(self._data)
 
     def value(self, key: str) -> Any:
-        """A value as it stands in the file; None where there is none."""
+        """A value as in the file; None if the key is missing."""
         return self._data.get(key)
 
     @property
     def values(self) -> dict[str, Any]:
-        """Everything as it stands in the file."""
+        """All values as in the file."""
         return dict(self._data)
 
     def field(self, key: str) -> str:
@@ -100,12 +100,12 @@ class Table:
         return self._take(key, default, "[low, high] with low < high", _pair)
 
     def table(self, key: str, keys: tuple[str, ...] | None) -> Table:
-        """A table within; an empty one where there is none."""
+        """A table within this one; an empty one if the key is missing."""
         found = self._take(key, _EMPTY, "a table", lambda z: z if isinstance(z, dict) else None)
         return Table(found, self.field(key), keys)
 
     def tables(self, key: str, keys: tuple[str, ...]) -> list[Table]:
-        """An array of tables; an empty one where there is none."""
+        """An array of tables; an empty one if the key is missing."""
         found = self._take(key, None, f"tables under [[{key}]]", _tables)
         return [Table(z, f"{self.field(key)}[{i}]", keys) for i, z in enumerate(found or [])]
 

@@ -40,11 +40,11 @@ class Course(Protocol):
         """The objective at the average outcomes, `->(G,R)`."""
 
     def measure(self, constraint: Constraint) -> Floats:
-        """What a constraint is held against, `->(G,R)`."""
+        """What a constraint measures, `->(G,R)`."""
 
 
 class Panel(NamedTuple):
-    """One quantity over the rounds, with horizontal lines to hold it against."""
+    """One quantity over the rounds, with horizontal lines to compare it with."""
 
     title: str
     value: Callable[[Any], Floats]  # of what is drawn, such as a `Trace`, -> (G, R)
@@ -162,7 +162,7 @@ def preferences(objectives: Mapping[str, Objective], points: int = 81) -> list[A
 
 
 def save(axes: Sequence[Axes], path: Path) -> Path:
-    """Write the picture that some axes belong to."""
+    """Save the figure that some axes belong to."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure = axes[0].get_figure(root=True)
     if figure is None:

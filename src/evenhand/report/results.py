@@ -49,7 +49,7 @@ class Measurement(NamedTuple):
 
 @dataclass
 class Results:
-    """Everything that an experiment measured, with the settings that lead to it again."""
+    """Everything that an experiment measured, with the settings that reproduce it."""
 
     experiment: str
     settings: dict[str, object]
@@ -57,7 +57,7 @@ class Results:
     interrupted: bool = False
 
     def find(self, system: str, metric: str, at: Mapping[str, float] | None = None) -> Measurement | None:
-        """What was measured of a system and metric, at a point of the sweep if one is given."""
+        """The measurement of a system and metric, at a point of the sweep if one is given; None if there is none."""
         for row in self.rows:
             if row.system == system and row.metric == metric and (at is None or row.at == at):
                 return row
@@ -73,7 +73,7 @@ class Results:
         }
 
     def write(self, place: Path) -> Path:
-        """Write `results.json` into a folder, which is made if need be."""
+        """Write `results.json` into a folder, which is made if needed."""
         path = folder(place) / "results.json"
         path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
         return path
@@ -97,7 +97,7 @@ class Results:
 
 
 def folder(path: Path) -> Path:
-    """Make a folder for results, before the work that leads to them.
+    """Make a folder for results, before the work starts.
 
     Raises:
         InvalidInput: it cannot be made, or is a file.
@@ -110,7 +110,7 @@ def folder(path: Path) -> Path:
 
 
 def prepare(out: Path) -> None:
-    """See that results can be written and drawn, before the work.
+    """Check that results can be written and drawn, before the work starts.
 
     Raises:
         InvalidInput: the folder cannot be made.
@@ -121,5 +121,5 @@ def prepare(out: Path) -> None:
 
 
 def _plain(value: object) -> object:
-    """JSON knows no NaN."""
+    """None in place of NaN, which JSON does not have."""
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -82,7 +82,7 @@ def number(x: float | None, digits: int = 4) -> str:
 
 
 def table(head: list[str], rows: list[list[str]], left: int = 1) -> str:
-    """Columns of text: the first `left` ones to the left, the others to the right.
+    """Columns of text: the first `left` ones are aligned left, the others right.
 
     >>> print(table(["system", "reward"], [["pgd", "0.4613"]]))
     system  reward

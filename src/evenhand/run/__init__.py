@@ -1,4 +1,4 @@
-"""Running policies: the loop, what it records, and the optimum to hold it against."""
+"""Running policies: the loop, what it records, and the optimum to compare it with."""
 
 from evenhand.run.optimum import opt, opt_without_contexts
 from evenhand.run.simulation import play, simulate

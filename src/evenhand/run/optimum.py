@@ -55,8 +55,8 @@ def opt(
         margin: taken off every budget per round.
         contexts: sampled per repeat.
         repeats: independent samples, at least 1.
-        seed: of the contexts; not the one that policies are compared on.
-        progress: show a progress bar; by default only where somebody watches a terminal.
+        seed: of the contexts; use another one than for the policies.
+        progress: show a progress bar; by default only in a terminal.
 
     Raises:
         InvalidInput: the environment has no truth, or the margin leaves nothing of a budget.
@@ -78,13 +78,13 @@ def opt_without_contexts(
     seed: int = 10**6,
     progress: bool | None = None,
 ) -> Optimum:
-    """Value and dual prices of the best lottery of actions that is the same for everybody: the price of not looking.
+    """Value and dual prices of the best lottery of actions that is the same in all contexts.
 
     Equation: max f(E sum_a p_a y(X, a)) s.t. E sum_a p_a v(X, a) <= B, over one lottery p.
 
     Args:
-        environment, margin, contexts, repeats, seed, progress: as for `opt`, which sees contexts even through
-            `WithoutContexts`.
+        environment, margin, contexts, repeats, seed, progress: as for `opt`, which sees contexts even where
+            `WithoutContexts` hides them.
 
     Raises:
         InvalidInput: as for `opt`, or not the same actions are offered to everybody.
@@ -144,7 +144,7 @@ def draw(environment: Environment, contexts: int, seed: int, first: int = 0, rep
 
 
 def _read(problem: Problem, sample: _Sample) -> Truth:
-    """What the objective and the constraints see of a sample."""
+    """The outcomes of the objective and the rows of the constraints, on a sample."""
     constrained, _ = constraint_rows(problem, problem.subject_to)
     wanted = select(problem, tuple(problem.objective.outcomes))
     outcomes, rows = (_expected(r, sample.cases, sample.shares, sample.truth) for r in (wanted, constrained))
@@ -157,8 +157,8 @@ class _Sample(NamedTuple):
     cases: Cases
     offered: Floats  # (S, A)
     truth: Floats  # (S, A, M)
-    shares: Floats  # (1, C) of groups: declared, or as they came where they are not
-    frequencies: Floats  # (C,) with which they came
+    shares: Floats  # (1, C) of groups: declared, or their frequencies where not declared
+    frequencies: Floats  # (C,) of groups in the sample
 
 
 def _sampled(environment: Environment, contexts: int, seed: int, first: int, replica: int) -> _Sample:
@@ -183,9 +183,9 @@ def _sampled(environment: Environment, contexts: int, seed: int, first: int, rep
 
 
 def _pooled(environment: Environment, contexts: int, seed: int, first: int) -> Truth:
-    """The sample to somebody who sees no contexts: a single one, in which candidates are worth their average.
+    """The sample without its contexts: a single context, in which each candidate has its average outcomes and rows.
 
-    Groups have their shares in the average of a parity row, so that what is given to all alike is a parity exactly.
+    Rows by group are reweighted from sampled frequencies to shares, so that one lottery for all keeps a parity exactly.
 
     Raises:
         InvalidInput: not the same actions are offered in all contexts.

@@ -1,4 +1,4 @@
-"""Chunks of work in one process or several, with one progress bar, and an end by Ctrl-C that keeps what was done."""
+"""Chunks of work in one process or several, with one progress bar; Ctrl-C keeps what was done."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _shared: dict[str, Any] = {}  # of a worker process: set once by its initializer
 
 
 def bar_disabled(progress: bool | None) -> bool | None:
-    """What tqdm calls `disable`: None shows a bar only where somebody watches a terminal."""
+    """What tqdm calls `disable`: None shows a bar only in a terminal."""
     return None if progress is None else not progress
 
 
 @contextmanager
 def deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Turn the first Ctrl-C into an answer to a question, as an exception might land in the middle of a step."""
+    """Yield a function that says whether Ctrl-C was pressed, as an exception could break off a step half-way."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return

@@ -1,4 +1,4 @@
-"""Running sums of a run, kept at a log-spaced grid of steps, and every play if that is wanted."""
+"""Running sums of a run, kept at a log-spaced grid of steps, and every play if wanted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POINTS = 100
 
 
 class Sums(NamedTuple):
-    """Running sums of R replicas; with an axis of G points before, what they were there."""
+    """Running sums of R replicas; with a leading axis of G points, the sums at these points."""
 
     elapsed: Floats  # (R,) rounds
     totals: Floats  # (R, M + L) of outcomes, learned ones first
@@ -45,21 +45,21 @@ _CLOCK = np.dtype(
         ("elapsed", float),  # rounds
         ("offered_steps", float),  # steps in which something could be played
         ("last", float),  # the last round that was played
-        ("stuck", bool),  # nothing could be played since
+        ("stuck", bool),  # whether nothing could be played since
         ("whole", float),  # the last round in which nothing that was offered was masked
-        ("masked", bool),  # something was since
+        ("masked", bool),  # whether something was masked since
     ]
 )
 
 
-_EVERY_PLAY = np.zeros((0, 0), bool)  # in the place of a mask that is true everywhere
+_EVERY_PLAY = np.zeros((0, 0), bool)  # stands for a mask that is true everywhere
 
 
 @kernel
 def _count(
     plays: Ints, counted: Floats, restricted: Floats, waiting: Bools, counts_idle_steps: bool, clock: Any
 ) -> None:
-    """A round elapses when it is decided, or, if that counts, when nothing could be played; remember since when."""
+    """Count decided rounds, and idle ones if they count; note since when a replica is stuck or masked."""
     for r in range(len(counted)):
         now = clock[r]
         now.offered_steps += 1.0 if plays[r, 0] >= 0 else 0.0
@@ -119,7 +119,7 @@ class Recorder:
         self._no_groups = np.zeros((count, 1, 0), np.int64)
         self._any_sure, self._all_sure = bool(self._problem.sure.any()), bool(self._problem.sure.all())
         self._truth = True
-        self._steps = self._reached = 0  # steps done, and points of the grid
+        self._steps = self._reached = 0  # steps done, and the next point of the grid
 
     def add(
         self,
@@ -151,7 +151,7 @@ class Recorder:
                 self._plays.outcomes[a.step, ..., :k] = np.where(counts[:, :, None], a.y, np.nan)
         if expected is None:
             self._truth = False
-        else:  # nobody asks for true means by group
+        else:  # true means are not summed by group
             _sum(*made, self._no_groups, _EVERY_PLAY, expected, 0, now.expected, now.by_group)
         if self._plays is not None:
             self._plays.enter(step, taken, k)
@@ -160,7 +160,7 @@ class Recorder:
             self._keep()
 
     def idle(self, t: Floats) -> None:
-        """Nobody will play any more: let the remaining steps pass, as far as they are rounds."""
+        """No replica will play any more: let the remaining steps pass, if idle steps count as rounds."""
         waiting = t < self._problem.horizon
         self._clock["stuck"] |= waiting
         if self._counts_idle_steps and waiting.any():

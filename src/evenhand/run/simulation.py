@@ -73,11 +73,11 @@ def simulate(
     Args:
         policy: what decides; its problem must be the environment's.
         environment: where contexts and outcomes come from.
-        replicas: how many, numbered from 0, or which.
+        replicas: how many, numbered from 0, or a list of their numbers.
         seed: of all luck, in [0, 2**64).
         record: running sums on a log-spaced grid of rounds, or every play as well.
         jobs: processes to share the replicas among.
-        progress: show a progress bar; by default only where somebody watches a terminal.
+        progress: show a progress bar; by default only in a terminal.
 
     Raises:
         InvalidInput: the policy was made for another problem, or an argument is out of its range.
@@ -126,5 +126,5 @@ def _run(
             if not watch(_EVERY):
                 finished = False
                 break
-    finished &= watch(0)  # so that a Ctrl-C in the last steps ends whatever the run was a part of
+    finished &= watch(0)  # so that a Ctrl-C in the last steps also ends an experiment around this run
     return recorder.trace(seed, finished)

@@ -1,4 +1,4 @@
-"""What a run left behind: running sums over rounds for every replica, and every play if that was recorded."""
+"""The record of a run: running sums over rounds for every replica, and every play if that was recorded."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Plays(NamedTuple):
     """Every play of every replica, by step."""
 
     actions: Ints  # (S, R, P), -1 where nothing was played
-    propensities: Floats  # (S, R, P), NaN where nobody knows them
+    propensities: Floats  # (S, R, P), NaN where unknown
     counted: Floats  # (S, R) 1 where the round counted
     groups: Ints  # (S, R, P, G)
     outcomes: Floats  # (S, R, P, M + L), NaN where not (yet) observed
 
     @staticmethod
     def empty(steps: int, replicas: int, plays: int, outcomes: int, groups: int) -> Plays:
-        """Room for so many steps."""
+        """Arrays for so many steps, with nothing played."""
         return Plays(
             np.full((steps, replicas, plays), -1),
             np.zeros((steps, replicas, plays)),
@@ -44,7 +44,7 @@ class Plays(NamedTuple):
         )
 
     def enter(self, step: int, d: Decision, learned: int) -> None:
-        """Write down one decision."""
+        """Enter one decision."""
         self.actions[step] = d.plays
         self.propensities[step] = d.propensities
         self.counted[step] = d.counted
@@ -52,7 +52,7 @@ class Plays(NamedTuple):
         self.outcomes[step, ..., learned:] = d.known
 
     def until(self, step: int) -> Plays:
-        """The first steps only; where there are fewer, nothing was played in the others."""
+        """The first `step` steps; if there are fewer, the missing ones have no plays."""
         s, r, p = self.actions.shape
         rest = Plays.empty(max(step - s, 0), r, p, self.outcomes.shape[3], self.groups.shape[3])
         return Plays(
@@ -66,7 +66,7 @@ class Plays(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trace:
-    """Running sums of R replicas at G points of a run; `join`, `save`, `load`, `to_frame` and `plot` as you like.
+    """Running sums of R replicas at G points of a run.
 
     An elapsed round is one that was decided, or in which nothing could be played; averages are per elapsed round.
     """
@@ -85,7 +85,7 @@ class Trace:
     offered_steps: Floats  # (R,) steps in which something could be played: rows read, where a log is replayed
     stopped: Floats  # (R,) the elapsed round after which nothing was playable any more, NaN where it went on
     restricted_after: (
-        Floats  # (R,) and after which it went on, but with some of what was offered masked; NaN where all fitted
+        Floats  # (R,) the elapsed round after which a run went on with some of its offer masked; NaN where all fitted
     )
     plays: Plays | None = None
 
@@ -98,7 +98,7 @@ class Trace:
         return np.asarray(self.totals[:, :, self._index(outcome)] / np.maximum(self.elapsed, 1.0))
 
     def objective(self) -> Floats:
-        """The objective at the average outcomes, on true means where there is a truth, `->(G,R)`."""
+        """The objective at the average outcomes, on true means where they are known, `->(G,R)`."""
         objective = self.problem.objective
         sums = []
         for name in objective.outcomes:
@@ -111,7 +111,7 @@ class Trace:
         return objective.value(np.stack(sums, -1) / np.maximum(self.elapsed, 1.0)[:, :, None])
 
     def measure(self, constraint: Constraint) -> Floats:
-        """What a constraint holds against its limit, of the problem or another one, at every point, `->(G,R)`.
+        """What a constraint, of the problem or another one, compares with its limit, at every point, `->(G,R)`.
 
         Raises:
             InvalidInput: the constraint reads an outcome or a grouping that the problem does not have.
@@ -129,7 +129,7 @@ class Trace:
         horizon = self.problem.horizon
         for c in self.problem.subject_to:
             values = self.measure(c)[-1]
-            if c.spends:  # is spent for good, also where a run ends early
+            if c.spends:  # a sum stays spent when a run ends early, so it counts over the horizon
                 values = values * (self.elapsed[-1] / horizon)
             lines.append(Line.of(c.label, values, worst=c.worst, limit=c.limit(horizon)))
         stopped, restricted_after = (int(np.isfinite(z).sum()) for z in (self.stopped, self.restricted_after))
@@ -167,7 +167,7 @@ class Trace:
         arrays = {k: v for k, v in arrays.items() if v is not None}
         extra = {} if self.plays is None else {f"plays.{k}": v for k, v in self.plays._asdict().items()}
         names = json.dumps({"outcomes": self.problem.names, "columns": self.problem.columns})
-        with Path(path).open("wb") as file:  # a path would be given a suffix
+        with Path(path).open("wb") as file:  # NumPy would add a suffix to a path
             np.savez_compressed(file, allow_pickle=False, names=np.array(names), **arrays, **extra)
 
     @staticmethod
@@ -205,7 +205,7 @@ class Trace:
 def join(traces: list[Trace]) -> Trace:
     """Traces of different replicas of one run as one trace.
 
-    Replicas that finished early stand still from then on; nothing is kept beyond where an interrupted one got to.
+    Replicas that finished early keep their last sums. Nothing is kept beyond the point that an interrupted one reached.
     """
     if len(traces) == 1:
         return traces[0]

@@ -1,7 +1,7 @@
 """Contract checks for any part, yours or ours: each is one function that says which promise is broken.
 
-They need no test framework, and no luck: what they feed a part is a pure function of fixed seeds. Call one from a test
-of your own, on an instance of your part in each configuration that matters to you.
+They need no test framework and are deterministic: their inputs are pure functions of fixed seeds. Call one from a test,
+on an instance of your part in each configuration that matters to you.
 """
 
 from evenhand.testing.choices import check_choice

@@ -15,11 +15,11 @@ from evenhand.testing.promises import require, same, snapshot, sound_pick, uncha
 
 
 def check_choice(choice: Choice, *, candidates: int = 4) -> None:
-    """A choice keeps to its offer, plays as often as it states, and does alike in a batch and alone.
+    """Check that a choice keeps to its offer, plays with the stated chances, and acts alike in a batch and alone.
 
-    Plays are made of what is playable, fit together into what is left, and leave no place empty where one more fits.
-    Over 4,000 draws of fixed luck every candidate comes first, and every list of plays begins, as often as is stated,
-    within five standard errors.
+    Plays are playable, fit together into what is left, and leave no place empty where one more candidate fits. Over
+    4,000 draws of fixed luck, each candidate comes first, and each list of plays begins, as often as stated, within
+    five standard errors.
 
     Args:
         choice: any of `evenhand.choices`, or your own.
@@ -61,7 +61,7 @@ def check_choice(choice: Choice, *, candidates: int = 4) -> None:
 
 
 def _limited(playable: Bools, worst: Floats, left: Floats) -> Offer:
-    """An offer under limits, of what fits alone."""
+    """An offer under limits; only candidates that fit alone are playable."""
     return Offer(playable & (worst <= left[:, None]).all(2), worst, left)
 
 
@@ -79,7 +79,7 @@ def _picked(choice: Choice, worth: Worth, offer: Offer, t: Floats, u: Floats) ->
 
 
 def _check_frequencies(choice: Choice, worth: Worth, offer: Offer, now: float) -> None:
-    """Pick for the first replica, over and over."""
+    """Pick many times for the first replica, and compare frequencies with the stated chances."""
     draws, candidates = 4000, offer.playable.shape[1]
     mean, bonus = (np.repeat(z[:1], draws, 0) for z in (worth.mean, worth.bonus))
     many = Offer(np.repeat(offer.playable, draws, 0), offer.worst, np.repeat(offer.left, draws, 0))
@@ -96,6 +96,6 @@ def _check_frequencies(choice: Choice, worth: Worth, offer: Offer, now: float) -
 
 
 def _often(often: float, p: float, draws: int, what: str) -> None:
-    """Five standard errors; what is rare may come a few times more often."""
+    """Allow five standard errors, and five more draws of what has a chance below 0.01."""
     error = 5.0 * math.sqrt(p * max(1.0 - p, 0.0) / draws) + (5.0 / draws if 0.0 < p < 0.01 else 1e-12)
     require(bool(abs(often - p) <= error), f"{what} with the stated {p:.4f}, not {often:.4f}")

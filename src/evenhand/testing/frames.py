@@ -1,4 +1,4 @@
-"""Contexts and decisions that checks make up, as a pure function of fixed seeds."""
+"""Contexts and decisions that checks make up, as pure functions of fixed seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.problem.problem import Problem
 
 
 class Draw(NamedTuple):
-    """Numbers in [0, 1) that depend on the replica, the round and what they are for, and on nothing else."""
+    """Numbers in [0, 1) that depend only on the replica, the round and their purpose."""
 
     ids: Ints
     t: int
@@ -26,7 +26,7 @@ class Draw(NamedTuple):
 
 
 def context_of(problem: Problem, draw: Draw, candidates: int, *, each: bool = False) -> Context:
-    """A context of a problem, with some candidates of its actions; each has groups of its own, or all have the same."""
+    """A context whose candidates are random actions of a problem; each has its own groups, or all have the same."""
     which = (draw(11, candidates) * len(problem.actions)).astype(np.int64)
     sizes = np.array([len(g.names) for g in problem.groups], np.int64)
     groups = np.cumsum(sizes) - sizes + (draw(12, candidates if each else 1, len(sizes)) * sizes).astype(np.int64)
@@ -35,7 +35,7 @@ def context_of(problem: Problem, draw: Draw, candidates: int, *, each: bool = Fa
 
 
 def shares_of(problem: Problem, draw: Draw) -> Floats:
-    """Shares as declared, or believed ones."""
+    """Shares as declared; random ones where a problem leaves them to be estimated."""
     believed = 0.1 + 0.8 * draw(13, len(problem.shares))
     return np.asarray(np.where(np.isnan(problem.shares), believed, problem.shares))
 

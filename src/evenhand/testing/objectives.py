@@ -16,7 +16,7 @@ from evenhand.testing.promises import require, same
 def check_objective(
     objective: Objective, *, low: float = 0.05, high: float = 0.95, beta: float = 0.3, tolerance: float = 1e-9
 ) -> None:
-    """An objective is concave with the supergradient that it states, alike in a batch and alone; so are its abilities.
+    """Check that an objective is concave, and that its supergradient and abilities are right, in a batch and alone.
 
     Equation: f(y) <= f(z) + g(z).(y - z), |f(y) - f(z)| <= L |y - z|, the prox and the maximizer are no worse than any
     other point that is tried, and tangents touch f.
@@ -67,7 +67,7 @@ def check_objective(
 
 
 def _able(objective: Objective, ability: type, ask: Callable[[], Floats]) -> bool:
-    """Whether an ability is there, as a sum of objectives may have to refuse it; what it says of itself has to hold."""
+    """Whether the objective has an ability, which a sum of objectives may refuse; require that `able` says the same."""
     stated = able(objective, ability)
     try:
         ask()
@@ -79,7 +79,7 @@ def _able(objective: Objective, ability: type, ask: Callable[[], Floats]) -> boo
 
 
 def _answer(ask: Callable[[Floats], Floats], z: Floats) -> Floats:
-    """What is asked of a batch, the same of each row alone, with nothing changed on the way."""
+    """The answer for a batch; require the same for each row alone, and that the input is not changed."""
     given, out = z.copy(), ask(z)
     require(bool(np.isfinite(out).all()), "answers are finite")
     same(z, given, "an objective leaves what it is handed as it is")

@@ -18,14 +18,15 @@ from evenhand.testing.promises import IDS, require, same, snapshot, unchanged
 
 
 def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], Floats] | None = None) -> None:
-    """A model answers alike in a batch and alone, by its state, prices and luck only, and learns only what was seen.
+    """Check that a model answers alike in a batch and alone, and learns nothing from what was not seen.
 
-    Outcomes are 0 or 1, of two plays per round; some plays and some outcomes are not seen. Candidates come in fours.
+    Answers must depend on the state, prices and luck alone. Each round has four candidates and two plays; outcomes are
+    0 or 1, and some are not seen.
 
     Args:
         model: any of `evenhand.models`, or your own.
-        rounds: how long it is watched.
-        features: makes features that the model takes, such as one-hot ones, of numbers in [0, 1), `(n)->(n)`; by
+        rounds: how many are checked.
+        features: turns numbers in [0, 1) into features that the model takes, such as one-hot ones, `(n)->(n)`; by
             default they are taken as they are.
 
     Raises:
@@ -74,7 +75,7 @@ def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Fl
 
 
 def _check_luck(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> None:
-    """The answer is a function of the luck, does not depend on luck that is denied, and needs none."""
+    """The mean never depends on luck, and the bonus only if the answer is `random`, which needs luck."""
     worth, again, other = (model.value(state, x, w, z) for z in (u, u.copy(), (u + 0.5) % 1.0))
     same(worth.mean, again.mean, "the same luck gives the same mean")
     same(worth.bonus, again.bonus, "the same luck gives the same bonus")
@@ -86,7 +87,7 @@ def _check_luck(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> No
 
 
 def _check_prices(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> None:
-    """Each candidate is valued at its own prices: as if they were those of all, and as if it were the only one."""
+    """The value of a candidate depends on its own prices alone, and not on the other candidates."""
     each, calm = model.value(state, x, w, u), model.value(state, x, w, u[:, :0])
     for a in range(x.shape[1]):
         one, own = slice(a, a + 1), w[:, :, a : a + 1].copy()
@@ -98,7 +99,7 @@ def _check_prices(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> 
 
 
 def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30) -> None:
-    """A goal's rows have their adjoint; it reads alike in a batch and alone, and what did not happen leaves no trace.
+    """Check that a goal acts alike in a batch and alone and ignores uncounted rounds; `pull` must be adjoint to `post`.
 
     Equation: q.post(y, z_a) = pull(q).prices . y + pull(q).offset_a for every candidate a.
 
@@ -106,7 +107,7 @@ def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30
         goal: any of `evenhand.goals`, or your own.
         problem: whose outcomes and groups its rows refer to.
         plays: per round.
-        rounds: how long it is watched.
+        rounds: how many are checked.
 
     Raises:
         AssertionError: naming the promise that is broken.

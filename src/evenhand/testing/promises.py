@@ -1,4 +1,4 @@
-"""What checks say and compare: every broken promise is one sentence."""
+"""Comparisons for checks; a broken promise is an `AssertionError` of one sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def snapshot(state: object) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def unchanged(before: dict[str, np.ndarray[Any, Any]], state: object, promise: str) -> None:
-    """A state is what it was."""
+    """Require that a state has not changed."""
     after = dict(flatten(state))
     require(before.keys() == after.keys(), promise)
     for path, z in before.items():
@@ -28,7 +28,7 @@ def unchanged(before: dict[str, np.ndarray[Any, Any]], state: object, promise: s
 
 
 def alone(record: Any, i: int) -> Any:
-    """The part of a record that belongs to one replica; what leads with 1 belongs to all."""
+    """The part of a record that belongs to one replica; arrays that lead with 1 belong to all."""
 
     def cut(z: Any) -> Any:
         return tuple(cut(part) for part in z) if isinstance(z, tuple) else z[i : i + 1] if len(z) > 1 else z
@@ -37,7 +37,7 @@ def alone(record: Any, i: int) -> Any:
 
 
 def same_records(a: Any, b: Any, promise: str) -> None:
-    """Two records are equal, field by field; the number of a receipt is its batch's, not a replica's."""
+    """Require that two records are equal, except in the receipt's number, which belongs to the batch."""
     for name, left, right in zip(a._fields, a, b, strict=True):
         if name == "id":
             continue
@@ -46,12 +46,12 @@ def same_records(a: Any, b: Any, promise: str) -> None:
 
 
 def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], promise: str) -> None:
-    """Two arrays are equal, bit for bit, NaN included."""
+    """Require that two arrays are exactly equal, NaN included."""
     require(a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all()), promise)
 
 
 def require(holds: bool, promise: str) -> None:
-    """Raise the promise that is broken."""
+    """Raise the promise as an error if it does not hold."""
     if not holds:
         raise AssertionError(promise)
 
@@ -90,7 +90,7 @@ def sound_pick(pick: Pick, offer: Offer, count: int) -> None:
 
 
 def _fitting(plays: Ints, playable: Bools, worst: Floats, left: Floats) -> None:
-    """Plays are playable and fit together, and where one more would fit there is one, `(P),(A),(A,d),(d)`."""
+    """Plays are playable and fit together, and no place is empty if one more would fit, `(P),(A),(A,d),(d)`."""
     rest, slack = playable.copy(), 1e-9 * np.abs(left)
     for a in plays:
         if a < 0:

@@ -21,12 +21,14 @@ from evenhand.testing.promises import IDS, alone, require, same, same_records, s
 
 
 def check_environment(environment: Environment, *, policy: Policy | None = None, rounds: int = 20) -> None:
-    """An environment's contexts depend on (seed, replica, step) alone, and fit its problem; so do its outcomes.
+    """Check that contexts are pure functions of (seed, replica, step), and that contexts and outcomes fit the problem.
+
+    Outcomes must not depend on which other replicas run.
 
     Args:
         environment: any of `evenhand.environments`, or your own.
-        policy: whose decisions it answers; one that draws a single candidate blindly by default.
-        rounds: how long it is watched.
+        policy: whose decisions it answers; one that draws candidates at random by default.
+        rounds: how many are checked.
 
     Raises:
         AssertionError: naming the promise that is broken.
@@ -64,7 +66,7 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
 
 
 def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) -> None:
-    """A policy acts alike in a batch, alone, and after its state was saved and loaded; `decide` changes nothing.
+    """Check that a policy acts alike in a batch, alone, and after saving and loading; `decide` must change nothing.
 
     Raises:
         AssertionError: naming the promise that is broken.

@@ -14,7 +14,7 @@ from evenhand.experiments.options import distinct, option
 @named("C9", source="Do et al. 2023, Figure 1 (left), Figure 5 and Appendix B.2")
 @dataclass(frozen=True, kw_only=True)
 class ConcaveRewardsExperiment:
-    """Every system for every number of arms and outcomes, beside the truth in the same replica.
+    """Every system for every number of arms and outcomes, beside one that knows the truth of the same replica.
 
     Its replicas run in one process, as they share the model that knows their parameters.
     """
@@ -36,7 +36,7 @@ class ConcaveRewardsExperiment:
         object.__setattr__(self, "outcomes", distinct("outcomes", self.outcomes))
 
     def sections(self, session: Session) -> Iterator[Section]:
-        """One per number of arms and outcomes."""
+        """One section per number of arms and outcomes."""
         from evenhand.experiments.concave_rewards.study import sections
 
         return sections(self, session)

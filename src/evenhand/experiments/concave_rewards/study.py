@@ -30,15 +30,15 @@ from evenhand.run.trace import Trace
 
 EARLY = 50
 RIDGE = 0.1
-WIDTH = 0.1  # the paper's sqrt(epsilon), alpha_t being taken as 1
+WIDTH = 0.1  # the paper's sqrt(epsilon), with alpha_t = 1
 GAMMA = 1e4
-SOLVED = 20  # replicas whose optimum is found
+SOLVED = 20  # replicas whose optimum is computed
 OPTIMUM = "optimum in hindsight"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Truth:
-    """A model that knows each replica's parameters and learns nothing: what Frank-Wolfe reaches without uncertainty."""
+    """A model that knows each replica's parameters and learns nothing: Frank-Wolfe without uncertainty."""
 
     theta: Floats  # (R, M, n)
 
@@ -56,7 +56,7 @@ class Truth:
         Raises:
             InvalidInput: other replicas than those whose parameters it has.
         """
-        if replicas != len(self.theta):  # a chunk of them would be handed the parameters of the first ones
+        if replicas != len(self.theta):  # a later chunk of replicas would get the parameters of the first ones
             raise InvalidInput("replicas", f"all {len(self.theta)} in one process", replicas)
         state = Ridge(n_features=self.n_features, n_outcomes=self.n_outcomes).start(replicas, low, high)
         state.theta[:] = self.theta
@@ -96,9 +96,9 @@ def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
 class Instances:
     """One number of arms and outcomes. Each replica has parameters of its own: standard errors are over instances.
 
-    `share` is the objective over that of the truth in the same replica. The optimum in hindsight is the best that a
-    policy could have made of the contexts that came, had it known the parameters and all of them; it is found for the
-    first 20 replicas.
+    `share` is the objective divided by that of `truth` in the same replica. The optimum in hindsight is the best value
+    that a policy could reach if it knew the parameters and all contexts in advance; it is computed for the first 20
+    replicas.
     """
 
     settings: ConcaveRewardsExperiment
@@ -129,7 +129,7 @@ class Instances:
         self.hindsight.extend(self._look_back())
 
     def _look_back(self) -> list[float]:
-        """The optima in hindsight, or none where somebody asks to stop."""
+        """The optima in hindsight, or none after Ctrl-C."""
         found, world, s = [], self.world, self.settings
         hidden = bar_disabled(self.session.progress)
         for r in tqdm(range(min(s.replicas, SOLVED)), desc=OPTIMUM, unit="replica", leave=False, disable=hidden):
@@ -157,7 +157,7 @@ class Instances:
 
 
 def sections(settings: ConcaveRewardsExperiment, session: Session) -> Iterator[Instances]:
-    """One per number of arms and outcomes."""
+    """One section per number of arms and outcomes."""
     for arms in settings.arms:
         for outcomes in settings.outcomes:
             yield Instances(settings=settings, session=session, arms=arms, outcomes=outcomes)
@@ -168,7 +168,7 @@ def _traces(runs: Sequence[Run]) -> list[Trace]:
 
 
 def picture(traces: list[Trace], values: Floats, path: Path) -> Path:
-    """The objective over the rounds as a share of the truth's, and its distance from it on logarithmic axes."""
+    """The objective over the rounds as a share of that of `truth`, and what is missing, on logarithmic axes."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
     end = traces[0].objective()[-1]
@@ -185,7 +185,7 @@ def picture(traces: list[Trace], values: Floats, path: Path) -> Path:
 
 
 def _rows(trace: Trace, truth: Trace, at: Mapping[str, float]) -> list[Measurement]:
-    """The objective early and at the end, and as a share of the truth's."""
+    """The objective early and at the end, and as a share of that of `truth` at the end."""
     rows = []
     rounds = int(trace.times[-1])
     value, end = trace.objective(), truth.objective()[-1]

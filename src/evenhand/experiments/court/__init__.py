@@ -14,7 +14,7 @@ from evenhand.experiments.options import distinct, option
 @named("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Table 1 and Figure 1")
 @dataclass(frozen=True, kw_only=True)
 class CourtExperiment:
-    """Every policy of the table at every tolerance, ours beside the published numbers."""
+    """Every policy of Table 1 at every tolerance, with our numbers beside the published ones."""
 
     name: ClassVar[str] = "court"
     title: ClassVar[str] = "court assistance: budgets and parity (NeurIPS 2023)"
@@ -32,7 +32,7 @@ class CourtExperiment:
         object.__setattr__(self, "taus", distinct("taus", self.taus))
 
     def sections(self, session: Session) -> Iterator[Section]:
-        """One per tolerance."""
+        """One section per tolerance."""
         from evenhand.experiments.court.study import sections
 
         return sections(self, session)

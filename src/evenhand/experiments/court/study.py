@@ -57,17 +57,17 @@ PUBLISHED: dict[float, dict[str, tuple[float, ...]]] = {
 
 
 def model() -> Logistic:
-    """The paper's model: logistic with C_delta = 0.025; its ridge of 0 is next to none here."""
+    """The paper's model: logistic with C_delta = 0.025; its ridge of 0 is 1e-6 here."""
     return Logistic(n_features=5, ridge=1e-6, width=Logarithmic(0.025))
 
 
 def penalised() -> Logistic:
-    """The model of re-solving: a ridge of 1 and widths twice as large, so that no run locks in early."""
+    """The model of `resolving`: a ridge of 1 and widths twice as large, so that no run locks in early."""
     return Logistic(n_features=5, ridge=1.0, width=Logarithmic(0.05))
 
 
 def policies(problem: Problem, prices: Floats) -> list[Policy]:
-    """The rows of Table 1, in its order; then the paper's primal policy, which it does not run, and ours."""
+    """The rows of Table 1 in its order, the paper's primal policy (which the paper does not run), and `resolving`."""
     fixed = [pgd(problem, model(), step=gamma, margin=MARGIN) for gamma in GAMMAS]
     adaptive = pgd_adaptive(problem, model(), margin=MARGIN)
     mixed = mixed_oracle(problem, model(), tuple(prices.tolist()), margin=MARGIN)
@@ -103,7 +103,7 @@ class Table:
 
     @cached_property
     def optima(self) -> dict[str, Optimum]:
-        """With the budgets as they are, and with the margin taken off."""
+        """The optimum with the budgets as they are, and with the margin taken off."""
         progress = self.session.progress
         return {
             "OPT(B)": opt(self.court, progress=progress),
@@ -137,13 +137,13 @@ class Table:
 
 
 def sections(settings: CourtExperiment, session: Session) -> Iterator[Table]:
-    """One per tolerance."""
+    """One section per tolerance."""
     for tau in settings.taus:
         yield Table(settings=settings, session=session, tau=tau)
 
 
 def picture(traces: list[Trace], best: float, inside: float | None, path: Path) -> Path:
-    """A column of Figure 1: running reward, ride, voucher and fairness, without the mixed policy as there, and ours."""
+    """A column of Figure 1: running reward, ride, voucher and fairness, without `mixed_oracle` as in the paper."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
     problem = traces[0].problem

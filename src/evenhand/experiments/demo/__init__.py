@@ -1,4 +1,4 @@
-"""The main job in one go: scarce help shared among people of two groups, by several policies."""
+"""The main job in one run: several policies share scarce help among people of two groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.experiments.options import option
 
 @dataclass(frozen=True, kw_only=True)
 class DemoExperiment:
-    """Rides and vouchers for people who must reach a court: blind sharing, published policies, and our own."""
+    """Rides and vouchers for people who must reach a court: random sharing, published policies, and our own."""
 
     name: ClassVar[str] = "demo"
     title: ClassVar[str] = "the main job: several policies share scarce help"
@@ -27,7 +27,7 @@ class DemoExperiment:
     jobs: int = option(1, "N", "processes")
 
     def sections(self, session: Session) -> Iterator[Section]:
-        """A single one."""
+        """A single section."""
         from evenhand.experiments.demo.study import sections
 
         return sections(self, session)

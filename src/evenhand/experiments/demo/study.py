@@ -1,4 +1,4 @@
-"""The main job in one go: scarce help shared among people of two groups, by several policies."""
+"""The main job in one run: several policies share scarce help among people of two groups."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from evenhand.run.trace import Trace
 
 
 def policies(problem: Problem) -> list[Policy]:
-    """Blind sharing, the published policies, one of them kept from overspending, and our own."""
+    """Random sharing, the published policies, one of them also with hard budgets, and our own."""
     return [
         uniform(problem, n_features=5),
         pgd(problem, model(), step=0.02),
@@ -35,7 +35,7 @@ def policies(problem: Problem) -> list[Policy]:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """All policies on the same people, beside the best policy that knows everybody's chances."""
+    """All policies on the same people, beside the best policy that knows every person's probabilities."""
 
     settings: DemoExperiment
     session: Session
@@ -63,7 +63,7 @@ class Comparison:
         return [{}]
 
     def cases(self, point: Point) -> Iterator[Case]:
-        _ = self.optimum  # before the policies, as it takes a while and has a bar of its own
+        _ = self.optimum  # computed before the policies run, as it takes a while and has its own progress bar
         for policy in policies(self.court.problem):
             yield Case(point, policy.name, self.court, policy)
 
@@ -91,7 +91,7 @@ class Comparison:
 
 
 def sections(settings: DemoExperiment, session: Session) -> Iterator[Comparison]:
-    """A single one."""
+    """A single section."""
     yield Comparison(settings=settings, session=session)
 
 

@@ -1,4 +1,4 @@
-"""Everything at once (X2): goals that keep up with each other, budgets and a parity; and what contexts bring."""
+"""Everything at once (X2): a concave objective, budgets and a parity; and what contexts are worth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.experiments.options import option
 @named("X2", source="evenhand's own: Do et al. 2023 and Agrawal & Devanur 2014 have a half of it each")
 @dataclass(frozen=True, kw_only=True)
 class LessonsExperiment:
-    """Both planners on everything, each half of it alone, and a policy that sees no contexts, beside the optimum."""
+    """Two recipes on the whole problem, one on each half of it, and one without contexts, beside the optimum."""
 
     name: ClassVar[str] = "lessons"
     title: ClassVar[str] = "a concave goal, budgets, a parity and contexts: X2"
@@ -28,7 +28,7 @@ class LessonsExperiment:
     jobs: int = option(1, "N", "processes")
 
     def sections(self, session: Session) -> Iterator[Section]:
-        """A single one."""
+        """A single section."""
         from evenhand.experiments.lessons.study import sections
 
         return sections(self, session)

@@ -1,4 +1,4 @@
-"""Everything at once (X2): goals that keep up with each other, budgets and a parity; and what contexts bring."""
+"""Everything at once (X2): a concave objective, budgets and a parity; and what contexts are worth."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PUPILS, SAMPLES = 4000, 16  # of the optimum
 
 
 def cases(rounds: int) -> list[Case]:
-    """Both planners on everything, each half of it alone by the same recipe, and the policy that sees no contexts."""
+    """`resolving` and `fw_dual` on the whole problem, `resolving` on each half of it, and `bwcr` without contexts."""
     both = Lessons(horizon=rounds)
     goal = Lessons(horizon=rounds, constrained=False)
     limits = Lessons(horizon=rounds, objective=Linear(dict.fromkeys(SUBJECTS, 1.0)))
@@ -47,17 +47,17 @@ def cases(rounds: int) -> list[Case]:
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """All policies; limits that a policy does not know of are measured all the same."""
+    """All policies; constraints that a policy ignores are measured all the same."""
 
     settings: LessonsExperiment
     session: Session
 
     @cached_property
     def optima(self) -> dict[str, Optimum]:
-        """What static policies that know everything reach, by convex programs on sampled pupils."""
+        """What static policies that know the truth reach, by convex programs on sampled pupils."""
         sample = {"contexts": PUPILS, "repeats": SAMPLES}
         seeing = opt(Lessons(), **sample, progress=self.session.progress)
-        # a lottery that is the same for everybody keeps to the parity by itself
+        # one lottery for everybody satisfies the parity by itself
         blind = opt_without_contexts(Lessons(parity=False), **sample, progress=self.session.progress)
         return {"optimum": seeing, "optimum, no contexts": blind}
 
@@ -71,7 +71,7 @@ class Lesson:
         return [{}]
 
     def cases(self, point: Point) -> Iterator[Case]:
-        _ = self.optima  # before the policies, as it takes a while and has a bar of its own
+        _ = self.optima  # computed before the policies run, as it takes a while and has its own progress bar
         yield from cases(self.settings.rounds)
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
@@ -90,12 +90,12 @@ class Lesson:
 
 
 def sections(settings: LessonsExperiment, session: Session) -> Iterator[Lesson]:
-    """A single one."""
+    """A single section."""
     yield Lesson(settings=settings, session=session)
 
 
 def picture(traces: list[Trace], seeing: float, blind: float, path: Path) -> Path:
-    """The goal, hours and their gap between those who live near and far, over the rounds."""
+    """The objective, the hours used, and their gap between near and far pupils, over the rounds."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
     parity = _parity()
@@ -121,7 +121,7 @@ def _rows(trace: Trace, optimum: float) -> list[Measurement]:
 
 
 def _goal(trace: Trace) -> Floats:
-    """The generalised Gini of the subjects' true means, whatever the policy was after, `->(G, R)`."""
+    """The generalised Gini of the subjects' true means, whatever the policy's own objective, `->(G, R)`."""
     return replace(trace, problem=Lessons().problem).objective()
 
 

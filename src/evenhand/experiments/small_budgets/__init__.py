@@ -40,7 +40,7 @@ class SmallBudgetsExperiment:
             raise InvalidInput("exponents", "numbers in (0, 1]", self.exponents)
 
     def sections(self, session: Session) -> Iterator[Section]:
-        """A single one, whose points are the budgets."""
+        """A single section, whose points are the budgets."""
         from evenhand.experiments.small_budgets.study import sections
 
         return sections(self, session)

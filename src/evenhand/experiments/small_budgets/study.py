@@ -38,7 +38,7 @@ from evenhand.run.optimum import draw, opt
 from evenhand.run.trace import Trace
 
 TOLERANCE = 0.025
-WORKS = 0.9, 0.01  # of what could be gained, at least; and most that is overspent in any replica
+WORKS = 0.9, 0.01  # a policy works if it gains the first on average, and overspends at most the second
 LOOKS = {
     "uniform": "C7:",
     "pgd": "C0-",
@@ -54,10 +54,10 @@ LOOKS = {
 
 
 class Outcomes(NamedTuple):
-    """What one policy made of one budget, per replica."""
+    """How one policy did with one budget, per replica."""
 
     gained: Floats  # share of what the best static policy gains over giving nothing
-    overspent: Floats  # largest share of a budget that was spent on top of it, at least 0
+    overspent: Floats  # the largest excess over a budget as a share of it, at least 0
 
 
 Found = dict[str, dict[float, Outcomes | None]]  # by policy and total budget; None where it was refused
@@ -90,7 +90,7 @@ def recipes() -> dict[str, Callable[[Problem], Policy]]:
 
 
 def _gamma(problem: Problem) -> float:
-    """The theory's rate for five features: costs are known, so that only rewards have a regret."""
+    """The theory's rate for five features: costs are known, so only rewards have regret."""
     return square_cbwk_rate(problem, 3, 5 * float(np.log(problem.horizon)), 0.0)
 
 
@@ -126,7 +126,7 @@ class Sweep:
             except InvalidInput as error:
                 if not error.field.startswith("explore"):
                     raise
-                policy, why = None, str(error)  # the budget is too small for its phases
+                policy, why = None, str(error)  # the budget is too small for its first stage
             yield Case(point, name, court, policy, why)
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
@@ -164,7 +164,7 @@ class Sweep:
 
 
 def sections(settings: SmallBudgetsExperiment, session: Session) -> Iterator[Sweep]:
-    """A single one, whose points are the budgets."""
+    """A single section, whose points are the budgets."""
     yield Sweep(settings=settings, worlds={})
 
 
@@ -174,7 +174,7 @@ def total(exponent: float, rounds: int) -> float:
 
 
 def _table(found: Found, budgets: Sequence[float]) -> str:
-    """Mean share gained, and in brackets what the worst replica overspent where it did."""
+    """Mean share gained, and in brackets what the worst replica overspent, from 0.5% on."""
     lines = []
     for name, there in found.items():
         cells = [name]
@@ -190,7 +190,7 @@ def _table(found: Found, budgets: Sequence[float]) -> str:
 
 
 def _limits(found: Found) -> str:
-    """Down to which budget each policy gains enough and overspends next to nothing, at every larger one as well."""
+    """The smallest budget at which each policy works, given that it works at all larger ones (see `WORKS`)."""
     enough, most = WORKS
     lines = []
     for name, there in found.items():
@@ -206,7 +206,7 @@ def _limits(found: Found) -> str:
 
 
 def picture(found: Found, path: Path) -> Path:
-    """Gained and overspent along the budget."""
+    """What was gained and overspent, against the budget."""
     from evenhand.report.plots import Curve, over_sweep, save  # matplotlib only when asked for
 
     panels: dict[str, list[Curve]] = {"share of the possible gain": [], "overspent, share of the budget": []}

@@ -41,7 +41,7 @@ class SquareCBwKExperiment:
             raise InvalidInput("sweeps", f"some of {AXES}", self.sweeps)
 
     def sections(self, session: Session) -> Iterator[Section]:
-        """One per point, or per panel of a sweep."""
+        """One section per point, or per panel of a sweep."""
         from evenhand.experiments.square_cbwk.study import sections
 
         return sections(self, session)

@@ -20,7 +20,7 @@ from evenhand.report.summary import number, standard_error, table
 OPT = 0.5  # per round: arm 1 every other round
 RUNS = 10  # behind every published number
 
-# Regret: mean and standard deviation of ten runs in the authors' notebook, where that shows one.
+# Regret over ten runs in the authors' notebook: mean, and standard deviation where the notebook shows it.
 PUBLISHED: dict[Point, dict[str, tuple[float, float | None]]] = {
     Point(52, 3, 2000): {NEWTON: (221.8, 15.6), GRADIENT: (242.2, 11.7), UCB: (279.8, 13.6)},
     Point(10, 3, 2000): {NEWTON: (136.3, None), GRADIENT: (241.6, None), UCB: (156.3, None)},
@@ -30,7 +30,7 @@ POINTS = (*PUBLISHED, Point(5, 3, 2000))
 
 
 class Sweep(NamedTuple):
-    """A part of the figure: its points panel by panel, and what the authors draw of ten runs."""
+    """A part of the figure: its points by panel, and whether it shows the mean or the median of ten runs."""
 
     label: str
     panels: dict[str, tuple[Point, ...]]
@@ -46,7 +46,7 @@ SWEEPS = {
         "median",
     ),
 }
-# Published options dashed, right ones in the same colour.
+# Published options are dashed; corrected ones are solid, in the same colour.
 LOOKS = {NEWTON: "C0--", GRADIENT: "C1--", UCB: "C2--", "newton": "C0-", "gradient": "C1-", "resolving": "C3-"}
 
 Found = dict[Point, dict[str, Floats]]  # the regret of every replica, by point and system
@@ -60,7 +60,7 @@ class Block:
     letter: str  # of the sweep, empty for a single point
     name: str
     instances: tuple[Point, ...]
-    found: Found  # shared by the panels of a sweep, which are one picture
+    found: Found  # shared by the panels of a sweep, which form one picture
 
     @property
     def title(self) -> str:
@@ -95,7 +95,7 @@ class Block:
 
 
 def sections(settings: SquareCBwKExperiment, session: Session) -> Iterator[Block]:
-    """One per panel of each sweep, or per point where nothing is swept."""
+    """One section per panel of each sweep, or per point where nothing is swept."""
     found: Found = {}
     blocks = [(s, title, points) for s in settings.sweeps for title, points in SWEEPS[s].panels.items()]
     for letter, title, points in blocks or [("", str(p), (p,)) for p in POINTS]:
@@ -124,7 +124,7 @@ def picture(letter: str, found: Found, path: Path) -> Path:
 
 
 def _report(letter: str, points: Sequence[Point], found: Found) -> list[str]:
-    """A sweep point by point, and whatever can be held against a published number."""
+    """The regret at every point of a sweep, and a comparison where there are published numbers."""
     there = [p for p in points if p in found]
     if not letter:
         return [_compare(p, found[p]) for p in there]
@@ -139,7 +139,7 @@ def _middle(values: Floats | None, middle: Literal["mean", "median"]) -> str:
 
 
 def _compare(point: Point, found: dict[str, Floats]) -> str:
-    """Every system of a point; a published number is met within two standard errors of the difference."""
+    """Every system of a point; a published number is met if the difference is within two standard errors."""
     head = ["system", "regret", "se", "worst", "published", "difference", "2 se", "met"]
     rows = []
     for name, values in found.items():
@@ -154,7 +154,7 @@ def _compare(point: Point, found: dict[str, Floats]) -> str:
 
 
 def against(point: Point, name: str, values: Floats) -> tuple[float, float, float]:
-    """The published mean, ours minus it, and two standard errors of that; an unknown spread is taken to be ours."""
+    """The published mean, ours minus it, and two standard errors of that; an unknown spread is assumed to be ours."""
     published, spread = PUBLISHED[point][name]
     ours = standard_error(values)
     theirs = ours * math.sqrt(len(values) / RUNS) if spread is None else spread / math.sqrt(RUNS)

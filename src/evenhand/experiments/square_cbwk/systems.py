@@ -1,4 +1,4 @@
-"""What competes in the experiment of Han et al. 2022, under the settings of the authors' code."""
+"""The systems compared in the experiment of Han et al. 2022, with the settings of the authors' code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Point(NamedTuple):
 
 
 def systems(point: Point) -> list[tuple[FixedContexts, Policy]]:
-    """The three published systems, the two oracles with the right projection, and re-solving: each with its world."""
+    """The three published systems, the two oracles with the right projection, and `resolving`, each with its world."""
     world = FixedContexts(dimension=point.m, arms=point.K, horizon=point.T)
     free = FixedContexts(dimension=point.m, arms=point.K, horizon=point.T, null_arm=True)
     return [
@@ -59,7 +59,7 @@ def newton(world: FixedContexts, projection: Projection, name: str) -> Policy:
 
 
 def gradient(world: FixedContexts, projection: Projection, name: str) -> Policy:
-    """SquareCBwK with gradient descent; the steps are the authors' twice, for the same reason."""
+    """SquareCBwK with gradient descent; the steps are twice the authors', for the same reason as in `newton`."""
     oracle = Gradient(
         n_features=world.n_features,
         n_outcomes=OUTCOMES,
@@ -82,14 +82,14 @@ def ucb(world: FixedContexts, name: str) -> Policy:
 
 
 def resolver(world: FixedContexts) -> Policy:
-    """Ours: prices solved for again from what is left, in a world that offers it the null arm that OPT has.
+    """`resolving`, in a world that also offers the null arm, which OPT may play.
 
-    Optimism alone explores: it tries one arm after the other until the best is found, where a warm-up tries them all.
+    Optimism alone explores: it tries one arm after the other until it finds the best. A warm-up would try all of them.
     """
     model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, ridge=0.01, width=Fixed(0.02))
     return resolving(world.problem, model, warmup=0)
 
 
 def dual_step(world: FixedContexts) -> float:
-    """Of the exponentiated gradient: 2 ln d / sqrt T."""
+    """The step of the exponentiated gradient, 2 ln d / sqrt T."""
     return 2 * math.log(len(world.problem.spending)) / math.sqrt(world.horizon)

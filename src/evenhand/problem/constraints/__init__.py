@@ -1,4 +1,4 @@
-"""Constraints that a user states: budgets, parity between groups, floors, and classes of one's own."""
+"""Constraints that a user states: budgets, parity between groups, floors, and classes of your own."""
 
 from evenhand.problem.constraints.base import Constraint, by_group, constraint_rows, of_one_outcome
 from evenhand.problem.constraints.budget import Budget

@@ -1,4 +1,4 @@
-"""What a constraint is: rows whose averages stay below a bound, and how a run is held against it."""
+"""The contract of a constraint: rows whose averages stay below a bound, and a measure to compare a run with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.rows import Rows, select, stack
 
-if TYPE_CHECKING:  # a problem has constraints, which read its names: only the types go both ways
+if TYPE_CHECKING:  # the module of `Problem` imports this one
     from evenhand.problem.problem import Problem
 
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # a problem has constraints, which read its names: only the t
 class Constraint(Protocol):
     """Rows v of the outcomes that are to satisfy average v <= bound over the horizon.
 
-    A class of your own needs these members and no base class. `rows` is the place to refuse names that the problem
-    does not have.
+    A class of your own needs these members and no base class. `rows` should refuse names that the problem does
+    not have.
     """
 
     @property
@@ -34,7 +34,7 @@ class Constraint(Protocol):
 
     @property
     def spends(self) -> bool:
-        """Whether its sum is something that is used up: a hard limit can hold it, and a margin is taken off it."""
+        """Whether its sum is used up; then a hard limit can keep it, and a margin is subtracted from its bound."""
 
     @property
     def worst(self) -> Literal["low", "high"]:
@@ -47,13 +47,13 @@ class Constraint(Protocol):
         """The bound of every row per round, `()->(d)`."""
 
     def limit(self, horizon: int) -> float:
-        """The number per round that `measure` is held against."""
+        """The number per round with which `measure` is compared."""
 
     def total_over(self, horizon: int) -> float:
-        """The same over the whole horizon; exact where a total was stated."""
+        """The limit over the whole horizon; exact where a total was stated."""
 
     def measure(self, run: Sums) -> Floats:
-        """The value that is held against the limit, at every point of a run, `->(G,R)`."""
+        """The value that is compared with the limit, at every point of a run, `->(G,R)`."""
 
 
 @runtime_checkable
@@ -62,7 +62,7 @@ class OneOutcome(Constraint, Protocol):
 
     @property
     def outcome(self) -> str:
-        """Its name."""
+        """The name of the outcome."""
 
     @property
     def by(self) -> str | None:

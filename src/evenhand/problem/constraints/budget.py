@@ -66,7 +66,7 @@ class Budget:
         return f"{self.outcome} per round"
 
     def rows(self, problem: Problem) -> Rows:
-        """The outcome itself.
+        """The row of the outcome.
 
         Raises:
             InvalidInput: the problem has no such outcome.

@@ -1,4 +1,4 @@
-"""An outcome that reaches at least so much."""
+"""A lower bound on an outcome."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 @named("X4", source="evenhand's own: the rows of a budget or of one side of a parity, with the other sign")
 @dataclass(frozen=True)
 class Floor:
-    """A total, or a rate per round, that the sum of an outcome has to reach, for everybody or for every group.
+    """A total, or a rate per round, that the sum of an outcome must reach, for everybody or for every group.
 
     Equation: sum_t c_t >= rate * T, or with `by`, sum_t c_t 1{g_t = g} / share_g >= rate * T for every group g: the
     average of c among the cases of that group; with `total` in the place of rate * T.
 
     Args:
-        outcome: the outcome that there should be enough of.
+        outcome: the outcome that is bounded from below.
         rate: in units of the outcome per round (per case of each group where `by` is given).
         total: the same over the whole horizon; exactly one of the two is given.
         by: the grouping, as declared in the problem; None for everybody together.
@@ -84,15 +84,15 @@ class Floor:
         return np.full(len(self.rows(problem)), -self.limit(problem.horizon))
 
     def limit(self, horizon: int) -> float:
-        """What is to be reached per round on average."""
+        """What must be reached per round on average."""
         return self.total / horizon if self.total is not None else float(self.rate or 0.0)
 
     def total_over(self, horizon: int) -> float:
-        """What is to be reached over the horizon."""
+        """What must be reached over the horizon."""
         return float(self.total) if self.total is not None else float(self.rate or 0.0) * horizon
 
     def measure(self, run: Sums) -> Floats:
-        """The average per round, or the least average of the groups that came, `->(G,R)`."""
+        """The average per round, or the least average of a group; averages of NaN are skipped, `->(G,R)`."""
         if self.by is None:
             return average(run, self.outcome)
         groups = group_averages(run, self.outcome, self.by)

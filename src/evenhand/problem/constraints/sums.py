@@ -17,7 +17,7 @@ class Sums(Protocol):
 
     @property
     def problem(self) -> Problem:
-        """Whose outcomes and groups these are."""
+        """The problem that declares the outcomes and groups."""
 
     @property
     def elapsed(self) -> Floats:
@@ -29,7 +29,7 @@ class Sums(Protocol):
 
     @property
     def group_totals(self) -> Floats:
-        """The same by group, in the order of `problem.columns`, `->(G,R,C,M+L)`."""
+        """Sums by group, in the order of `problem.columns`, `->(G,R,C,M+L)`."""
 
     @property
     def group_rounds(self) -> Floats:
@@ -42,7 +42,7 @@ def average(run: Sums, outcome: str) -> Floats:
 
 
 def group_averages(run: Sums, outcome: str, by: str) -> Floats:
-    """Average of each group: sum c 1{g} / (share_g T), NaN where nobody of the group came, `->(G,R,groups)`.
+    """Average of each group: sum c 1{g} / (share_g T), NaN if a group of estimated share has no case, `->(G,R,groups)`.
 
     Shares are the declared ones, or the realised ones where none were declared.
     """
@@ -56,6 +56,6 @@ def group_averages(run: Sums, outcome: str, by: str) -> Floats:
 
 
 def disparity(run: Sums, outcome: str, by: str) -> Floats:
-    """Average of each group minus everybody's, `->(G,R,groups)`; a group of which nobody came has an average of 0."""
+    """Average of each group minus everybody's, `->(G,R,groups)`; a group without cases has an average of 0."""
     groups = group_averages(run, outcome, by)
     return np.asarray(np.where(np.isnan(groups), 0.0, groups) - average(run, outcome)[:, :, None])
