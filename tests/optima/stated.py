@@ -10,7 +10,7 @@ CALIBRATED_ON, CHECKED_ON = 1, 2  # seeds
 PLAIN = "problem.maximize: expected an outcome or a Linear objective; `fw` makes any recipe maximise a concave one"
 SPENDING = "problem.subject_to: expected at least one Budget"
 LIMITED = "problem.subject_to: expected at least one constraint to set prices for"
-BUDGETS_ONLY = "problem.subject_to: expected budgets only, as nobody's group is looked at"
+BUDGETS_ONLY = "problem.subject_to: expected budgets only, as constraints by group are not supported"
 UNLIMITED = "problem.subject_to: expected no constraints; fw_dual keeps to them"
 
 STATED: dict[str, dict[str, float | str]] = {

@@ -129,7 +129,7 @@ def test_the_best_fixed_lottery_is_approached_and_nothing_is_overspent():
 
 def test_parity_is_refused():
     with pytest.raises(
-        InvalidInput, match=r"^problem\.subject_to: expected budgets only, as nobody's group is looked at"
+        InvalidInput, match=r"^problem\.subject_to: expected budgets only, as constraints by group are not supported"
     ):
         bwcr(Lessons().problem, Tabular(arms=5, n_outcomes=4, confidence=GAMMA))
 

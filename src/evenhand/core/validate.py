@@ -18,7 +18,7 @@ def number(field: str, value: object, expected: str, holds: Callable[[float], bo
     """Return a number for which `holds` is true, as a float.
 
     Raises:
-        InvalidInput: what is no number, or a number of which it does not hold.
+        InvalidInput: the value is not a number, or the condition does not hold for it.
 
     >>> number("beta", 1, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
     1.0
@@ -38,7 +38,7 @@ def numbers(
     """Return m numbers for which `holds` is true, `->(m)`.
 
     Raises:
-        InvalidInput: what are no numbers, such as text, not m of them, or one of which it does not hold.
+        InvalidInput: values that are not numbers, not m of them, or one for which the condition does not hold.
 
     >>> numbers("weights", (1, 0.5), 2, "2 finite numbers")
     array([1. , 0.5])

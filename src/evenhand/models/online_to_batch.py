@@ -47,8 +47,8 @@ class OnlineToBatch:
         snapshots: how many iterates are kept at most, an even number of at least 2; a prediction asks each of them.
 
     Raises:
-        InvalidInput: an odd number of snapshots, or an inner model with luck of its own, as an average of draws is no
-            draw; from `start`, an inner model whose state cannot be copied.
+        InvalidInput: an odd number of snapshots; an inner model with luck of its own, as the average of several draws
+            is not a draw; from `start`, an inner model whose state cannot be copied.
 
     >>> from evenhand.models.gradient import Gradient
     >>> model = OnlineToBatch(inner=Gradient(n_features=1, step=1.0, power=0.0))

@@ -54,7 +54,7 @@ class Comparison:
         rides, vouchers = (b.total_over(s.rounds) for b in self.court.problem.spending)
         return (
             f"{s.rounds:,} people must reach a court. There are {rides:,.0f} rides and {vouchers:,.0f} vouchers, "
-            f"and nobody knows whom they help.\nTwo groups are to get the same within {s.tolerance:g} per person. "
+            f"and it is unknown who needs them.\nTwo groups are to get the same within {s.tolerance:g} per person. "
             f"{s.replicas} replicas, seed {s.seed}.\n"
         )
 
