@@ -2,7 +2,7 @@
 
 import evenhand as eh
 
-court = eh.Court(tolerance=0.01, horizon=2000)  # people to simulate; court.problem is what is to be decided
+court = eh.Court(tolerance=0.01, horizon=2000)  # simulated people; court.problem states what is to be decided
 model = eh.Logistic(n_features=5, width=eh.Logarithmic(0.025))
 best = eh.opt(court, contexts=2000, repeats=3)
 

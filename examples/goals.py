@@ -1,4 +1,4 @@
-"""A goal of one's own, written with cvxpy, and a budget: lessons for three schools, none of which is to fall behind."""
+"""An objective written with cvxpy, and a budget: lessons for three schools, none of which should fall behind."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ SCHOOLS = ("east", "north", "south")
 
 
 def goal(learned):
-    """Returns that diminish, and half of the least once more."""
+    """Diminishing returns for every school, plus half of the least average."""
     return cp.sum(cp.sqrt(learned + 0.01)) + 0.5 * cp.min(learned)
 
 
@@ -34,7 +34,7 @@ def run(policy: eh.Policy) -> np.ndarray:
     state, rng, total = policy.start(seed=1), np.random.default_rng(2), np.zeros(4)
     for _ in range(problem.horizon):
         school, need = rng.integers(3), rng.random()
-        x = np.zeros((3, 6))  # per action: nothing for "nothing", the pupil's school and need for the others
+        x = np.zeros((3, 6))  # per action: zeros for "nothing", the need in the column of the school for the others
         x[1, school], x[2, 3 + school] = need, need
         context = eh.Context(x[None], problem.declared[None], np.zeros((1, 1, 0), np.int64), np.ones((1, 3), bool))
         decision = policy.act(state, context)

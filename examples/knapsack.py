@@ -1,4 +1,4 @@
-"""Any scikit-learn model under hard budgets: with a tree, who is to be called and who is to be visited?"""
+"""Any scikit-learn model under hard budgets: a tree learns whom to call and whom to visit."""
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
@@ -15,14 +15,14 @@ problem = eh.Problem(
 )
 tree = DecisionTreeRegressor(max_depth=4, min_samples_leaf=10)
 model = eh.Sklearn(estimator=tree, n_features=5, n_outcomes=2)
-# a tree has no widths: inverse gaps explore instead
+# a tree has no widths: inverse-gap weighting explores instead
 policy = eh.resolving(problem, model, warmup=60, choice=eh.InverseGap(eh.Rate(30.0, 0.5)))
 state = policy.start(seed=0)
 rng = np.random.default_rng(0)
 
 kept = hours = 0.0
 for _ in range(problem.horizon):
-    age, owed = rng.random(2)  # who keeps an appointment is no linear function of this
+    age, owed = rng.random(2)  # who keeps an appointment is not a linear function of these
     features = np.array([[[age, owed, 1, 0, 0], [age, owed, 0, 1, 0], [age, owed, 0, 0, 1]]])
     context = eh.Context(features, np.zeros((1, 3, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 3), bool))
     decision = policy.act(state, context)

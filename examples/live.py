@@ -1,4 +1,4 @@
-"""One decision at a time, as a service would make them: outcomes come late, and the state survives a restart."""
+"""One decision at a time, as a service makes them: outcomes come late, and the state survives a restart."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,7 +48,7 @@ for _ in range(100):
 print("the last decision, explained:")
 print(policy.explain(state, case, decision))
 
-with TemporaryDirectory() as folder:  # stop here, with five outcomes still to come, and go on in another process, say
+with TemporaryDirectory() as folder:  # stop here, with five outcomes still to come; another process could go on
     policy.save(state, Path(folder) / "state.npz")
     for i, decision in enumerate(waiting):
         policy.save_decision(decision, Path(folder) / f"waiting-{i}.npz")

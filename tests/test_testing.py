@@ -393,7 +393,7 @@ WORLD_FAULTS = {
     "outcome out of range": "outcome 'appears' of replica 0",
     "answers a batch only": "outcomes arrive alike in a batch and alone",
     "changes the play": "a world takes the plays of a decision as they are",
-    "counts what was not played": r"decision\.counted\[0\]: expected 0 or 1, got 2",
+    "counts what was not played": r"decision\.counted\[0\]: expected 0 or 1, and 0 where nothing is played, got 2",
     "expects too little": r"outcomes: expected shape \(3, 1, 1\), got \(3, 1\)",
 }
 

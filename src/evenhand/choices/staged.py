@@ -75,7 +75,7 @@ class Staged:
         return self.then.reads_bonus
 
     def draws(self, candidates: int) -> int:
-        """The larger number of the two choices."""
+        """As many as the stages to come need."""
         early = self._warmup.draws(candidates) if self.rounds else 0
         return max(early, self.then.draws(candidates))
 

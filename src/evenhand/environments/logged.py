@@ -14,6 +14,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import LARGEST
 from evenhand.environments.base import Arrival
 from evenhand.problem.problem import Problem
 
@@ -163,13 +164,13 @@ class Logged:
         _shape("outcomes", self.outcomes, (n, len(problem.learned)))
         _shape("groups", self.groups, (n, len(problem.groups)))
         first = np.cumsum([0, *(len(g.names) for g in problem.groups)])
-        _range("units", self.units, np.isfinite(self.units), "finite numbers")
+        _range("units", self.units, np.abs(self.units) <= LARGEST, f"numbers of size at most {LARGEST:g}")
         width = self.units.shape[1]
         _range("layout", self.layout, (self.layout >= -1) & (self.layout < width), f"columns below {width}, or -1")
         known = (self.actions >= 0) & (self.actions < len(problem.actions))
         _range("actions", self.actions, known, f"indices of the {len(problem.actions)} actions")
         _range("propensities", self.propensities, (self.propensities > 0) & (self.propensities <= 1), "in (0, 1]")
-        inside = (self.outcomes >= problem.low) & (self.outcomes <= problem.high)
+        inside = (self.outcomes >= problem.low) & (self.outcomes <= problem.high) & (np.abs(self.outcomes) <= LARGEST)
         _range("outcomes", self.outcomes, inside, f"within the declared ranges of {problem.learned}")
         belongs = (self.groups >= first[:-1]) & (self.groups < first[1:])
         _range("groups", self.groups, belongs, "a column of its grouping")

@@ -1,7 +1,8 @@
 """The abilities of a goal. Each goal has some of them; a policy asks each goal only for what it can do.
 
-All states are dataclasses of arrays whose first axis is R, and change in place. Every running total is a book: a sum of
-entries (rounds, v). A stopped replica or a rejected log row is the entry (0, 0), so goals need no special case for it.
+All states are dataclasses, mostly of arrays whose first axis is R, and change in place. Every running total is a book:
+a sum of entries (rounds, v). A stopped replica or a rejected log row is the entry (0, 0), so goals need no special case
+for it.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _settle(limits: Floats, z: Floats, plays: Ints, counted: Floats, v: Floats, 
                     back = min(max(used[j], 0.0), held[r, j])
                     held[r, j] -= back
                     left[r, j] += back - v[r, j]
-                elif limits[j, _WAITS] == 0.0 and used[j] < 0.0:
+                elif used[j] < 0.0:  # known and sure, or exposed
                     left[r, j] -= used[j]
 
 

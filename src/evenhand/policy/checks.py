@@ -15,7 +15,7 @@ from evenhand.problem.problem import Problem
 # it has as many observations as features; what is beyond this comes from a model that diverges.
 FAR = 1e5
 
-_NUMBERS = "fiub"  # kinds of arrays that kernels can reckon with
+_NUMBERS = frozenset(np.dtype(kind) for kind in "?bBhHiIlLqQfd")  # types of arrays that kernels can read
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # to kernels, a mask of outcomes that is true everywhere
 EVERY_PLAY = np.zeros((0, 0), bool)  # and one of plays
@@ -46,10 +46,11 @@ def _bad_group(groups: Ints, bounds: Ints) -> tuple[int, int, int]:
 @kernel
 def _sound(features: Floats, known: Floats, groups: Ints, bounds: Ints) -> bool:
     """Whether a context passes all checks of values: one call where nothing is wrong, and no search."""
-    bad = 0
-    for z in (features.ravel(), known.ravel()):
-        for i in range(len(z)):
-            bad += not abs(z[i]) <= LARGEST
+    x, z, bad = features.ravel(), known.ravel(), 0
+    for i in range(len(x)):
+        bad += not abs(x[i]) <= LARGEST
+    for i in range(len(z)):
+        bad += not abs(z[i]) <= LARGEST
     return bad == 0 and _bad_group(groups, bounds)[0] < 0
 
 
@@ -80,7 +81,7 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
     if not (arrays and isinstance(c.groups, np.ndarray) and isinstance(c.offered, np.ndarray)):
         field = next(name for name, value in zip(c._fields, c, strict=True) if not isinstance(value, np.ndarray))
         raise InvalidInput(f"context.{field}", "an array", type(getattr(c, field)).__name__)
-    if c.features.dtype.kind not in _NUMBERS or c.known.dtype.kind not in _NUMBERS:
+    if c.features.dtype not in _NUMBERS or c.known.dtype not in _NUMBERS:
         raise InvalidInput("context", "features and known outcomes that are numbers", (c.features.dtype, c.known.dtype))
     x, z, may = c.features.shape, c.known.shape, c.offered.shape
     if len(x) != 3 or x[0] != replicas or x[2] != features:
@@ -141,13 +142,28 @@ def decision(d: Decision, replicas: int, plays: int, features: int, problem: Pro
     Raises:
         InvalidInput: naming what does not fit.
     """
-    if d.plays.shape != (replicas, plays) or not len(d.counted) == len(d.features) == len(d.groups) == replicas:
+    each, at_places = (d.counted, d.forced, d.groups), (d.features, d.known)
+    if (
+        d.plays.shape != (replicas, plays)
+        or any(len(z) != replicas for z in each)
+        or any(z.shape[:2] != (replicas, plays) for z in at_places)
+        or d.groups.shape[1] not in (1, plays)
+    ):
         raise InvalidInput("decision", f"one of this state, with plays of shape {(replicas, plays)}", d.plays.shape)
     widths = d.features.shape[2], d.known.shape[2], d.prices.shape[3], d.groups.shape[2]
     expected = features, len(problem.known), len(problem.learned), len(problem.groups)
     if widths != expected:
         names = "features, known outcomes, learned outcomes and groupings"
         raise InvalidInput("decision", f"one of this policy, with {expected} {names}", widths)
+
+
+def wrong_decision(d: Decision, r: int, field: int, candidates: int, problem: Problem) -> InvalidInput:
+    """The error of a decision that was changed before it was committed, by the field that `standing` found."""
+    if field == 0:
+        return InvalidInput(f"decision.counted[{r}]", "0 or 1, and 0 where nothing is played", d.counted[r])
+    if field == 1:
+        return InvalidInput(f"decision.plays[{r}]", f"candidates below {candidates}, or -1", d.plays[r])
+    return InvalidInput(f"decision.groups[{r}]", f"columns below {len(problem.columns)}", d.groups[r])
 
 
 def pair(c: Context, d: Decision, n_rows: int) -> None:
@@ -169,7 +185,7 @@ def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decisi
         InvalidInput: naming the outcome.
     """
     expected = (*d.plays.shape, len(problem.learned))
-    if not isinstance(y, np.ndarray) or y.dtype.kind not in _NUMBERS:
+    if not isinstance(y, np.ndarray) or y.dtype not in _NUMBERS:
         raise InvalidInput("outcomes", "an array of numbers", getattr(y, "dtype", type(y).__name__))
     if y.shape != expected:
         raise InvalidInput("outcomes", f"shape {expected}", y.shape)

@@ -73,6 +73,12 @@ def fitting(offered: Bools, worst: Floats, left: Floats, t: Floats, horizon: flo
 
 
 @kernel
+def _within(column: int, seen: Floats) -> int:
+    """A column that is there, whatever became of the context after it was checked: no kernel writes beside an array."""
+    return int(min(max(column, 0), seen.shape[1] - 1))
+
+
+@kernel
 def believe(groups: Ints, offered: Bools, weight: Floats, seen: Floats) -> None:
     """Count a round for the groups of its candidates, in equal parts of the offered ones, `(1|A,G),(A),(),(C)`."""
     for r in range(len(groups)):
@@ -80,14 +86,14 @@ def believe(groups: Ints, offered: Bools, weight: Floats, seen: Floats) -> None:
             continue
         if groups.shape[1] == 1:
             for g in range(groups.shape[2]):
-                seen[r, groups[r, 0, g]] += weight[r]
+                seen[r, _within(groups[r, 0, g], seen)] += weight[r]
             continue
         may = offered[r if len(offered) > 1 else 0]
         count = may.sum()
         for a in range(groups.shape[1]):
             if may[a]:
                 for g in range(groups.shape[2]):
-                    seen[r, groups[r, a, g]] += weight[r] / count
+                    seen[r, _within(groups[r, a, g], seen)] += weight[r] / count
 
 
 @kernel
@@ -108,16 +114,29 @@ def count_round(groups: Ints, offered: Bools, counted: Floats, seen: Floats, t: 
 
 
 @kernel
-def standing(counted: Floats, t: Floats, horizon: float) -> tuple[int, bool, bool]:
-    """A replica whose round counts in part, or -1; whether any counts, and whether one comes too late, `(),()`."""
+def standing(
+    plays: Ints, counted: Floats, groups: Ints, candidates: int, columns: int, t: Floats, horizon: float
+) -> tuple[int, int, bool, bool]:
+    """Where a decision stands before it is committed, `(P),(),(1|P,G),(),(),(),()->(),(),(),()`.
+
+    The first replica with a wrong field, or -1, and the field: 0 `counted`, 1 `plays`, 2 `groups`. Then whether the
+    decision counts in any replica, and whether one of these is past the horizon.
+    """
     counts, late = False, False
     for r in range(len(counted)):
-        if not (counted[r] == 0.0 or counted[r] == 1.0):
-            return r, counts, late
+        if not (counted[r] == 0.0 or (counted[r] == 1.0 and plays[r, 0] >= 0)):
+            return r, 0, counts, late
+        for p in range(plays.shape[1]):
+            if not -1 <= plays[r, p] < candidates:
+                return r, 1, counts, late
+        for p in range(groups.shape[1]):
+            for g in range(groups.shape[2]):
+                if not 0 <= groups[r, p, g] < columns:
+                    return r, 2, counts, late
         if counted[r] > 0.0:
             counts = True
             late = late or t[r] >= horizon
-    return -1, counts, late
+    return -1, 0, counts, late
 
 
 @kernel

@@ -102,12 +102,12 @@ class Policy:
 
         Raises:
             StaleDecision: others were committed since, and its plays no longer fit the horizon or a hard limit.
-            InvalidInput: a decision of another state or policy, or one that was committed before; or a context that is
-                not the one it was made in and does not fit the problem.
+            InvalidInput: a decision of another policy, or one that was committed before; a context that does not fit
+                the problem; or predictions that no plan can use, in which case the decision is cancelled.
             ConcurrentUse: another thread is using the state.
         """
         with state.guard:
-            if context is not state.checked:
+            if context is not state.checked or self._can.planning:  # plans keep contexts
                 checks.context(context, len(state.t), self.model.n_features, self.problem)
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             self._commit(state, context, decision)
@@ -157,9 +157,7 @@ class Policy:
         """
         with state.guard:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-            state.receipts.settle(decision.id, decision.counted)
-            for i, goal in self._can.cancelling:
-                goal.on_cancel(state.goals[i], decision)
+            self._cancel(state, decision)
 
     def over(self, state: PolicyState) -> Bools:
         """Replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
@@ -277,9 +275,12 @@ class Policy:
         )
 
     def _commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
-        bad, counts, late = entries.standing(decision.counted, state.t, self._horizon)
-        if bad >= 0:
-            raise InvalidInput(f"decision.counted[{bad}]", "0 or 1", decision.counted[bad])
+        candidates, columns = context.features.shape[1], len(self.problem.columns)
+        r, field, counts, late = entries.standing(
+            decision.plays, decision.counted, decision.groups, candidates, columns, state.t, self._horizon
+        )
+        if r >= 0:
+            raise checks.wrong_decision(decision, r, field, candidates, self.problem)
         if counts and decision.id[0] >= 0:
             raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
         if late:
@@ -287,14 +288,19 @@ class Policy:
         self._refuse_stale(state, decision)
         estimates = self._questions.estimates(state, decision) if self._can.estimates else {}
         if counts:  # nothing can be refused any more
-            state.receipts.enter(decision.id, decision.counted)
+            state.receipts.enter(decision)
         for i, goal in self._can.ahead:
             goal.on_decision(state.goals[i], decision, estimates.get(i))
         entries.count_round(context.groups, context.offered, decision.counted, state.seen, state.t)
         if self._can.follows is not None:
             self._can.follows.on_decision(state.choice, decision)
-        for i, planner in self._can.planning:
-            planner.on_context(state.goals[i], context, decision, state.t, partial(self._questions.worth, state))
+        try:
+            for i, planner in self._can.planning:
+                planner.on_context(state.goals[i], context, decision, state.t, partial(self._questions.worth, state))
+        except InvalidInput:  # of what the model says of earlier contexts
+            if counts:
+                self._cancel(state, decision)
+            raise
 
     def _refuse_stale(self, state: PolicyState, decision: Decision) -> None:
         for i, limits in self._can.limits:
@@ -325,7 +331,7 @@ class Policy:
             raise checks.outcome_out_of_range(r, m, y, self.problem)
         if not counts:
             return
-        state.receipts.settle(decision.id, decision.counted)
+        state.receipts.settle(decision)
         for i, goal in self._can.learning:
             v = goal.rows.post(decision, decision.shares, learned, known)
             if observed is not None:
@@ -334,6 +340,11 @@ class Policy:
         if self._can.hears is not None:
             self._can.hears.on_outcome(state.choice, decision, exposed)
         self.model.update(state.model, decision.features, learned, seen, decision.prices)
+
+    def _cancel(self, state: PolicyState, decision: Decision) -> None:
+        state.receipts.settle(decision)
+        for i, goal in self._can.cancelling:
+            goal.on_cancel(state.goals[i], decision)
 
     def _draw(self, state: PolicyState, stream: Stream, size: int) -> Floats:
         if size == 0:

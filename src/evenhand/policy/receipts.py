@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats, Ints
+from evenhand.core.records import Decision
+from evenhand.core.types import Ints
 
 _ROOM = 16
 
@@ -26,27 +27,28 @@ class Receipts:
 
     Every receipt bears a token, drawn at random, which the book keeps until the receipt is settled. So a decision of
     another state is refused, and so is one that was committed after the state was copied, or after it was saved, if
-    the copy or the file is used. A receipt also bears a checksum of the replicas in which the decision counts, so that
-    what is settled is what was committed.
+    the copy or the file is used. A receipt also bears a checksum of what was played, so that what is settled is what
+    was committed.
 
     The tokens from number `base` on are kept. Those at the front are dropped once they are settled, so that memory
     grows with the decisions since the oldest one that waits, and each decision costs a constant time on average.
 
-    >>> book, counted, receipts = Receipts(), np.ones(1), np.full((2, 3), -1)
-    >>> for receipt in receipts:
-    ...     book.enter(receipt, counted)
-    >>> book.settle(receipts[1], counted)
-    >>> book.settle(receipts[1], counted)
-    Traceback (most recent call last):
-    evenhand.core.errors.InvalidInput: decision: expected one that waits for its outcome, got number 1, settled before
+    >>> from evenhand.environments import Court
+    >>> from evenhand.recipes import uniform
+    >>> policy, world = uniform(Court().problem, n_features=5), Court().start(0, np.arange(1))
+    >>> state = policy.start()
+    >>> first, second = (policy.act(state, world.context(step)) for step in range(2))
+    >>> state.receipts.settle(second)
+    >>> state.receipts.waiting()
+    array([0])
     """
 
     base: int = 0
     count: int = 0
     tokens: Ints = field(default_factory=lambda: np.zeros(_ROOM, np.int64))  # above 0 while a decision waits
 
-    def enter(self, receipt: Ints, counted: Floats) -> None:
-        """Write number, token and checksum of a decision into its receipt, `(3),()`."""
+    def enter(self, decision: Decision) -> None:
+        """Write number, token and checksum of a decision into its `id`."""
         if self.count - self.base == len(self.tokens):
             waits = self.tokens > 0
             done = waits.argmax() if waits.any() else len(waits)
@@ -56,28 +58,37 @@ class Receipts:
             self.tokens = np.concatenate([kept, np.zeros(room - len(kept), np.int64)])
         token = 1 + _tokens.getrandbits(62)
         self.tokens[self.count - self.base] = token
-        receipt[0], receipt[1], receipt[2] = self.count, token, zlib.crc32(counted.tobytes())
+        receipt = decision.id
+        receipt[0], receipt[1], receipt[2] = self.count, token, _checksum(decision)
         self.count += 1
 
-    def settle(self, receipt: Ints, counted: Floats) -> None:
-        """Settle a decision, `(3),()`.
+    def settle(self, decision: Decision) -> None:
+        """Settle a decision.
 
         Raises:
-            InvalidInput: one that was never committed here or was settled before, or that counted in other replicas.
+            InvalidInput: one that was never committed here or was settled before, or that has changed since.
         """
-        number, token, checksum = receipt.tolist()
+        number, token, checksum = decision.id.tolist()
         expected = "one that waits for its outcome"
         if number < 0:
             raise InvalidInput("decision", expected, "one that was never committed")
-        kept = self.tokens[number - self.base] if self.base <= number < self.count else 0
-        if number < self.count and kept == 0:
+        if number < self.base or (number < self.count and self.tokens[number - self.base] == 0):
             raise InvalidInput("decision", expected, f"number {number}, settled before")
-        if kept != token:
+        if number >= self.count or self.tokens[number - self.base] != token:
             raise InvalidInput("decision", expected, f"number {number} of another state")
-        if checksum != zlib.crc32(counted.tobytes()):
-            raise InvalidInput("decision.counted", f"what it was when number {number} was committed", counted)
+        if checksum != _checksum(decision):
+            expected = f"the plays, groups, known outcomes and replicas with which number {number} was committed"
+            raise InvalidInput("decision", expected, "others")
         self.tokens[number - self.base] = 0
 
     def waiting(self) -> Ints:
         """The numbers of the decisions that wait, in order."""
         return self.base + np.flatnonzero(self.tokens[: self.count - self.base])
+
+
+def _checksum(d: Decision) -> int:
+    """Of what books are kept of: a hard limit must get back what it held, and no kernel may meet a strange group."""
+    checksum = zlib.crc32((d.counted != 0.0).tobytes())
+    for part in (d.plays, d.groups, d.known):
+        checksum = zlib.crc32(part.tobytes(), checksum)
+    return checksum

@@ -84,7 +84,8 @@ def theoretical_gamma(problem: Problem, delta: float = 0.05) -> float:
 
 def _need_budgets_only(problem: Problem) -> None:
     if len(problem.spending) < len(problem.subject_to):
-        raise InvalidInput("problem.subject_to", "budgets only, as constraints by group are not supported", problem.subject_to)
+        expected = "budgets only, as constraints by group are not supported"
+        raise InvalidInput("problem.subject_to", expected, problem.subject_to)
 
 
 def _keep_within(rows: Rows, bound: Floats) -> FrankWolfe:
