@@ -72,10 +72,14 @@ class Estimates(Protocol):
     def rows(self) -> Rows:
         """The rows that it reads."""
 
-    def likes(self, state: Any) -> Floats | None:
+    @property
+    def on_estimates(self) -> bool:
+        """Whether it does, as it is configured."""
+
+    def ends(self, state: Any) -> Floats:
         """Which end of each row's interval to estimate: 1 for the upper end, -1 for the lower end, `->(d)`.
 
-        None if this goal is configured to use no estimate.
+        It is asked only if the rows read learned outcomes.
         """
 
 

@@ -203,9 +203,14 @@ class DualGradient:
         """Minus the dual prices, `->(k,d),()`, with k = d readings only where optimism differs by row."""
         return row_prices(state.price, 1.0, self.bound, self._readings)
 
-    def likes(self, state: DualState) -> Floats | None:
-        """-1, the lower end, for every row if steps use estimates, else None, `->(d)`."""
-        return np.full(state.price.shape, -1.0) if self.on == "optimistic" else None
+    @property
+    def on_estimates(self) -> bool:
+        """Whether it steps on optimistic estimates."""
+        return self.on == "optimistic"
+
+    def ends(self, state: DualState) -> Floats:
+        """-1, the lower end, for every row, `->(d)`."""
+        return np.full(state.price.shape, -1.0)
 
     def on_decision(self, state: DualState, decision: Decision, estimate: Floats | None) -> None:
         """Step on the optimistic estimate, if there is one, `(d)`."""

@@ -105,10 +105,13 @@ class FrankWolfe:
         """The averages so far, `->(d)`; `start_at` for outcomes that were never observed."""
         return np.where(state.rounds > 0, state.total / np.maximum(state.rounds, 1.0), np.array(self.start_at, float))
 
-    def likes(self, state: FrankWolfeState) -> Floats | None:
-        """The sign of the slope if estimates are entered, else None, `->(d)`."""
-        if self.on == "observed":
-            return None
+    @property
+    def on_estimates(self) -> bool:
+        """Whether it averages optimistic estimates."""
+        return self.on == "optimistic"
+
+    def ends(self, state: FrankWolfeState) -> Floats:
+        """The sign of the slope, `->(d)`."""
         sign = np.sign(self.slope(self.average(state), state.rounds.max(1)))
         return np.where(sign == 0.0, 1.0, sign)
 

@@ -29,7 +29,7 @@ def abilities(goals: tuple[Goal, ...], choice: Choice) -> Abilities:
         priced=[(i, g) for i, g in places if isinstance(g, Priced)],
         limits=[(i, g) for i, g in places if isinstance(g, Limits)],
         ahead=[(i, g) for i, g in places if isinstance(g, StepsAhead)],
-        estimates=[(i, g) for i, g in places if isinstance(g, Estimates)],
+        estimates=[(i, g) for i, g in places if isinstance(g, Estimates) and g.on_estimates],
         planning=[(i, g) for i, g in places if isinstance(g, Plans)],
         learning=[(i, g) for i, g in places if isinstance(g, Learns)],
         cancelling=[(i, g) for i, g in places if isinstance(g, Cancels)],

@@ -142,15 +142,11 @@ def decision(d: Decision, replicas: int, plays: int, features: int, problem: Pro
     Raises:
         InvalidInput: naming what does not fit.
     """
-    each, at_places = (d.counted, d.forced, d.groups), (d.features, d.known)
-    if (
-        d.plays.shape != (replicas, plays)
-        or any(len(z) != replicas for z in each)
-        or any(z.shape[:2] != (replicas, plays) for z in at_places)
-        or d.groups.shape[1] not in (1, plays)
-    ):
-        raise InvalidInput("decision", f"one of this state, with plays of shape {(replicas, plays)}", d.plays.shape)
-    widths = d.features.shape[2], d.known.shape[2], d.prices.shape[3], d.groups.shape[2]
+    shape, x, z, groups = d.plays.shape, d.features.shape, d.known.shape, d.groups.shape
+    each = len(d.counted) == len(d.forced) == groups[0] == replicas
+    if not each or not shape == x[:2] == z[:2] == (replicas, plays) or groups[1] not in (1, plays):
+        raise InvalidInput("decision", f"one of this state, with plays of shape {(replicas, plays)}", shape)
+    widths = x[2], z[2], d.prices.shape[3], groups[2]
     expected = features, len(problem.known), len(problem.learned), len(problem.groups)
     if widths != expected:
         names = "features, known outcomes, learned outcomes and groupings"

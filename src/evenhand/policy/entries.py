@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST
 
@@ -111,6 +111,29 @@ def count_round(groups: Ints, offered: Bools, counted: Floats, seen: Floats, t: 
     for r in range(len(t)):
         t[r] += counted[r]
     believe(groups, offered, counted, seen)
+
+
+@inlined
+def _fold(checksum: int, value: int) -> int:
+    return (checksum ^ value) * 1099511628211  # the step of FNV-1a hashing, which wraps around
+
+
+@kernel
+def checksum(plays: Ints, counted: Floats, groups: Ints, known: Floats) -> int:
+    """A number that tells decisions apart by what books are kept of, `(P),(),(1|P,G),(P,L)->()`."""
+    number, box = 1469598103934665603, np.empty(1)
+    bits = box.view(np.int64)
+    for r in range(len(plays)):
+        number = _fold(number, 1 if counted[r] != 0.0 else 0)
+        for p in range(plays.shape[1]):
+            number = _fold(number, plays[r, p])
+            for i in range(known.shape[2]):
+                box[0] = known[r, p, i]
+                number = _fold(number, bits[0])
+        for p in range(groups.shape[1]):
+            for g in range(groups.shape[2]):
+                number = _fold(number, groups[r, p, g])
+    return number
 
 
 @kernel

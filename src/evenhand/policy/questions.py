@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from evenhand.core.records import Context, Decision, Offer, Worth
 from evenhand.core.types import Floats
+from evenhand.goals.base import Estimates
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries
 from evenhand.policy.abilities import Abilities
@@ -76,14 +78,14 @@ class Questions:
 
     def estimates(self, state: PolicyState, decision: Decision) -> dict[int, Floats]:
         """What the model says of the rows of every goal that steps on estimates, by the goal's place."""
-        likes = [(i, goal.rows, goal.likes(state.goals[i])) for i, goal in self.can.estimates]
-        return {i: self._estimate(state, decision, rows, sign) for i, rows, sign in likes if sign is not None}
+        return {i: self._estimate(state, decision, goal, state.goals[i]) for i, goal in self.can.estimates}
 
-    def _estimate(self, state: PolicyState, decision: Decision, rows: Rows, sign: Floats) -> Floats:
-        """The rows of the plays, each at the end of its interval that a price of this sign prefers, `(d)->(d)`."""
-        if not rows.reads_learned:
-            return rows.post_known(decision)
-        w, offset = rows.pull(decision, decision.shares, sign[:, :, None] * np.eye(sign.shape[1]))
+    def _estimate(self, state: PolicyState, decision: Decision, goal: Estimates, of_goal: Any) -> Floats:
+        """The rows of the plays, each at the end of its interval that the goal asks for, `->(d)`."""
+        if not goal.rows.reads_learned:
+            return goal.rows.post_known(decision)
+        sign = goal.ends(of_goal)
+        w, offset = goal.rows.pull(decision, decision.shares, sign[:, :, None] * np.eye(sign.shape[1]))
         worth = self.worth(state, decision.features, w)
         played = (decision.plays >= 0)[:, None, :] * decision.counted[:, None, None]
         return np.asarray(sign * ((worth.mean + worth.bonus + offset) * played).sum(2)).reshape(sign.shape)

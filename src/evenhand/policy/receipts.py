@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import zlib
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Ints
+from evenhand.policy.entries import checksum
 
 _ROOM = 16
 
@@ -68,7 +68,7 @@ class Receipts:
         Raises:
             InvalidInput: one that was never committed here or was settled before, or that has changed since.
         """
-        number, token, checksum = decision.id.tolist()
+        number, token, committed = decision.id.tolist()
         expected = "one that waits for its outcome"
         if number < 0:
             raise InvalidInput("decision", expected, "one that was never committed")
@@ -76,7 +76,7 @@ class Receipts:
             raise InvalidInput("decision", expected, f"number {number}, settled before")
         if number >= self.count or self.tokens[number - self.base] != token:
             raise InvalidInput("decision", expected, f"number {number} of another state")
-        if checksum != _checksum(decision):
+        if committed != _checksum(decision):
             expected = f"the plays, groups, known outcomes and replicas with which number {number} was committed"
             raise InvalidInput("decision", expected, "others")
         self.tokens[number - self.base] = 0
@@ -88,7 +88,4 @@ class Receipts:
 
 def _checksum(d: Decision) -> int:
     """Of what books are kept of: a hard limit must get back what it held, and no kernel may meet a strange group."""
-    checksum = zlib.crc32((d.counted != 0.0).tobytes())
-    for part in (d.plays, d.groups, d.known):
-        checksum = zlib.crc32(part.tobytes(), checksum)
-    return checksum
+    return checksum(d.plays, d.counted, d.groups, d.known)

@@ -176,8 +176,8 @@ def _check_room(limits: Limits, state: Any, context: Context, decision: Decision
 
 def _enter(goal: Goal, state: Any, decision: Decision, v: Floats) -> None:
     if isinstance(goal, StepsAhead):
-        likes = goal.likes(state) if isinstance(goal, Estimates) else None
-        goal.on_decision(state, decision, None if likes is None else 0.5 * likes * decision.counted[:, None])
+        ends = goal.ends(state) if isinstance(goal, Estimates) and goal.on_estimates else None
+        goal.on_decision(state, decision, None if ends is None else 0.5 * ends * decision.counted[:, None])
     if isinstance(goal, Learns):
         goal.on_outcome(state, decision, decision.counted, v)
 
