@@ -118,3 +118,25 @@ def test_the_gradient_and_hessian_are_those_of_the_smooth_part():
         down = dual(np.full(len(g), 1 / len(g)), g, u, mu - step, low, high, 0.1, scratch, other)
         assert (up - down) / (2 * h) == pytest.approx(gradient[i] + high[i], abs=1e-6)
         np.testing.assert_allclose((above - scratch)[i:] / (2 * h), hessian[i:, i], atol=1e-5)
+
+
+@pytest.mark.parametrize("reward", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("units", [(1.0, 1e4), (1e-8, 1.0), (1e8, 1e-8), (1e-8, 1e8)])
+def test_units_of_rewards_and_consumption_do_not_matter(units, reward):
+    """Prices and plans are those of the plain units, restated."""
+    units = np.array(units)
+    for seed in range(3):
+        g, u, high = instance(seed)
+        mu, plan = prices(g, u, np.full(2, -np.inf), high)
+        there, reached = prices(reward * g, u * units[:, None], np.full(2, -np.inf), high * units)
+        np.testing.assert_allclose(there * units / reward, mu, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(reached / units, plan, rtol=1e-6)
+        assert (mu > 0).any()
+
+
+def test_what_nobody_consumes_has_no_price():
+    g, u, high = instance(0)
+    u[:, 1] = 0.0
+    mu, plan = prices(g, u, np.full(2, -np.inf), np.array([high[0], -1.0]))
+    assert mu[0] > 0.0
+    assert mu[1] == plan[1] == 0.0

@@ -23,6 +23,7 @@ from evenhand.numerics.newton import solve
 
 _STEPS = 40  # Newton steps per temperature, at most; two or three are usual
 _CAP = 50.0  # largest price, in units of the price at which decisions change
+_TOLERANCE = 1e-9  # of the value, in units of the spread of rewards
 
 
 @kernel
@@ -81,14 +82,14 @@ def dual(
 
 
 @kernel
-def _orthant(mu: Floats, gradient: Floats, low: Floats, high: Floats, cap: Floats, free: Ints, slope: Floats) -> int:
+def _orthant(mu: Floats, gradient: Floats, low: Floats, high: Floats, free: Ints, slope: Floats) -> int:
     """Fill in the coordinates that may move and the full slope along each; returns their number."""
     count = 0
     for i in range(len(mu)):
         up, down = gradient[i] + high[i], gradient[i] + low[i]
-        if (mu[i] > 0.0 or (mu[i] == 0.0 and up < 0.0)) and not (mu[i] >= cap[i] and up < 0.0):
+        if (mu[i] > 0.0 or (mu[i] == 0.0 and up < 0.0)) and not (mu[i] >= _CAP and up < 0.0):
             slope[count] = up
-        elif (mu[i] < 0.0 or (mu[i] == 0.0 and down > 0.0)) and not (mu[i] <= -cap[i] and down > 0.0):
+        elif (mu[i] < 0.0 or (mu[i] == 0.0 and down > 0.0)) and not (mu[i] <= -_CAP and down > 0.0):
             slope[count] = down
         else:
             continue
@@ -105,33 +106,28 @@ def _descend(
     mu: Floats,
     low: Floats,
     high: Floats,
-    cap: Floats,
     temperature: float,
-    tolerance: float,
 ) -> int:
-    """Newton steps at one temperature, mu in place; returns the number of evaluations of the dual."""
+    """Newton steps at one temperature, mu in place, in units of the problem; returns the number of evaluations."""
     k = len(mu)
     gradient, hessian, trial = np.empty(k), np.empty((k, k)), np.empty(k)
     free, slope, step = np.empty(k, np.int64), np.empty(k), np.empty(k)
     value = dual(share, g, u, mu, low, high, temperature, gradient, hessian)
     evaluations = 1
     for _ in range(_STEPS):
-        count = _orthant(mu, gradient, low, high, cap, free, slope)
+        count = _orthant(mu, gradient, low, high, free, slope)
         if count == 0:
             break
         matrix = np.zeros((count, count))
-        largest = 0.0
-        for i in range(count):
-            largest = max(largest, hessian[free[i], free[i]])
         for i in range(count):
             for j in range(i + 1):
                 matrix[i, j] = hessian[free[i], free[j]]
-            matrix[i, i] += 1e-6 * largest + (abs(slope[i]) + 1e-12) * _CAP / cap[free[i]]
+            matrix[i, i] += 1e-6 * matrix[i, i] + abs(slope[i]) + 1e-12
         solve(matrix, slope[:count], step[:count])
         decrement = 0.0
         for i in range(count):
             decrement += slope[i] * step[i]
-        if decrement < tolerance:
+        if decrement < _TOLERANCE:
             break
         size, reached = 1.0, np.inf
         while size > 1e-4:
@@ -141,9 +137,9 @@ def _descend(
                 positive = mu[c] > 0.0 or (mu[c] == 0.0 and slope[i] < 0.0)
                 moved = mu[c] - size * step[i]
                 if positive:
-                    trial[c] = min(max(moved, 0.0), cap[c])
+                    trial[c] = min(max(moved, 0.0), _CAP)
                 else:
-                    trial[c] = max(min(moved, 0.0), -cap[c])
+                    trial[c] = max(min(moved, 0.0), -_CAP)
             reached = dual(share, g, u, trial, low, high, temperature, gradient, hessian)
             evaluations += 1
             if reached <= value - 1e-4 * size * decrement:
@@ -154,7 +150,7 @@ def _descend(
         gain = value - reached
         mu[:] = trial
         value = reached
-        if gain < tolerance:
+        if gain < _TOLERANCE:
             break
     return evaluations
 
@@ -216,32 +212,32 @@ def _difference(g: Floats) -> float:
 
 
 @kernel
-def _turns(share: Floats, g: Floats, u: Floats, spread: float, cap: Floats) -> None:
-    """Set cap to _CAP times the price per direction at which decisions change, `(S),(S,A),(S,k,A),(),(k)`."""
-    for i in range(len(cap)):
-        size, total, plain = 0.0, 0.0, 0.0
+def _sizes(share: Floats, g: Floats, u: Floats, size: Floats) -> None:
+    """Typical consumption per direction in contexts where rewards differ, `(S),(S,A),(S,k,A),(k)`; 0 if there is none.
+
+    The spread of rewards over this size is the price at which decisions change.
+    """
+    for i in range(len(size)):
+        weighted, total, plain = 0.0, 0.0, 0.0
         for s in range(len(share)):
             most = 0.0
             for a in range(g.shape[1]):
                 most = max(most, abs(u[s, i, a]))
             d = _difference(g[s])
-            size += share[s] * d * most
+            weighted += share[s] * d * most
             total += share[s] * d
             plain += share[s] * most
-        size = size / total if size > 0.0 else plain
-        cap[i] = _CAP * spread / size if size > 0.0 else 0.0
+        size[i] = weighted / total if weighted > 0.0 else plain
 
 
 @kernel
-def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats, cap: Floats, spread: float) -> bool:
-    """Whether a plan misses its bounds, or prices a slack one, by 1% of typical consumption, `(k),(k),(k),(k),(k)`."""
+def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats) -> bool:
+    """Whether a plan misses its bounds, or prices a slack one, by 1% of typical consumption, `(k),(k),(k),(k)`."""
     for i in range(len(mu)):
-        slack = 0.01 * _CAP * spread / cap[i] if cap[i] > 0.0 else np.inf
-        at_cap = abs(mu[i]) >= cap[i]
         over, under = plan[i] - high[i], low[i] - plan[i]
-        if not at_cap and (over > slack or under > slack):
+        if abs(mu[i]) < _CAP and (over > 0.01 or under > 0.01):
             return True
-        if (mu[i] > 0.0 and over < -slack) or (mu[i] < 0.0 and under < -slack):
+        if (mu[i] > 0.0 and over < -0.01) or (mu[i] < 0.0 and under < -0.01):
             return True
     return False
 
@@ -269,26 +265,32 @@ def solve_fluid(
     the new prices. Prices are capped at fifty times the price at which decisions change, because an infeasible problem
     would let them grow without bound.
     """
-    evaluations = 0
-    k = mu.shape[1]
-    cap = np.empty(k)
+    evaluations, k = 0, mu.shape[1]
+    size, price, least, most = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     last = temperatures.shape[1] - 1
     for r in range(len(mu)):
         if not due[r] or kept[r] == 0:
             continue
-        share, rewards, uses = weight[r, : kept[r]].copy(), g[r, : kept[r]], u[r, : kept[r]]
-        share /= share.sum()
-        _turns(share, rewards, uses, spread[r], cap)
+        share, rewards, uses = weight[r, : kept[r]] / weight[r, : kept[r]].sum(), g[r, : kept[r]], u[r, : kept[r]]
+        _sizes(share, rewards, uses, size)
+        rewards, uses = rewards / spread[r], uses.copy()
         for i in range(k):
-            mu[r, i] = min(max(mu[r, i], -cap[i]), cap[i])
+            if size[i] == 0.0:  # nobody consumes this: no price helps
+                size[i], mu[r, i], least[i], most[i] = 1.0, 0.0, -np.inf, np.inf
+            else:
+                least[i], most[i] = low[r, i] / size[i], high[r, i] / size[i]
+            uses[:, i] /= size[i]
+            price[i] = min(max(mu[r, i] * size[i] / spread[r], -_CAP), _CAP)
         for first in (last, 0):
             if first == last and last > 0 and not warm[r]:
                 continue
-            for temperature in temperatures[r, first:]:
-                evaluations += _descend(
-                    share, rewards, uses, mu[r], low[r], high[r], cap, temperature, 1e-9 * spread[r]
-                )
-            _consumption(share, rewards, uses, mu[r], temperatures[r, -1], plan[r], noise[r])
-            if not _missed(mu[r], plan[r], low[r], high[r], cap, spread[r]):
+            for temperature in temperatures[r, first:] / spread[r]:
+                evaluations += _descend(share, rewards, uses, price, least, most, temperature)
+            _consumption(share, rewards, uses, price, temperatures[r, last] / spread[r], plan[r], noise[r])
+            if not _missed(price, plan[r], least, most):
                 break
+        for i in range(k):
+            mu[r, i] = price[i] * spread[r] / size[i]
+            plan[r, i] *= size[i]
+            noise[r, i] *= size[i] * size[i]
     return evaluations
