@@ -17,9 +17,9 @@ def optimism(mean, half, low, high, price):
 
 
 def values(center, half, low, high, w):
-    """Predictions (R, M, A) with half-widths (R, A) at prices (R, K, M) -> mean and bonus, each (R, K, A)."""
+    """Predictions (R, M, A) with half-widths (R, 1 or M, A) at prices (R, K, M) -> mean and bonus, each (R, K, A)."""
     mean = (w[:, :, :, None] * center[:, None]).sum(2)
-    ends = optimism(center[:, None], half[:, None, None], low[:, None], high[:, None], w[:, :, :, None])
+    ends = optimism(center[:, None], half[:, None], low[:, None], high[:, None], w[:, :, :, None])
     return mean, ends.sum(2)
 
 

@@ -109,6 +109,7 @@ def test_value_is_its_twin_and_plays_not_observed_do_not_count(replicas, plays, 
         log_det = -np.linalg.slogdet(inverse)[1]
         half = width.radius(np.array([float(seen.sum())]), log_det, 1.0)[:, None] * twins.norms(query[[r]], inverse)
         center = 1 / (1 + np.exp(-query[[r]] @ theta))[:, None]
+        half = half[:, None] * (state.high - state.low)[:, None]
         expected = twins.values(center, half, state.low, state.high, w[[r]])
         np.testing.assert_allclose(mean[r], expected[0][0], atol=1e-7)
         np.testing.assert_allclose(bonus[r], expected[1][0], atol=1e-7)

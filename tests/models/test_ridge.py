@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.models import Fixed, Logarithmic, Ridge, SelfNormalised
+from evenhand.models import Fixed, Logarithmic, Ridge, Sampled, SelfNormalised
 from tests import twins
 from tests.calls import ask, tell
 
@@ -79,6 +79,7 @@ def test_value_is_its_twin(replicas, candidates, n, m, k, width, seed):
     query, w = rng.normal(size=(replicas, candidates, n)), rng.normal(size=(replicas, k, m)).round(1)
     mean, bonus = ask(model, state, query, w)
     half = width.radius(state.count, state.log_det, 1.0)[:, None] * twins.norms(query, state.inverse)
+    half = half[:, None] * (state.high - state.low)[:, None]
     center = np.einsum("ran,rmn->rma", query, state.theta)
     expected = twins.values(center, half, state.low, state.high, w)
     np.testing.assert_allclose(mean, expected[0], rtol=1e-10, atol=1e-12)
@@ -104,3 +105,21 @@ def test_features_of_any_scale_keep_the_state_finite():
         mean, bonus = ask(model, state, x, np.ones((1, 1, 1)))
         assert np.isfinite(mean).all()
         assert np.isfinite(bonus).all()
+
+
+@pytest.mark.parametrize(
+    "inner", [Ridge(n_features=3, n_outcomes=2, width=Fixed(0.4)), Sampled(inner=Ridge(n_features=3, n_outcomes=2))]
+)
+def test_widths_and_draws_are_in_units_of_each_outcomes_range(inner):
+    """Outcomes and ranges times a factor, prices divided by it: the same worth and bonus."""
+    rng, factor = np.random.default_rng(5), np.array([1e-6, 1e5])
+    plain, restated = inner.start(2, np.zeros(2), np.ones(2)), inner.start(2, np.zeros(2), factor)
+    for _ in range(15):
+        x, y, w = rng.normal(size=(2, 1, 3)), rng.random((2, 1, 2)), rng.normal(size=(2, 1, 1, 2))
+        inner.update(plain, x, y, y >= 0, w)
+        inner.update(restated, x, y * factor, y >= 0, w / factor)
+    query, w, u = rng.normal(size=(2, 4, 3)), rng.normal(size=(2, 2, 1, 2)), rng.random((2, inner.draws(4)))
+    first, again = inner.value(plain, query, w, u), inner.value(restated, query, w / factor, u)
+    np.testing.assert_allclose(again.mean, first.mean, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(again.bonus, first.bonus, rtol=1e-9, atol=1e-12)
+    assert (first.bonus != 0.0).any()

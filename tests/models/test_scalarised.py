@@ -54,7 +54,7 @@ def test_it_is_a_ridge_on_the_kronecker_product_of_prices_and_features(replicas,
 def test_with_one_outcome_at_price_one_it_is_ridge():
     rng = np.random.default_rng(0)
     one, ridge = Scalarised(n_features=3, width=Fixed(0.3)), Ridge(n_features=3, width=Fixed(0.3))
-    low, high = np.full(1, -100.0), np.full(1, 100.0)
+    low, high = np.full(1, -np.inf), np.full(1, np.inf)  # no clipping, and widths in units of 1
     s, t = one.start(2, low, high), ridge.start(2, low, high)
     w = np.ones((2, 1, 1))
     for _ in range(20):
@@ -87,3 +87,18 @@ def test_every_play_and_every_candidate_has_its_own_prices():
             z = np.kron(w[0, k, a], query[0, a])
             assert worth.mean[0, k, a] == pytest.approx(z @ np.linalg.solve(v, b), abs=1e-9)
             assert worth.bonus[0, k, a] == pytest.approx(0.4 * np.sqrt(z @ np.linalg.solve(v, z)), abs=1e-9)
+
+
+def test_units_of_outcomes_do_not_matter():
+    """Outcomes and ranges times a factor, prices divided by it: the same worth and bonus."""
+    rng, n, m, factor = np.random.default_rng(4), 2, 3, np.array([1e-6, 1.0, 1e5])
+    model = Scalarised(n_features=n, n_outcomes=m, width=Fixed(0.4))
+    plain, restated = model.start(1, np.zeros(m), np.ones(m)), model.start(1, np.zeros(m), factor)
+    for _ in range(15):
+        x, y, w = rng.normal(size=(1, 1, n)), rng.random((1, 1, m)), rng.normal(size=(1, 2, 1, m))
+        model.update(plain, x, y, y >= 0, w)
+        model.update(restated, x, y * factor, y >= 0, w / factor)
+    query, w = rng.normal(size=(1, 4, n)), rng.normal(size=(1, 2, 4, m))
+    first, again = (model.value(s, query, g, np.zeros((1, 0))) for s, g in ((plain, w), (restated, w / factor)))
+    np.testing.assert_allclose(again.mean, first.mean, rtol=1e-9)
+    np.testing.assert_allclose(again.bonus, first.bonus, rtol=1e-9)

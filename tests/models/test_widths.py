@@ -80,7 +80,7 @@ def test_the_widths_are_hardly_wider_than_they_need_be_and_half_of_them_would_no
 
 
 def test_a_model_uses_its_width_around_every_prediction():
-    """An interval per outcome, clipped to the range, read at the end that the price likes."""
+    """An interval per outcome, in units of its range and clipped to it, read at the end that the price prefers."""
     model = Ridge(n_features=2, n_outcomes=2, width=Fixed(0.4))
     state = model.start(1, np.array([0.0, -1.0]), np.array([0.3, 1.0]))
     x = np.array([[[1.0, 0.0], [0.0, 2.0]]])
@@ -92,6 +92,6 @@ def test_a_model_uses_its_width_around_every_prediction():
     for a in range(2):
         first, second = x[0, a] @ theta
         half = 0.4 * math.sqrt(x[0, a] @ inverse @ x[0, a])
-        up, down = min(first + half, 0.3), max(second - half, -1.0)
+        up, down = min(first + 0.3 * half, 0.3), max(second - 2.0 * half, -1.0)
         assert mean[0, 0, a] == pytest.approx(2 * first - 3 * second)
         assert (mean + bonus)[0, 0, a] == pytest.approx(2 * up - 3 * down)

@@ -77,8 +77,9 @@ COSTS = 0.1  # of `MixedContexts`: uniform around means of about 0.2, and what w
 
 def _linear(environment: Environment, noise: float) -> World:
     """A ridge whose widths are one standard deviation of the noise."""
-    m = len(environment.problem.learned)
-    model = Ridge(n_features=environment.n_features, n_outcomes=m, width=Fixed(noise))
+    problem = environment.problem
+    width = Fixed(noise / float((problem.high - problem.low).max()))
+    model = Ridge(n_features=environment.n_features, n_outcomes=len(problem.learned), width=width)
     return World(environment=environment, model=model, noise=noise)
 
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.models.base import Model
+
+
+@kernel
+def unit(low: float, high: float) -> float:
+    """The unit in which widths of an outcome are stated: the length of its range, or 1 if that is infinite."""
+    return high - low if np.isfinite(high - low) else 1.0
 
 
 @kernel

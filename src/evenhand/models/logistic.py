@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.models._shared import check_sizes, optimism
+from evenhand.models._shared import check_sizes, optimism, unit
 from evenhand.models.base import Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import fit_logistic, sigmoid
@@ -48,7 +48,7 @@ def _value(
             center = sigmoid(dot(x[r, a], theta[r]))
             for k in range(w.shape[1]):
                 mean[r, k, a] = w[r, k, own, 0] * center
-                bonus[r, k, a] = optimism(center, half, low[0], high[0], w[r, k, own, 0])
+                bonus[r, k, a] = optimism(center, half * unit(low[0], high[0]), low[0], high[0], w[r, k, own, 0])
     return mean, bonus
 
 
@@ -113,14 +113,14 @@ class Logistic:
     """Logistic regression of one outcome in [0, 1], refitted each time the history has grown by a given factor.
 
     Equation: theta minimises sum [log(1 + exp(u)) - y u] + ridge/2 |theta|^2, u = x.theta; interval
-    sigmoid(u) +- radius ||x||_{V^-1}, V = ridge I + sum x x^T, clipped to the outcome's range.
+    sigmoid(u) +- unit radius ||x||_{V^-1}, V = ridge I + sum x x^T, clipped to the outcome's range; unit is its length.
     Deviations: the paper prints sigmoid as 1/(1 + e^u) and omits a logarithm in the likelihood (typos). It uses
     ridge 0, for which the estimate need not exist; use a tiny ridge instead. It refits every round, as `growth=1` does.
 
     Args:
         n_features: n.
         ridge: the penalty, above 0.
-        width: the radius; `Fixed(0)` (the default) means no optimism.
+        width: the radius, in units of the outcome's range; `Fixed(0)` (the default) means no optimism.
         growth: refit when the history is at least this many times as long as at the last fit; 1 refits every time.
         tolerance: squared Newton decrement below which a fit takes its last step.
 

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.models._shared import check_sizes, optimism
+from evenhand.models._shared import check_sizes, optimism, unit
 from evenhand.models.base import Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import cholesky
@@ -41,16 +41,16 @@ def _value(
             own = a if each else 0
             half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r], product)) if radius[r] > 0.0 else 0.0
             for m in range(w.shape[3]):
-                center = dot(x[r, a], theta[r, m])
+                center, wide = dot(x[r, a], theta[r, m]), half * unit(low[m], high[m])
                 for k in range(w.shape[1]):
                     mean[r, k, a] += w[r, k, own, m] * center
-                    bonus[r, k, a] += optimism(center, half, low[m], high[m], w[r, k, own, m])
+                    bonus[r, k, a] += optimism(center, wide, low[m], high[m], w[r, k, own, m])
     return mean, bonus
 
 
 @kernel
-def _sample(theta: Floats, inverse: Floats, x: Floats, w: Floats, z: Floats) -> Floats:
-    """Worth under theta_m + root(V^-1) z_m, `(M,n),(n,n),(A,n),(K,1|A,M),(U,Mn)->(K,A)`."""
+def _sample(theta: Floats, inverse: Floats, low: Floats, high: Floats, x: Floats, w: Floats, z: Floats) -> Floats:
+    """Worth under theta_m + unit_m root(V^-1) z_m, `(M,n),(n,n),(M),(M),(A,n),(K,1|A,M),(U,Mn)->(K,A)`."""
     outcomes, n = theta.shape[1:]
     worth, drawn = np.zeros((len(x), w.shape[1], x.shape[1])), np.empty((outcomes, n))
     each, size = w.shape[2] > 1, x.shape[1] // z.shape[1]
@@ -58,13 +58,13 @@ def _sample(theta: Floats, inverse: Floats, x: Floats, w: Floats, z: Floats) -> 
         root = inverse[r].copy()
         cholesky(root)
         for a in range(x.shape[1]):
-            own, unit = a if each else 0, a // size
+            own, block = a if each else 0, a // size
             if a % size == 0:
                 for m in range(outcomes):
                     for i in range(n):
                         drawn[m, i] = theta[r, m, i]
                         for j in range(i + 1):
-                            drawn[m, i] += root[i, j] * z[r, unit, m * n + j]
+                            drawn[m, i] += unit(low[m], high[m]) * root[i, j] * z[r, block, m * n + j]
             for m in range(outcomes):
                 center = dot(x[r, a], drawn[m])
                 for k in range(w.shape[1]):
@@ -93,14 +93,15 @@ def _update(theta: Floats, inverse: Floats, log_det: Floats, count: Floats, x: F
 class Ridge:
     """Ridge regression of every outcome on one set of features, exact after each observation.
 
-    Equation: V = ridge I + sum x x^T, theta_m = V^-1 sum y_m x, interval x.theta_m +- radius ||x||_{V^-1}, clipped to
-    the outcome's range. Predictions themselves are not clipped.
+    Equation: V = ridge I + sum x x^T, theta_m = V^-1 sum y_m x, interval x.theta_m +- unit_m radius ||x||_{V^-1},
+    clipped to the outcome's range; unit_m is the length of that range, or 1 if it is infinite, so that widths do not
+    depend on the units of outcomes. Predictions themselves are not clipped.
 
     Args:
         n_features: n.
         n_outcomes: M.
         ridge: the penalty, above 0; V starts at ridge I.
-        width: the radius; `Fixed(0)` (the default) means no optimism.
+        width: the radius, in units of each outcome's range; `Fixed(0)` (the default) means no optimism.
 
     Raises:
         InvalidInput: a count below 1, or a ridge that is not a positive number.
@@ -151,5 +152,5 @@ class Ridge:
         return self.n_outcomes * self.n_features
 
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under parameters drawn from N(theta_m, V^-1), `(A,n),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
-        return _sample(state.theta, state.inverse, x, w, z)
+        """Worth under parameters drawn from N(theta_m, unit_m^2 V^-1), `(A,n),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
+        return _sample(state.theta, state.inverse, state.low, state.high, x, w, z)

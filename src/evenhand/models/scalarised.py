@@ -24,6 +24,7 @@ class ScalarisedState:
     theta: Floats  # (R, M n)
     log_det: Floats  # (R,) of V / ridge
     count: Floats  # (R,)
+    units: Floats  # (M,) lengths of the outcomes' ranges, 1 where infinite: the regression is on y / units
 
 
 @kernel
@@ -110,6 +111,7 @@ class Scalarised:
 
     Equation: x~ = kron(g, x), V = ridge I + sum x~ x~^T, theta~ = V^-1 sum (g.y) x~; worth theta~.x~ +-
     radius ||x~||_{V^-1}. The extended features of candidates are never formed: g is contracted first.
+    Outcomes are in units of their ranges (of 1 where infinite), and prices in the inverse of these.
     The ellipsoid around theta~ bounds the worth itself, and an outcome whose price is 0 is not learned; `Ridge` learns
     each outcome separately. Bonuses are not clipped to ranges.
 
@@ -145,8 +147,13 @@ class Scalarised:
     def start(self, n_replicas: int, low: Floats, high: Floats) -> ScalarisedState:
         """The state before any data, `(M),(M)->state`."""
         size = self.n_features * self.n_outcomes
-        inverse = fresh(n_replicas, size, self.ridge)
-        return ScalarisedState(inverse, np.zeros((n_replicas, size)), np.zeros(n_replicas), np.zeros(n_replicas))
+        return ScalarisedState(
+            inverse=fresh(n_replicas, size, self.ridge),
+            theta=np.zeros((n_replicas, size)),
+            log_det=np.zeros(n_replicas),
+            count=np.zeros(n_replicas),
+            units=np.where(np.isfinite(high - low), high - low, 1.0),
+        )
 
     def value(self, state: ScalarisedState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`.
@@ -154,8 +161,9 @@ class Scalarised:
         It costs O(K (n^2 M^2 + A n^2)), and O(K A n^2 M^2) with prices per candidate.
         """
         radius = self.width.radius(state.count, state.log_det, self.ridge)
-        return Worth(*_value(state.theta, state.inverse, radius, x, w))
+        return Worth(*_value(state.theta, state.inverse, radius, x, w * state.units))
 
     def update(self, state: ScalarisedState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Absorb the worth of plays at the prices of all readings together, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        y, w = y / state.units, w * state.units
         _update(state.theta, state.inverse, state.log_det, state.count, x, y, seen, w)

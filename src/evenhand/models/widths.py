@@ -70,8 +70,8 @@ class SelfNormalised:
 
     Args:
         delta: the risk that some interval misses the truth, in (0, 1).
-        noise: sub-Gaussian scale of the outcomes around their mean; half the range of a bounded outcome is enough.
-        norm: a bound on the Euclidean norm of each outcome's true parameter.
+        noise: sub-Gaussian scale of the outcomes around their mean, in units of their range; 1/2 is always enough.
+        norm: a bound on the Euclidean norm of each outcome's true parameter, in the same units.
 
     >>> bool(SelfNormalised(delta=0.1).radius(np.array([0.0]), np.array([0.0]), 1.0)[0] > 1.0)
     True

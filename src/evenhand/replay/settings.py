@@ -131,7 +131,7 @@ class Settings:
         return parts[0] if len(parts) == 1 else Stacked(tuple(parts))
 
     def _parts(self, problem: Problem, part: Any, values: dict[str, Any], given: dict[str, Any]) -> Iterator[Model]:
-        """A model per outcome, whose width is in units of the outcome's range; none if `width` is not a number."""
+        """A model per outcome, so that one that was not observed holds up no other; none if `width` is no number."""
         width = values.get("width", WIDTH)
         if isinstance(width, dict):
             return
@@ -139,8 +139,8 @@ class Settings:
         if width < 0:
             raise InvalidInput("policy.width", "a number of at least 0", width)
         rest = {k: v for k, v in values.items() if k != "width"}
-        for low, high in zip(problem.low, problem.high, strict=True):
-            own: Width = Fixed(width * float(high - low))
+        own: Width = Fixed(width)
+        for _ in problem.learned:
             yield build(part, "policy.model", rest, given | {"n_outcomes": 1, "width": own})
 
     def to_dict(self) -> dict[str, Any]:

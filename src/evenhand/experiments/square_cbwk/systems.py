@@ -15,6 +15,7 @@ from evenhand.recipes import lin_cbwk, resolving, square_cbwk
 NEWTON, GRADIENT, UCB = "newton, published", "gradient, published", "ucb, published"
 OUTCOMES = 5  # a reward and four costs
 SCALE = 4.0  # Z = T / B
+RANGE = 4.0  # of every outcome, in whose units widths are stated
 
 
 class Point(NamedTuple):
@@ -77,7 +78,7 @@ def gradient(world: FixedContexts, projection: Projection, name: str) -> Policy:
 
 def ucb(world: FixedContexts, name: str) -> Policy:
     """The baseline: linear confidence bounds of radius sqrt(m), and the same dual."""
-    model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, width=Fixed(math.sqrt(world.n_features)))
+    model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, width=Fixed(math.sqrt(world.n_features) / RANGE))
     return replace(lin_cbwk(world.problem, model, max_price=SCALE, step=dual_step(world)), name=name)
 
 
@@ -86,7 +87,7 @@ def resolver(world: FixedContexts) -> Policy:
 
     Optimism alone explores: it tries one arm after the other until it finds the best. A warm-up would try all of them.
     """
-    model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, ridge=0.01, width=Fixed(0.02))
+    model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, ridge=0.01, width=Fixed(0.02 / RANGE))
     return resolving(world.problem, model, warmup=0)
 
 
