@@ -52,11 +52,13 @@ def solve(sample: Sample, limit: Floats) -> Solution:
     count, actions = sample.reward.shape
     variables = np.arange(count * actions)
     one_each = csr_array((np.ones(len(variables)), (variables // actions, variables)))
-    uses = sample.rows.reshape(count * actions, -1).T / count
+    # The solver's tolerances are absolute, so rewards and rows are scaled to a size of 1, and summed over contexts.
+    gain, uses = sample.reward.ravel(), sample.rows.reshape(count * actions, -1).T
+    unit, units = _size(gain[None])[0], _size(uses)
     result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
-        -sample.reward.ravel() / count,
-        A_ub=csr_array(uses),
-        b_ub=limit,
+        -gain / unit,
+        A_ub=csr_array(uses / units[:, None]),
+        b_ub=limit / units * count,
         A_eq=one_each,
         b_eq=played(sample.offered, sample.n_plays),
         bounds=np.stack([0 * variables, sample.offered.ravel()], 1),
@@ -66,8 +68,14 @@ def solve(sample: Sample, limit: Floats) -> Solution:
         raise InfeasibleProblem(
             f"no static policy keeps to the constraints on {count} sampled contexts: {result.message}"
         )
-    prices = np.maximum(-result.ineqlin.marginals, 0.0)
-    return Solution(float(-result.fun), prices, result.x.reshape(count, actions))
+    prices = np.maximum(-result.ineqlin.marginals, 0.0) * unit / units
+    return Solution(float(-result.fun) * unit / count, prices, result.x.reshape(count, actions))
+
+
+def _size(z: Floats) -> Floats:
+    """The largest absolute entry of every row, 1 for rows of zeros, `(d,n)->(d)`."""
+    size = np.abs(z).max(1, initial=0.0)
+    return np.where(size > 0.0, size, 1.0)
 
 
 def dual_value(sample: Sample, limit: Floats, prices: Floats) -> float:
