@@ -118,7 +118,7 @@ class Scalarised:
     Args:
         n_features: n.
         n_outcomes: M.
-        ridge: the penalty, above 0.
+        ridge: the penalty, above 0, in units of squared prices as in the source: the objective's unit matters.
         width: the radius; for `SelfNormalised` the noise is that of g.y and the norm that of all parameters together.
 
     Raises:

@@ -99,6 +99,17 @@ def _orthant(mu: Floats, gradient: Floats, low: Floats, high: Floats, free: Ints
 
 
 @kernel
+def _move(mu: Floats, slope: Floats, step: Floats, free: Ints, count: int, size: float, trial: Floats) -> None:
+    """A step within the orthant and the cap, into `trial`."""
+    trial[:] = mu
+    for i in range(count):
+        c = free[i]
+        positive = mu[c] > 0.0 or (mu[c] == 0.0 and slope[i] < 0.0)
+        moved = mu[c] - size * step[i]
+        trial[c] = min(max(moved, 0.0), _CAP) if positive else max(min(moved, 0.0), -_CAP)
+
+
+@kernel
 def _descend(
     share: Floats,
     g: Floats,
@@ -127,19 +138,13 @@ def _descend(
         decrement = 0.0
         for i in range(count):
             decrement += slope[i] * step[i]
-        if decrement < _TOLERANCE:
+        if decrement < _TOLERANCE:  # the last step squares the error, and needs no evaluation
+            _move(mu, slope, step, free, count, 1.0, trial)
+            mu[:] = trial
             break
         size, reached = 1.0, np.inf
         while size > 1e-4:
-            trial[:] = mu
-            for i in range(count):
-                c = free[i]
-                positive = mu[c] > 0.0 or (mu[c] == 0.0 and slope[i] < 0.0)
-                moved = mu[c] - size * step[i]
-                if positive:
-                    trial[c] = min(max(moved, 0.0), _CAP)
-                else:
-                    trial[c] = max(min(moved, 0.0), -_CAP)
+            _move(mu, slope, step, free, count, size, trial)
             reached = dual(share, g, u, trial, low, high, temperature, gradient, hessian)
             evaluations += 1
             if reached <= value - 1e-4 * size * decrement:
@@ -147,11 +152,8 @@ def _descend(
             size *= 0.5
         if not reached < value:
             break
-        gain = value - reached
         mu[:] = trial
         value = reached
-        if gain < _TOLERANCE:
-            break
     return evaluations
 
 

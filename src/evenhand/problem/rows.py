@@ -17,7 +17,7 @@ for a single play a, q . post(y, z_a) = pull(q).prices_a . y + pull(q).offset_a.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -293,6 +293,18 @@ def stack(parts: list[Rows]) -> Rows:
         by_share=np.concatenate([p.by_share for p in parts]),
         sure=np.logical_and.reduce([p.sure for p in parts]),
     )
+
+
+def in_units(rows: Rows, bound: Floats, unit: Floats) -> tuple[Rows, Floats]:
+    """Rows and their bounds, each divided by a unit above 0, which its name tells, `(d),(d)->(d)`.
+
+    >>> rows, bound = in_units(Rows.plain(["cents"], np.zeros((1, 1)), np.ones((1, 1))), np.ones(1), np.array([100.0]))
+    >>> rows.names, bound
+    (('cents / 100',), array([0.01]))
+    """
+    names = tuple(n if u == 1.0 else f"{n} / {u:g}" for n, u in zip(rows.names, unit, strict=True))
+    scaled = replace(rows, names=names, learned=rows.learned / unit[:, None], known=rows.known / unit[:, None])
+    return scaled, bound / unit
 
 
 def select(problem: Problem, names: Iterable[str]) -> Rows:

@@ -18,9 +18,10 @@ from evenhand.goals.hard_budget import hard_limits
 from evenhand.models.base import Model
 from evenhand.objectives import ExcessPenalty, Moreau, Smoothing
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import default_margin, given, where_constrained
+from evenhand.recipes.defaults import given_margin, where_constrained
 
 
 @named("B7", source="Agrawal & Devanur 2014, Algorithm 6, with primal updates (Algorithms 4 and 5) of both vectors")
@@ -29,7 +30,7 @@ def bwcr(
     model: Model,
     *,
     smoothing: Smoothing | None = None,
-    margin: float | None = None,
+    margin: float | Floats | None = None,
     hard: bool = True,
 ) -> Policy:
     """Draw from the best lottery at the objective's slope that steers average costs to the budgets; hard budgets.
@@ -62,7 +63,8 @@ def bwcr(
     """
     _need_budgets_only(problem)
     slope = frank_wolfe(problem, problem.objective, smoothing, on="optimistic")
-    penalty = where_constrained(problem, _keep_within, margin=lambda: given(margin, lambda: default_margin(problem)))
+    off = given_margin(problem, margin)
+    penalty = where_constrained(problem, lambda: _keep_within(*constraint_rows(problem, problem.subject_to, off)))
     return Policy(
         problem=problem,
         model=model,

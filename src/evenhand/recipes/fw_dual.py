@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
+from evenhand.core.types import Floats
 from evenhand.goals.dual import DualGradient, Steady
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import hard_limits
@@ -15,8 +16,7 @@ from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import default_margin, given, where_constrained
+from evenhand.recipes.defaults import given, given_margin, priced_rows, where_constrained
 
 
 @named("X2", source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023")
@@ -26,7 +26,7 @@ def fw_dual(
     *,
     smoothing: Smoothing | None = None,
     step: float | None = None,
-    margin: float | None = None,
+    margin: float | Floats | None = None,
     warmup: int = 20,
     hard: bool = True,
 ) -> Policy:
@@ -41,8 +41,8 @@ def fw_dual(
         problem: with any objective and any constraints.
         model: with widths.
         smoothing: as for `fw_linucb`.
-        step: of the prices; w / (c^2 sqrt(T)) by default, with c the most that a round can use of a row and w what
-            a play can be worth at the slope of the start.
+        step: of the prices of rows in units of the most that a play can add to each; w / (P^2 sqrt(T)) by default, with
+            w what a play can be worth at the slope of the start.
         margin: taken off every budget per round; as for `pgd` by default.
         warmup: rounds played uniformly at first.
         hard: never exceed a budget.
@@ -56,15 +56,10 @@ def fw_dual(
     'fw_dual'
     """
     slope = frank_wolfe(problem, problem.objective, smoothing)
+    rows, bound = priced_rows(problem, given_margin(problem, margin))
+    size = given(step, lambda: gentle_step(problem, slope))
     prices = where_constrained(
-        problem,
-        lambda rows, bound: DualGradient(
-            rows=rows,
-            bound=bound,
-            step=Steady(given(step, lambda: gentle_step(problem, slope, rows))),
-            on="optimistic",
-        ),
-        margin=lambda: given(margin, lambda: default_margin(problem)),
+        problem, lambda: DualGradient(rows=rows, bound=bound, step=Steady(size), on="optimistic")
     )
     return Policy(
         problem=problem,
@@ -75,8 +70,8 @@ def fw_dual(
     )
 
 
-def gentle_step(problem: Problem, goal: FrankWolfe, rows: Rows) -> float:
-    """The step w / (c^2 sqrt(T)): prices move by at most c steps a round, so they can reach w / c in sqrt(T) rounds."""
+def gentle_step(problem: Problem, goal: FrankWolfe) -> float:
+    """The step w / (P^2 sqrt(T)): prices move by at most P steps a round, so they can reach w / P in sqrt(T) rounds."""
     low, high = problem.ranges(goal.rows.names)
     start = np.array([goal.start_at])
     size = np.where(np.isfinite(high - low), high - low, 1.0)
@@ -84,7 +79,4 @@ def gentle_step(problem: Problem, goal: FrankWolfe, rows: Rows) -> float:
     if worth == 0.0:  # the slope is 0 at the start, but not everywhere
         steep = goal.objective.lipschitz
         worth = steep * math.sqrt(float(size @ size)) if math.isfinite(steep) else 1.0
-    reach = np.maximum(np.abs(problem.low), np.abs(problem.high))
-    known = np.abs(rows.known @ problem.declared.T).max(initial=0.0)
-    learned = (np.abs(rows.learned) @ np.where(np.isfinite(reach), reach, 1.0)).max(initial=0.0)
-    return worth / ((problem.n_plays * max(float(known), float(learned), 1e-9)) ** 2 * math.sqrt(problem.horizon))
+    return worth / (problem.n_plays**2 * math.sqrt(problem.horizon))

@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
+from evenhand.core.types import Floats
 from evenhand.goals.dual import Doubling, DualGradient
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
@@ -21,7 +22,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import default_margin, given, need_constraints, with_limits
+from evenhand.recipes.defaults import given, given_margin, need_constraints, priced_rows, with_limits, worth_unit
 
 
 @named("K2", source="Chzhen et al. 2023, Box C and Algorithm 1; Theorem 1")
@@ -31,13 +32,14 @@ def pgd_adaptive(
     *,
     limits: tuple[float, ...] | None = None,
     reset: bool = False,
-    margin: float | None = None,
+    margin: float | Floats | None = None,
     warmup: int = 50,
     hard: bool = False,
 ) -> Policy:
     """PGD whose step doubles each time the excess costs of a regime pass a limit.
 
-    Equation: step_k = 2^k / (P sqrt(T)); regime k ends when ||(sum over it of [c - (B - margin)])_+|| > M_k.
+    Equation: step_k = 2^k / (P sqrt(T)); regime k ends when ||(sum over it of [c - (B - margin)])_+|| > M_k, with costs
+    and rewards in units of the most that a play can bring.
     Deviations: prices carry over from regime to regime, which reproduces the published numbers; the printed pseudo-code
     resets them (`reset=True`). M_k is that of the experiments (`experimental_limits`) rather than the theory's.
 
@@ -56,14 +58,15 @@ def pgd_adaptive(
     """
     need_constraints(problem)
     excess = given(limits, lambda: experimental_limits(problem))
-    step = Doubling(1.0 / (problem.n_plays * math.sqrt(problem.horizon)), excess, reset=reset)
-    rows, bound = constraint_rows(problem, problem.subject_to, given(margin, lambda: default_margin(problem)))
-    kept = hard_limits(problem, hard)
+    gain, kept = reward(problem), hard_limits(problem, hard)
+    first = worth_unit(problem, gain) / (problem.n_plays * math.sqrt(problem.horizon))
+    step = Doubling(first, excess, reset=reset)
+    rows, bound = priced_rows(problem, given_margin(problem, margin))
     dual = DualGradient(rows=rows, bound=bound, step=step, on="optimistic")
     return Policy(
         problem=problem,
         model=model,
-        goals=(reward(problem), dual, *kept),
+        goals=(gain, dual, *kept),
         choice=Staged(warmup, TopK(problem.n_plays)),
         name=with_limits("pgd_adaptive", kept),
     )

@@ -10,6 +10,7 @@ from evenhand.goals.objective_goal import objective_goal
 from evenhand.goals.resolving import Resolving
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.recipes.defaults import gentle_warmup, given, where_constrained
 
@@ -50,9 +51,10 @@ def resolving(
     'resolving'
     """
     objective = objective_goal(problem)
+    rows, bound = constraint_rows(problem, problem.subject_to)
     plan = where_constrained(
         problem,
-        lambda rows, bound: Resolving(
+        lambda: Resolving(
             problem=problem, objective=objective, constraints=rows, bound=bound, contexts=contexts, every=every
         ),
     )

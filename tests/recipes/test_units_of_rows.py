@@ -1,0 +1,63 @@
+"""Defaults of recipes: in units of the most that a play can bring."""
+
+import numpy as np
+import pytest
+
+from evenhand.core.errors import InvalidInput
+from evenhand.environments import Court
+from evenhand.goals.linear_reward import reward
+from evenhand.models import Ridge
+from evenhand.objectives import Linear
+from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
+from evenhand.problem.constraints import constraint_rows
+from evenhand.recipes import pgd
+from evenhand.recipes.defaults import default_margin, default_max_price, priced_rows, worth_unit
+
+PROBLEM = Problem(
+    actions=("wait", "ask", "buy"),
+    outcomes=(
+        Outcome("gain", low=-1.0, high=3.0),
+        Outcome("delay", high=60.0, free=("wait",)),
+        Outcome("cents", known={"ask": 20.0, "buy": 500.0}),
+    ),
+    maximize=Linear({"gain": 2.0, "cents": 0.01}),
+    subject_to=(Budget("cents", rate=50.0), Budget("delay", rate=12.0), Parity("delay", by="side", tolerance=6.0)),
+    groups=(Groups("side", {"left": 0.25, "right": 0.75}),),
+    horizon=10_000,
+)
+
+
+def test_rows_and_bounds_are_divided_by_what_a_play_can_add():
+    rows, bound = priced_rows(PROBLEM)
+    raw, limits = constraint_rows(PROBLEM, PROBLEM.subject_to)
+    unit = np.array([500.0, 60.0, *[60.0] * 4])
+    np.testing.assert_allclose(bound, limits / unit)
+    np.testing.assert_allclose(rows.learned, raw.learned / unit[:, None])
+    np.testing.assert_allclose(rows.known, raw.known / unit[:, None])
+    assert rows.names[:2] == ("cents / 500", "delay / 60")
+
+
+def test_where_everything_is_at_most_1_nothing_changes():
+    rows, bound = priced_rows(Court().problem)
+    raw, limits = constraint_rows(Court().problem, Court().problem.subject_to)
+    assert rows.names == raw.names
+    np.testing.assert_array_equal(bound, limits)
+    np.testing.assert_array_equal(rows.known, raw.known)
+
+
+def test_the_worth_of_a_play_counts_all_that_the_objective_weighs():
+    assert worth_unit(PROBLEM, reward(PROBLEM)) == pytest.approx(2.0 * 3.0 + 0.01 * 500.0)
+
+
+def test_every_budget_has_a_margin_in_its_own_unit():
+    np.testing.assert_allclose(default_margin(PROBLEM), [0.5 * 500.0 / 100.0, 0.5 * 60.0 / 100.0])
+    assert default_max_price(PROBLEM) == 500.0 / 50.0  # the tighter of the two, as delays are 60 at most and 12 allowed
+
+
+def test_a_margin_may_be_one_for_all_or_one_for_each():
+    model = Ridge(n_features=2, n_outcomes=2)
+    for margin, bound in ((1.0, (49.0 / 500.0, 11.0 / 60.0)), (np.array([5.0, 0.0]), (45.0 / 500.0, 12.0 / 60.0))):
+        dual = pgd(PROBLEM, model, margin=margin).goals[1]
+        np.testing.assert_allclose(dual.bound[:2], bound)
+    with pytest.raises(InvalidInput, match=r"^margin: expected at least 0 and below 12, the limit of delay"):
+        pgd(PROBLEM, model, margin=np.array([1.0, 12.0]))

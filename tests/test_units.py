@@ -1,0 +1,98 @@
+"""A problem restated in other units takes the same actions."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings, strategies as st
+
+from evenhand.models import Fixed, Logarithmic, Ridge, Sampled
+from evenhand.objectives import GeneralizedGini
+from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
+from evenhand.recipes import fw_dual, fw_linucb, lin_cbwk, pgd, pgd_adaptive, primal_lp, resolving, square_cbwk, ucb
+from evenhand.run.simulation import play
+from tests.worlds import Market
+
+ROUNDS = 150
+SIDES = Groups("side", {"left": 0.5, "right": 0.5})
+
+
+def shop(reward, cost, fee):
+    """A learned cost and a known fee under budgets, and parity of the cost; each outcome in its own unit."""
+    return Problem(
+        actions=("a", "b", "c"),
+        outcomes=(
+            Outcome("gain", high=reward),
+            Outcome("cost", high=cost),
+            Outcome("fee", known={"b": 0.5 * fee, "c": fee}),
+        ),
+        maximize="gain",
+        subject_to=(
+            Budget("cost", rate=0.35 * cost),
+            Budget("fee", rate=0.3 * fee),
+            Parity("cost", by="side", tolerance=0.05 * cost),
+        ),
+        groups=(SIDES,),
+        horizon=ROUNDS,
+    )
+
+
+def school(reward, cost, fee):
+    """Two outcomes in one unit that a generalised Gini weighs, and a budget in another."""
+    return Problem(
+        actions=("a", "b", "c"),
+        outcomes=(
+            Outcome("reading", high=reward),
+            Outcome("maths", high=reward),
+            Outcome("fee", known={"b": 0.5 * fee, "c": fee}),
+        ),
+        maximize=GeneralizedGini(("reading", "maths"), (1.0, 0.3)),
+        subject_to=(Budget("fee", rate=0.3 * fee),),
+        horizon=ROUNDS,
+    )
+
+
+def free_school(reward, cost, fee):
+    return Problem(
+        actions=("a", "b"),
+        outcomes=(Outcome("reading", high=reward), Outcome("maths", high=reward)),
+        maximize=GeneralizedGini(("reading", "maths"), (1.0, 0.3)),
+        horizon=ROUNDS,
+    )
+
+
+RIDGE = Ridge(n_features=3, n_outcomes=2, width=Fixed(0.2))
+POLICIES = {
+    "ucb": lambda unit: ucb(shop(*unit), RIDGE),
+    "pgd": lambda unit: pgd(shop(*unit), Ridge(n_features=3, n_outcomes=2, width=Logarithmic(0.1))),
+    "pgd, hard": lambda unit: pgd(shop(*unit), RIDGE, hard=True),
+    "pgd, sampled": lambda unit: pgd(shop(*unit), Sampled(inner=RIDGE, scale=0.3)),
+    "pgd_adaptive": lambda unit: pgd_adaptive(shop(*unit), RIDGE),
+    "lin_cbwk": lambda unit: lin_cbwk(shop(*unit), RIDGE),
+    "square_cbwk": lambda unit: square_cbwk(shop(*unit), RIDGE, rate=20.0 / unit[0]),
+    "resolving": lambda unit: resolving(shop(*unit), RIDGE),
+    "primal_lp": lambda unit: primal_lp(shop(*unit), RIDGE),
+    "fw_dual": lambda unit: fw_dual(shop(*unit), RIDGE),
+    "fw_dual, concave": lambda unit: fw_dual(school(*unit), RIDGE),
+    "resolving, concave": lambda unit: resolving(school(*unit), RIDGE),
+    "fw_linucb": lambda unit: fw_linucb(free_school(*unit), RIDGE),
+}
+PLAIN = {}
+
+
+def plays(name, unit):
+    policy = POLICIES[name](unit)
+    state, world = policy.start(seed=3, replicas=2), Market(problem=policy.problem).start(3, np.arange(2))
+    return np.array([r.decision.plays[:, 0] for r in play(policy, state, world, range(ROUNDS))])
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@settings(max_examples=2, deadline=None)
+@given(exponents=st.tuples(*[st.integers(-8, 8)] * 3))
+@example(exponents=(2, 0, 0))  # dollars or cents
+@example(exponents=(-8, 8, 0))
+@example(exponents=(0, 4, -4))
+def test_a_problem_in_other_units_takes_the_same_actions(name, exponents):
+    """Rewards, costs and fees, each times a power of 10. Contexts are continuous, so that rounding decides no tie."""
+    if name not in PLAIN:
+        PLAIN[name] = plays(name, (1.0, 1.0, 1.0))
+        assert min(np.bincount(PLAIN[name].ravel() + 1)[1:]) > 10  # every action is played
+    np.testing.assert_array_equal(plays(name, tuple(10.0**e for e in exponents)), PLAIN[name])
