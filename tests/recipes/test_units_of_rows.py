@@ -3,15 +3,12 @@
 import numpy as np
 import pytest
 
-from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court
 from evenhand.goals.linear_reward import reward
-from evenhand.models import Ridge
 from evenhand.objectives import Linear
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.problem.constraints import constraint_rows
-from evenhand.recipes import pgd
-from evenhand.recipes.defaults import default_margin, default_max_price, priced_rows, worth_unit
+from evenhand.recipes.defaults import priced_rows, worth_unit
 
 PROBLEM = Problem(
     actions=("wait", "ask", "buy"),
@@ -47,17 +44,3 @@ def test_where_everything_is_at_most_1_nothing_changes():
 
 def test_the_worth_of_a_play_counts_all_that_the_objective_weighs():
     assert worth_unit(PROBLEM, reward(PROBLEM)) == pytest.approx(2.0 * 3.0 + 0.01 * 500.0)
-
-
-def test_every_budget_has_a_margin_in_its_own_unit():
-    np.testing.assert_allclose(default_margin(PROBLEM), [0.5 * 500.0 / 100.0, 0.5 * 60.0 / 100.0])
-    assert default_max_price(PROBLEM) == 500.0 / 50.0  # the tighter of the two, as delays are 60 at most and 12 allowed
-
-
-def test_a_margin_may_be_one_for_all_or_one_for_each():
-    model = Ridge(n_features=2, n_outcomes=2)
-    for margin, bound in ((1.0, (49.0 / 500.0, 11.0 / 60.0)), (np.array([5.0, 0.0]), (45.0 / 500.0, 12.0 / 60.0))):
-        dual = pgd(PROBLEM, model, margin=margin).goals[1]
-        np.testing.assert_allclose(dual.bound[:2], bound)
-    with pytest.raises(InvalidInput, match=r"^margin: expected at least 0 and below 12, the limit of delay"):
-        pgd(PROBLEM, model, margin=np.array([1.0, 12.0]))

@@ -21,7 +21,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import given_margin, where_constrained
+from evenhand.recipes.defaults import default_margin, given, where_constrained
 
 
 @named("B7", source="Agrawal & Devanur 2014, Algorithm 6, with primal updates (Algorithms 4 and 5) of both vectors")
@@ -30,7 +30,7 @@ def bwcr(
     model: Model,
     *,
     smoothing: Smoothing | None = None,
-    margin: float | Floats | None = None,
+    margin: float | None = None,
     hard: bool = True,
 ) -> Policy:
     """Draw from the best lottery at the objective's slope that steers average costs to the budgets; hard budgets.
@@ -63,7 +63,7 @@ def bwcr(
     """
     _need_budgets_only(problem)
     slope = frank_wolfe(problem, problem.objective, smoothing, on="optimistic")
-    off = given_margin(problem, margin)
+    off = given(margin, lambda: default_margin(problem))
     penalty = where_constrained(problem, lambda: _keep_within(*constraint_rows(problem, problem.subject_to, off)))
     return Policy(
         problem=problem,

@@ -16,7 +16,7 @@ from evenhand.core.types import Floats
 from evenhand.goals.base import Goal
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.linear_reward import LinearReward
-from evenhand.problem.constraints import Constraint, constraint_rows
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units
@@ -61,7 +61,7 @@ def with_limits(name: str, limits: tuple[HardBudget, ...]) -> str:
     return f"{name}, hard" if limits else name
 
 
-def priced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
+def priced_rows(problem: Problem, margin: float = 0.0) -> tuple[Rows, Floats]:
     """The rows and bounds of all constraints, in units of the most that one play can add to each row, `()->(d)`.
 
     Steps and prices that suit one problem then suit it in any units. Factors of groups do not count as units.
@@ -89,39 +89,29 @@ def worth_unit(problem: Problem, goal: LinearReward) -> float:
     return float(np.abs(np.array(goal.weights)) @ each) or 1.0
 
 
-def default_margin(problem: Problem) -> Floats:
-    """Half of P / sqrt(T) of the most that a play can use, for every budget; at most half of the tightest budget.
+def default_margin(problem: Problem) -> float:
+    """Half of c / sqrt(T), but at most half of the smallest budget.
 
-    Equation: margin_j = c_j min(P / sqrt(T), min_i limit_i / c_i) / 2, c_j the most that a play can use of budget j.
+    c is the most that a round can use of a budget, for the budget where this is least, and at most P.
 
     >>> from evenhand.environments import Court
     >>> default_margin(Court(horizon=10_000).problem)
-    array([0.005, 0.005])
+    0.005
     """
-    most = np.array([_most(problem, c) for c in problem.spending])
-    tightest = min((c.limit(problem.horizon) / m for c, m in zip(problem.spending, most, strict=True)), default=1.0)
-    return 0.5 * min(problem.n_plays / math.sqrt(problem.horizon), tightest) * most
-
-
-def given_margin(problem: Problem, margin: float | Floats | None) -> float | Floats:
-    """The margin, or where it is None the default."""
-    return default_margin(problem) if margin is None else margin
+    smallest = min((c.limit(problem.horizon) for c in problem.spending), default=math.inf)
+    most = np.array([reach(problem, c.rows(problem))[1].max() for c in problem.spending])
+    unit = problem.n_plays * min(1.0, float(most[most > 0].min(initial=1.0)))
+    return 0.5 * min(unit / math.sqrt(problem.horizon), smallest)
 
 
 def default_max_price(problem: Problem) -> float:
-    """Z = P max_j c_j / limit_j, in units of the most that a play can be worth, c_j the most that it can use.
+    """Z = P T / B for the smallest budget B, if a play is worth at most 1.
 
     >>> from evenhand.environments import FixedContexts
-    >>> default_max_price(FixedContexts(horizon=100).problem)  # costs are up to 2, and the budgets 0.25 per round
-    8.0
+    >>> default_max_price(FixedContexts(horizon=100).problem)
+    4.0
     """
-    return problem.n_plays * max(_most(problem, c) / c.limit(problem.horizon) for c in problem.spending)
-
-
-def _most(problem: Problem, c: Constraint) -> float:
-    """The most that a play can use of a budget; 1 if nothing is declared."""
-    most = float(reach(problem, c.rows(problem))[1].max(initial=0.0))
-    return most if 0.0 < most < math.inf else 1.0
+    return problem.n_plays / min(c.limit(problem.horizon) for c in problem.spending)
 
 
 def hedge_step(rows: Rows, horizon: int) -> float:

@@ -8,7 +8,6 @@ import numpy as np
 
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
-from evenhand.core.types import Floats
 from evenhand.goals.dual import DualGradient, Steady
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import hard_limits
@@ -16,7 +15,7 @@ from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import given, given_margin, priced_rows, where_constrained
+from evenhand.recipes.defaults import default_margin, given, priced_rows, where_constrained
 
 
 @named("X2", source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023")
@@ -26,7 +25,7 @@ def fw_dual(
     *,
     smoothing: Smoothing | None = None,
     step: float | None = None,
-    margin: float | Floats | None = None,
+    margin: float | None = None,
     warmup: int = 20,
     hard: bool = True,
 ) -> Policy:
@@ -56,7 +55,7 @@ def fw_dual(
     'fw_dual'
     """
     slope = frank_wolfe(problem, problem.objective, smoothing)
-    rows, bound = priced_rows(problem, given_margin(problem, margin))
+    rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
     size = given(step, lambda: gentle_step(problem, slope))
     prices = where_constrained(
         problem, lambda: DualGradient(rows=rows, bound=bound, step=Steady(size), on="optimistic")

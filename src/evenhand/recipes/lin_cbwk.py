@@ -12,8 +12,9 @@ from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import default_max_price, given, hedge_step, need_spending, priced_rows, worth_unit
+from evenhand.recipes.defaults import default_max_price, given, hedge_step, need_spending
 
 
 @named("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
@@ -33,9 +34,8 @@ def lin_cbwk(
     Args:
         problem: with budgets; costs may be learned or known.
         model: with widths, such as `Ridge`.
-        max_price: Z, where the most that a play can use of a budget, and the most that it can be worth, are 1; P T / B
-            of the tightest budget by default (the source knows Z, or explores to estimate it).
-        step: of the dual, on costs in these units; sqrt(ln(d + 1) / T) by default.
+        max_price: Z; P T / B of the smallest budget by default (the source knows Z, or explores to estimate it).
+        step: of the dual; sqrt(ln(d + 1) / T) by default.
 
     Raises:
         InvalidInput: no budget, or numbers that are not positive.
@@ -46,18 +46,18 @@ def lin_cbwk(
     'lin_cbwk'
     """
     need_spending(problem)
-    gain, (rows, bound) = reward(problem), priced_rows(problem)
+    rows, bound = constraint_rows(problem, problem.subject_to)
     hedge = DualHedge(
         rows=rows,
         bound=bound,
-        max_price=worth_unit(problem, gain) * given(max_price, lambda: default_max_price(problem)),
+        max_price=given(max_price, lambda: default_max_price(problem)),
         step=given(step, lambda: hedge_step(rows, problem.horizon)),
         optimism="row",
     )
     return Policy(
         problem=problem,
         model=model,
-        goals=(gain, hedge, *hard_limits(problem, True)),
+        goals=(reward(problem), hedge, *hard_limits(problem, True)),
         choice=TopK(problem.n_plays),
         name="lin_cbwk",
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats
 from evenhand.goals.dual import DualGradient, Steady
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
@@ -17,7 +16,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import given_margin, need_constraints, with_limits
+from evenhand.recipes.defaults import default_margin, given, need_constraints, with_limits
 
 
 @named("K4", source="Chzhen et al. 2023, Appendix G.2, mixed policy")
@@ -26,7 +25,7 @@ def mixed_oracle(
     model: Model,
     prices: tuple[float, ...],
     *,
-    margin: float | Floats | None = None,
+    margin: float | None = None,
     warmup: int = 50,
     hard: bool = False,
 ) -> Policy:
@@ -47,7 +46,7 @@ def mixed_oracle(
     'mixed_oracle'
     """
     need_constraints(problem)
-    rows, bound = constraint_rows(problem, problem.subject_to, given_margin(problem, margin))
+    rows, bound = constraint_rows(problem, problem.subject_to, given(margin, lambda: default_margin(problem)))
     _need_prices(prices, rows)
     limits = hard_limits(problem, hard)
     dual = DualGradient(rows=rows, bound=bound, step=Steady(0.0), on="optimistic", start_at=prices)

@@ -11,14 +11,13 @@ import math
 
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
-from evenhand.core.types import Floats
 from evenhand.goals.dual import DualGradient, Steady
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import given, given_margin, need_constraints, priced_rows, with_limits, worth_unit
+from evenhand.recipes.defaults import default_margin, given, need_constraints, priced_rows, with_limits, worth_unit
 
 
 @named("K1", source="Chzhen et al. 2023, Box B; Lemmas 1 and 2")
@@ -27,7 +26,7 @@ def pgd(
     model: Model,
     *,
     step: float | None = None,
-    margin: float | Floats | None = None,
+    margin: float | None = None,
     warmup: int = 50,
     hard: bool = False,
 ) -> Policy:
@@ -43,8 +42,8 @@ def pgd(
         model: for the learned outcomes, with optimism of its own.
         step: of the prices, where the most that a play can add to a row, and the most that it can be worth, are 1;
             2 / (P sqrt(T)) by default, for P plays per round.
-        margin: taken off every budget per round, one for all or one for each; `recipes.defaults.default_margin` by
-            default: of every budget half of what P plays can use, over sqrt(T), at most half of the tightest budget.
+        margin: taken off every budget per round; half of c / sqrt(T) by default, or of the smallest budget if that is
+            less; c is the most that a round can use of a budget, as in `recipes.defaults.default_margin`.
         warmup: rounds played uniformly at first.
         hard: never exceed a budget.
 
@@ -58,7 +57,7 @@ def pgd(
     """
     need_constraints(problem)
     step = given(step, lambda: 2.0 / (problem.n_plays * math.sqrt(problem.horizon)))
-    rows, bound = priced_rows(problem, given_margin(problem, margin))
+    rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
     gain, limits = reward(problem), hard_limits(problem, hard)
     dual = DualGradient(rows=rows, bound=bound, step=Steady(step * worth_unit(problem, gain)), on="optimistic")
     return Policy(

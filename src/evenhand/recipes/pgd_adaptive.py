@@ -13,7 +13,6 @@ import numpy as np
 
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
-from evenhand.core.types import Floats
 from evenhand.goals.dual import Doubling, DualGradient
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
@@ -22,7 +21,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import given, given_margin, need_constraints, priced_rows, with_limits, worth_unit
+from evenhand.recipes.defaults import default_margin, given, need_constraints, priced_rows, with_limits, worth_unit
 
 
 @named("K2", source="Chzhen et al. 2023, Box C and Algorithm 1; Theorem 1")
@@ -32,7 +31,7 @@ def pgd_adaptive(
     *,
     limits: tuple[float, ...] | None = None,
     reset: bool = False,
-    margin: float | Floats | None = None,
+    margin: float | None = None,
     warmup: int = 50,
     hard: bool = False,
 ) -> Policy:
@@ -61,7 +60,7 @@ def pgd_adaptive(
     gain, kept = reward(problem), hard_limits(problem, hard)
     first = worth_unit(problem, gain) / (problem.n_plays * math.sqrt(problem.horizon))
     step = Doubling(first, excess, reset=reset)
-    rows, bound = priced_rows(problem, given_margin(problem, margin))
+    rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
     dual = DualGradient(rows=rows, bound=bound, step=step, on="optimistic")
     return Policy(
         problem=problem,

@@ -13,7 +13,6 @@ import numpy as np
 from evenhand.choices import Gibbs, Staged
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import LinearReward, reward
 from evenhand.goals.primal import Primal
@@ -32,7 +31,7 @@ class Slack(NamedTuple):
     """
 
     scale: float
-    margin: float | Floats  # one for all budgets, or one for each
+    margin: float
 
 
 @named("K3", source="Chzhen et al. 2023, Box D; Proposition 1, Theorems 3 and 4")

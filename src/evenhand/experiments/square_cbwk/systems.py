@@ -16,7 +16,6 @@ NEWTON, GRADIENT, UCB = "newton, published", "gradient, published", "ucb, publis
 OUTCOMES = 5  # a reward and four costs
 SCALE = 4.0  # Z = T / B
 RANGE = 4.0  # of every outcome, in whose units widths are stated
-LARGEST_COST = 2.0  # in whose units budgets are priced
 
 
 class Point(NamedTuple):
@@ -93,5 +92,5 @@ def resolver(world: FixedContexts) -> Policy:
 
 
 def dual_step(world: FixedContexts) -> float:
-    """The step of the exponentiated gradient, 2 ln d / sqrt T, on costs in units of the largest one."""
-    return LARGEST_COST * 2 * math.log(len(world.problem.spending)) / math.sqrt(world.horizon)
+    """The step of the exponentiated gradient, 2 ln d / sqrt T."""
+    return 2 * math.log(len(world.problem.spending)) / math.sqrt(world.horizon)

@@ -79,26 +79,19 @@ def by_group(constraints: Iterable[Constraint]) -> Iterator[tuple[OneOutcome, st
     yield from ((c, c.by) for c in of_one_outcome(constraints) if c.by is not None)
 
 
-def constraint_rows(
-    problem: Problem, constraints: Iterable[Constraint], margin: float | Floats = 0.0
-) -> tuple[Rows, Floats]:
+def constraint_rows(problem: Problem, constraints: Iterable[Constraint], margin: float = 0.0) -> tuple[Rows, Floats]:
     """The rows v of some constraints and their bounds per round: on average v <= bound, `()->(d)`.
 
-    A margin is taken off whatever is spent: one for all of them, or one for each, in their order.
-
     Raises:
-        InvalidInput: a margin that is negative or leaves nothing of a limit.
+        InvalidInput: a margin, to be taken off whatever is spent, that is negative or leaves nothing of it.
     """
-    constraints = tuple(constraints)
-    margins = iter(np.broadcast_to(margin, sum(c.spends for c in constraints)))
     parts, bounds = [select(problem, ())], [np.zeros(0)]
     for c in constraints:
-        off = float(next(margins)) if c.spends else 0.0
-        if c.spends and not 0 <= off < c.limit(problem.horizon):
+        if c.spends and not 0 <= margin < c.limit(problem.horizon):
             expected = f"at least 0 and below {c.limit(problem.horizon):g}, the limit of {c.label}"
-            raise InvalidInput("margin", expected, off)
+            raise InvalidInput("margin", expected, margin)
         parts.append(c.rows(problem))
-        bounds.append(c.bound(problem) - off if c.spends else c.bound(problem))
+        bounds.append(c.bound(problem) - margin if c.spends else c.bound(problem))
     return stack(parts), np.concatenate(bounds)
 
 
