@@ -294,7 +294,9 @@ def test_with_a_free_action_a_run_goes_on_and_says_since_when():
         assert (trace.plays.actions[:end, r, 0] != 0).any()
     for b in world.problem.spending:
         assert (trace.total(b.outcome) <= b.total).all()
-    assert "3 ended with actions masked" in str(trace.summary())
+    ends = trace.restricted_after.astype(int)
+    said = f"3 replicas, 3 ended with actions masked that no longer fitted (after rounds {ends.min()} to {ends.max()})"
+    assert said in str(trace.summary())
 
 
 def test_a_free_action_that_costs_something_is_refused():
@@ -309,3 +311,20 @@ def test_a_free_action_that_costs_something_is_refused():
     y[0, 0, 2] = 0.1
     with pytest.raises(InvalidInput, match=r"'cost 2' of replica 0.*0 under \('nothing',\)"):
         policy.learn(state, decision, y)
+
+
+def test_an_interrupted_run_says_so_first_and_counts_what_elapsed():
+    """Half of the run spent half of the budget: over the horizon that would look like half of the limit."""
+    court = Court(horizon=400)
+    policy = pgd(court.problem, model(), step=0.05, hard=True)
+    whole = simulate(policy, court, replicas=4, progress=False)
+    half = int(np.searchsorted(whole.times, 200))
+    cut = {k: getattr(whole, k)[: half + 1] for k in ("times", "elapsed", "totals", "group_totals", "group_rounds")}
+    assert whole.expected is not None
+    part = replace(whole, finished=False, expected=whole.expected[: half + 1], **cut)
+    rounds = int(whole.times[half])
+    assert str(part.summary()).startswith(f"{policy.name}: INTERRUPTED after {rounds} of 400 rounds, 4 replicas")
+    assert "INTERRUPTED" not in str(whole.summary())
+    spent = {x.name: x.mean for x in part.summary().lines}
+    for b in court.problem.spending:
+        assert spent[b.label] == pytest.approx((part.total(b.outcome) / rounds).mean())

@@ -266,3 +266,22 @@ def test_it_is_over_only_when_nothing_is_under_way_and_nothing_fits():
         policy.learn(state, decision, np.array([[[1.0]], [[0.5]]]))
     np.testing.assert_array_equal(policy.over(state), [True, False])
     np.testing.assert_array_equal(policy.decide(state, one).plays[:, 0], [-1, 0])
+
+
+def test_a_budget_below_the_worst_case_of_every_play_is_refused():
+    """Costs are learned, within [0, 3]: with 2 in all nothing could ever be played, unless an action is free."""
+
+    def problem(total, free=()):
+        return Problem(
+            actions=("a", "b"),
+            outcomes=(Outcome("gain"), Outcome("cost", high=3.0, free=free)),
+            maximize="gain",
+            subject_to=(Budget("cost", total=total),),
+            horizon=10,
+        )
+
+    expected = "^Budget 'cost', kept hard: expected a total of at least 3: any single play may use that much, got 2"
+    with pytest.raises(InvalidInput, match=expected):
+        hard_budget(problem(2.0))
+    assert hard_budget(problem(3.0)).total[0] == 3.0
+    assert hard_budget(problem(2.0, free=("a",))).total[0] == 2.0

@@ -14,7 +14,7 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Frame, Rows
+from evenhand.problem.rows import Cases, Frame, Rows
 
 
 @dataclass
@@ -248,7 +248,8 @@ def hard_limits(problem: Problem, hard: bool) -> tuple[HardBudget, ...]:
         hard: whether constraints that leave this to the recipe are hard.
 
     Raises:
-        InvalidInput: one to be kept hard is on an outcome without a finite range.
+        InvalidInput: one to be kept hard is on an outcome without a finite range, or is below the worst case of every
+            single play, so that nothing could ever be played.
 
     >>> from evenhand.environments import Court
     >>> hard_limits(Court().problem, hard=False)
@@ -261,7 +262,13 @@ def hard_limits(problem: Problem, hard: bool) -> tuple[HardBudget, ...]:
         return ()
     rows, _ = constraint_rows(problem, kept)
     total = np.concatenate([np.full(len(c.rows(problem)), c.total_over(problem.horizon)) for c in kept])
-    return (HardBudget(rows=rows, total=total, low=problem.low, high=problem.high, free=problem.free),)
+    goal = HardBudget(rows=rows, total=total, low=problem.low, high=problem.high, free=problem.free)
+    worst, left = goal.room(goal.start(1), Cases(problem.declared[None], np.zeros((1, 1, 0), np.int64)))
+    least = worst[0].min(0)
+    for j in np.flatnonzero(least > left[0]):
+        expected = f"a total of at least {least[j]:g}: any single play may use that much"
+        raise InvalidInput(f"Budget {rows.names[j]!r}, kept hard", expected, total[j])
+    return (goal,)
 
 
 def hard_budget(problem: Problem) -> HardBudget:

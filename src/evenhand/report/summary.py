@@ -34,23 +34,48 @@ class Line(NamedTuple):
         return Line(name, float(values.mean()), standard_error(values), float(extreme), limit)
 
 
+class Ending(NamedTuple):
+    """In how many replicas something ended, and the earliest and latest round after which it did."""
+
+    replicas: int
+    first: int
+    last: int
+
+    @staticmethod
+    def of(rounds: Floats) -> Ending:
+        """Of the rounds after which it ended, NaN for replicas in which it did not, `(R)`.
+
+        >>> str(Ending.of(np.array([812.0, np.nan, 930.0])))
+        '(after rounds 812 to 930)'
+        """
+        known = rounds[np.isfinite(rounds)]
+        return Ending(len(known), int(known.min(initial=math.inf)) if len(known) else 0, int(known.max(initial=0.0)))
+
+    def __str__(self) -> str:
+        when = f"round {self.first:,}" if self.first == self.last else f"rounds {self.first:,} to {self.last:,}"
+        return f"(after {when})"
+
+
 class Summary(NamedTuple):
-    """Where a run ended."""
+    """Where a run ended; one that was interrupted is measured over the rounds that elapsed."""
 
     policy: str
     replicas: int
-    stopped: int
-    restricted_after: int
+    interrupted: int | None  # the most rounds that elapsed in a replica; None where the run finished
+    horizon: int
+    stopped: Ending
+    restricted: Ending
     lines: tuple[Line, ...]
 
     def __str__(self) -> str:
-        head = f"{self.policy}: {self.replicas} replicas"
-        head += f", {self.stopped} stopped because nothing fitted any more" if self.stopped else ""
-        head += (
-            f", {self.restricted_after} ended with actions masked that no longer fitted"
-            if self.restricted_after
-            else ""
-        )
+        head = f"{self.policy}: "
+        if self.interrupted is not None:
+            head += f"INTERRUPTED after {self.interrupted:,} of {self.horizon:,} rounds, "
+        head += f"{self.replicas} replicas"
+        if self.stopped.replicas:
+            head += f", {self.stopped.replicas} stopped because nothing fitted any more {self.stopped}"
+        if self.restricted.replicas:
+            head += f", {self.restricted.replicas} ended with actions masked that no longer fitted {self.restricted}"
         rows = [[x.name, number(x.mean), number(x.se), number(x.worst), number(x.limit)] for x in self.lines]
         return f"{head}\n{table(['', 'mean', 'se', 'worst', 'limit'], rows)}"
 

@@ -120,8 +120,12 @@ class Trace:
         return constraint.measure(self)
 
     def summary(self) -> Summary:
-        """Where the run ended: the objective and every constraint, mean over replicas and worst."""
-        from evenhand.report.summary import Line, Summary
+        """Where the run ended: the objective and every constraint, mean over replicas and worst.
+
+        What is spent counts over the horizon, as it stays spent when a replica stops early. If the run was interrupted,
+        it counts over the rounds that elapsed.
+        """
+        from evenhand.report.summary import Ending, Line, Summary
 
         names = self.problem.objective.outcomes
         name = names[0] if len(names) == 1 else "objective"
@@ -129,11 +133,18 @@ class Trace:
         horizon = self.problem.horizon
         for c in self.problem.subject_to:
             values = self.measure(c)[-1]
-            if c.spends:  # a sum stays spent when a run ends early, so it counts over the horizon
+            if c.spends and self.finished:
                 values = values * (self.elapsed[-1] / horizon)
             lines.append(Line.of(c.label, values, worst=c.worst, limit=c.limit(horizon)))
-        stopped, restricted_after = (int(np.isfinite(z).sum()) for z in (self.stopped, self.restricted_after))
-        return Summary(self.policy, len(self.replicas), stopped, restricted_after, tuple(lines))
+        return Summary(
+            policy=self.policy,
+            replicas=len(self.replicas),
+            interrupted=None if self.finished else int(self.elapsed[-1].max()),
+            horizon=horizon,
+            stopped=Ending.of(self.stopped),
+            restricted=Ending.of(self.restricted_after),
+            lines=tuple(lines),
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame: one row per play if every play was recorded, else one per replica and point."""
