@@ -69,7 +69,7 @@ def solve(sample: Sample, limit: Floats) -> Solution:
             f"no static policy keeps to the constraints on {count} sampled contexts: {result.message}"
         )
     prices = np.maximum(-result.ineqlin.marginals, 0.0) * unit / units
-    return Solution(float(-result.fun) * unit / count, prices, result.x.reshape(count, actions))
+    return Solution(float(-result.fun * unit / count), prices, result.x.reshape(count, actions))
 
 
 def _size(z: Floats) -> Floats:
