@@ -68,7 +68,7 @@ def test_allocations_come_near_their_linear_program():
 
 
 def allocator(world):
-    """Dual prices with a step of 0.23 / sqrt(T). Half the width locks one run in 12 in, on an arm for one side."""
+    """Dual prices with a step of 0.23 / sqrt(T). With half the width one run in 8 locked in at T = 6,000."""
     problem = world.problem
     rows, bound = constraint_rows(problem, problem.subject_to)
     dual = DualGradient(rows=rows, bound=bound, step=Steady(0.23 / world.horizon**0.5), optimism="net")
