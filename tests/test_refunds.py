@@ -108,3 +108,21 @@ def test_a_refund_that_is_sure_comes_back_though_the_rest_was_not_observed():
     assert state.left[0, 0] == 5.0
     goal.on_outcome(state, decision, np.ones(1), np.array([[np.nan]]))
     assert state.left[0, 0] == 8.0
+
+
+def test_a_refund_in_one_replica_leaves_the_others_alone():
+    """Two replicas in one batch, of which one buys and returns and the other only buys, end as each does alone."""
+    policy = gives_back()
+    moves = [("buy", "buy"), ("return", "buy"), ("buy", "buy"), ("buy", "buy")]
+
+    def left(replicas):
+        state = policy.start(replicas=replicas)
+        for move in moves:
+            cases = [only(policy, move[i]) for i in replicas]
+            together = Context(*(np.concatenate(z) for z in zip(*cases, strict=True)))
+            policy.learn(state, policy.act(state, together), np.zeros((len(replicas), 1, 1)))
+        return state.goals[-1].left[:, 0]
+
+    batch = left([0, 1])
+    np.testing.assert_array_equal(batch, np.concatenate([left([0]), left([1])]))
+    np.testing.assert_array_equal(batch, [4.0, 1.0])

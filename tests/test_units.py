@@ -1,5 +1,7 @@
 """A problem restated in other units takes the same actions, where no number is given in these units: margins are 0."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
@@ -51,15 +53,6 @@ def school(reward, cost, fee):
     )
 
 
-def free_school(reward, cost, fee):
-    return Problem(
-        actions=("a", "b"),
-        outcomes=(Outcome("reading", high=reward), Outcome("maths", high=reward)),
-        maximize=GeneralizedGini(("reading", "maths"), (1.0, 0.3)),
-        horizon=ROUNDS,
-    )
-
-
 RIDGE = Ridge(n_features=3, n_outcomes=2, width=Fixed(0.2))
 POLICIES = {
     "ucb": lambda unit: ucb(shop(*unit), RIDGE),
@@ -72,7 +65,7 @@ POLICIES = {
     "fw_dual": lambda unit: fw_dual(shop(*unit), RIDGE, margin=0.0),
     "fw_dual, concave": lambda unit: fw_dual(school(*unit), RIDGE, margin=0.0),
     "resolving, concave": lambda unit: resolving(school(*unit), RIDGE),
-    "fw_linucb": lambda unit: fw_linucb(free_school(*unit), RIDGE),
+    "fw_linucb": lambda unit: fw_linucb(replace(school(*unit), subject_to=()), RIDGE),
 }
 PLAIN = {}
 

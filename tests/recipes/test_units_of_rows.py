@@ -44,3 +44,16 @@ def test_where_everything_is_at_most_1_nothing_changes():
 
 def test_the_worth_of_a_play_counts_all_that_the_objective_weighs():
     assert worth_unit(PROBLEM, reward(PROBLEM)) == pytest.approx(2.0 * 3.0 + 0.01 * 500.0)
+
+
+def test_sums_over_groups_count_in_the_worth_of_a_play():
+    """An objective may weigh the sum over one group; its size does not depend on which plays are in the group."""
+    labels = Groups("label", ["major", "indie"], of={"wait": "major", "ask": "indie", "buy": "indie"})
+    problem = Problem(
+        actions=PROBLEM.actions,
+        outcomes=PROBLEM.outcomes[:2],
+        maximize=Linear({"gain label=indie": 2.0, "delay": 0.5}),
+        groups=(labels,),
+        horizon=100,
+    )
+    assert worth_unit(problem, reward(problem)) == 2.0 * 3.0 + 0.5 * 60.0

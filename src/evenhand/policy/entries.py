@@ -74,7 +74,7 @@ def fitting(offered: Bools, worst: Floats, left: Floats, t: Floats, horizon: flo
 
 @kernel
 def _within(column: int, seen: Floats) -> int:
-    """A column that is there, whatever became of the context after it was checked: no kernel writes beside an array."""
+    """Clip a column to the array, in case the context was changed after it was checked."""
     return int(min(max(column, 0), seen.shape[1] - 1))
 
 
@@ -120,7 +120,7 @@ def _fold(checksum: int, value: int) -> int:
 
 @kernel
 def checksum(plays: Ints, counted: Floats, groups: Ints, known: Floats) -> int:
-    """A number that tells decisions apart by what books are kept of, `(P),(),(1|P,G),(P,L)->()`."""
+    """A checksum of everything in a decision that the books record, `(P),(),(1|P,G),(P,L)->()`."""
     number, box = 1469598103934665603, np.empty(1)
     bits = box.view(np.int64)
     for r in range(len(plays)):
@@ -140,10 +140,10 @@ def checksum(plays: Ints, counted: Floats, groups: Ints, known: Floats) -> int:
 def standing(
     plays: Ints, counted: Floats, groups: Ints, candidates: int, columns: int, t: Floats, horizon: float
 ) -> tuple[int, int, bool, bool]:
-    """Where a decision stands before it is committed, `(P),(),(1|P,G),(),(),(),()->(),(),(),()`.
+    """Check a decision that is about to be committed, `(P),(),(1|P,G),(),(),(),()->(),(),(),()`.
 
-    The first replica with a wrong field, or -1, and the field: 0 `counted`, 1 `plays`, 2 `groups`. Then whether the
-    decision counts in any replica, and whether one of these is past the horizon.
+    Returns the first replica with a wrong field, or -1, and the field: 0 `counted`, 1 `plays`, 2 `groups`; then whether
+    the decision counts in any replica, and whether one of these is past the horizon.
     """
     counts, late = False, False
     for r in range(len(counted)):
@@ -173,7 +173,7 @@ def first_misfit(counted: Floats, fits: Bools) -> int:
 
 @kernel
 def below(q: Floats, o: Floats, part: Floats, constant: Floats) -> tuple[Floats, Floats]:
-    """Readings, and those of one more goal on rows of its own below them, `(K,D),(i),(k,d),()->(K+k,D+d),(K+1)`."""
+    """Append the readings of one more goal, which has rows of its own, `(K,D),(i),(k,d),()->(K+k,D+d),(K+1)`."""
     k, d = q.shape[1:]
     both = np.zeros((len(q), k + part.shape[1], d + part.shape[2]))
     offsets = np.zeros((len(q), k + 1))

@@ -15,7 +15,7 @@ from evenhand.policy.entries import checksum
 
 _ROOM = 16
 
-# Tokens decide nothing, so that they need no seed. A process that was forked draws others than its parent.
+# No action depends on tokens, so they need no seed. A forked process is reseeded, so that it does not repeat tokens.
 _tokens = random.Random()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_tokens.seed)
@@ -25,10 +25,10 @@ if hasattr(os, "register_at_fork"):
 class Receipts:
     """Decisions are numbered as they are committed; each is settled once, in any order.
 
-    Every receipt bears a token, drawn at random, which the book keeps until the receipt is settled. So a decision of
-    another state is refused, and so is one that was committed after the state was copied, or after it was saved, if
-    the copy or the file is used. A receipt also bears a checksum of what was played, so that what is settled is what
-    was committed.
+    Every receipt carries a random token, which the book keeps until the receipt is settled. A state therefore refuses
+    decisions of other states, and a copied or loaded state refuses decisions that were committed elsewhere after the
+    copy was made. A receipt also carries a checksum of what was played: a decision that was changed after it was
+    committed is refused.
 
     The tokens from number `base` on are kept. Those at the front are dropped once they are settled, so that memory
     grows with the decisions since the oldest one that waits, and each decision costs a constant time on average.
@@ -87,5 +87,5 @@ class Receipts:
 
 
 def _checksum(d: Decision) -> int:
-    """Of what books are kept of: a hard limit must get back what it held, and no kernel may meet a strange group."""
+    """A checksum of what the books record: a limit must get back what it held, and kernels do not check groups."""
     return checksum(d.plays, d.counted, d.groups, d.known)

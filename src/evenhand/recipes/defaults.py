@@ -67,14 +67,12 @@ def priced_rows(problem: Problem, margin: float = 0.0) -> tuple[Rows, Floats]:
     Steps and prices that suit one problem then suit it in any units. Factors of groups do not count as units.
     """
     rows, bound = constraint_rows(problem, problem.subject_to, margin)
-    most = np.maximum(np.abs(problem.low), np.abs(problem.high))
-    known = np.abs(rows.known) @ np.abs(problem.declared).max(0, initial=0.0)
-    size = known + np.abs(rows.learned) @ np.where(np.isfinite(most), most, 1.0)
+    size = _size(problem, rows)
     return in_units(rows, bound, np.where(size > 0.0, size, 1.0))
 
 
 def worth_unit(problem: Problem, goal: LinearReward) -> float:
-    """The most that one play can be worth; outcomes without a finite range count as 1.
+    """The most that one play can be worth; 1 if all weights are 0.
 
     >>> from evenhand.environments import FixedContexts
     >>> from evenhand.goals.linear_reward import reward
@@ -82,11 +80,17 @@ def worth_unit(problem: Problem, goal: LinearReward) -> float:
     >>> worth_unit(problem, reward(problem))
     2.0
     """
+    return float(np.abs(np.array(goal.weights)) @ _size(problem, goal.rows)) or 1.0
+
+
+def _size(problem: Problem, rows: Rows) -> Floats:
+    """The most that one play can add to each row by its size, without factors of groups, `->(d)`.
+
+    Learned outcomes without a finite range count as 1.
+    """
     most = np.maximum(np.abs(problem.low), np.abs(problem.high))
-    known = np.abs(problem.declared).max(0, initial=0.0)
-    each = goal.rows.always * (np.abs(goal.rows.learned) @ np.where(np.isfinite(most), most, 1.0))
-    each = each + goal.rows.always * (np.abs(goal.rows.known) @ known)
-    return float(np.abs(np.array(goal.weights)) @ each) or 1.0
+    learned = np.abs(rows.learned) @ np.where(np.isfinite(most), most, 1.0)
+    return np.asarray(learned + np.abs(rows.known) @ np.abs(problem.declared).max(0, initial=0.0))
 
 
 def default_margin(problem: Problem) -> float:

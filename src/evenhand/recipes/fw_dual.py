@@ -56,9 +56,14 @@ def fw_dual(
     """
     slope = frank_wolfe(problem, problem.objective, smoothing)
     rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
-    size = given(step, lambda: gentle_step(problem, slope))
     prices = where_constrained(
-        problem, lambda: DualGradient(rows=rows, bound=bound, step=Steady(size), on="optimistic")
+        problem,
+        lambda: DualGradient(
+            rows=rows,
+            bound=bound,
+            step=Steady(given(step, lambda: gentle_step(problem, slope))),
+            on="optimistic",
+        ),
     )
     return Policy(
         problem=problem,
