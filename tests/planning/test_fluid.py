@@ -37,7 +37,7 @@ def prices(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None, warm=F
         high[None],
         falling,
     )
-    return mu[0], plan[0]
+    return mu[0], plan[0], noise[0]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -45,7 +45,7 @@ def test_at_a_low_temperature_prices_are_those_of_the_program(seed):
     g, u, high = instance(seed)
     sample = Sample(g, np.swapaxes(u, 1, 2), np.ones(g.shape))
     value, *_ = solve(sample, high)
-    mu, plan = prices(g, u, np.full(2, -np.inf), high)
+    mu, plan, _ = prices(g, u, np.full(2, -np.inf), high)
     assert (mu >= 0).all()
     # the smoothed dual exceeds the dual by at most temperature * spread * ln A; its minimiser is off by no more
     assert value - 1e-9 <= dual_value(sample, high, mu) <= value + 0.002 * 1.0 * np.log(3) + 1e-9
@@ -59,7 +59,7 @@ def test_two_sided_bounds_have_signed_prices(seed):
     u = np.zeros((400, 1, 2))
     u[:, 0, 1] = np.where(rng.random(400) < 0.5, 1.0, -1.0)  # parity of two groups, who gain differently
     g[:, 1] += 0.3 * u[:, 0, 1]
-    mu, plan = prices(g, u, np.array([-0.01]), np.array([0.01]))
+    mu, plan, _ = prices(g, u, np.array([-0.01]), np.array([0.01]))
     rows = np.stack([u[:, 0], -u[:, 0]], 2)
     _, lam, _ = solve(Sample(g, rows, np.ones(g.shape)), np.array([0.01, 0.01]))
     assert mu[0] == pytest.approx(lam[0] - lam[1], abs=0.02)
@@ -68,10 +68,10 @@ def test_two_sided_bounds_have_signed_prices(seed):
 
 def test_far_away_starts_come_home():
     g, u, high = instance(0)
-    home, _ = prices(g, u, np.full(2, -np.inf), high)
+    home, _, _ = prices(g, u, np.full(2, -np.inf), high)
     for start in ([3.0, 0.0], [0.0, 40.0], [20.0, 20.0]):
         for warm in (False, True):  # warm prices that lead nowhere are solved for from scratch
-            mu, _ = prices(g, u, np.full(2, -np.inf), high, start=np.array(start), warm=warm)
+            mu, _, _ = prices(g, u, np.full(2, -np.inf), high, start=np.array(start), warm=warm)
             np.testing.assert_allclose(mu, home, atol=5e-3)
 
 
@@ -85,7 +85,7 @@ def test_rare_cases_that_are_worth_much_have_the_price_of_the_program(share):
     rare = int(share * samples)
     g[:rare, 1] = rng.uniform(0.5, 1.0, rare)
     high = np.array([0.4 * share])
-    mu, plan = prices(g, u, np.full(1, -np.inf), high)
+    mu, plan, _ = prices(g, u, np.full(1, -np.inf), high)
     _, lam, _ = solve(Sample(g, np.swapaxes(u, 1, 2), np.ones(g.shape)), high)
     assert mu[0] == pytest.approx(lam[0], abs=0.03)  # a temperature of 0.0015 and gaps of 0.5 / 20 between the rare
     assert plan[0] <= 1.05 * high[0]
@@ -100,7 +100,7 @@ def test_without_any_difference_in_rewards_budgets_are_kept_all_the_same():
 
 def test_an_infeasible_plan_ends_at_capped_prices():
     g, u, _ = instance(1)
-    mu, _ = prices(g, u + 0.1, np.full(2, -np.inf), np.array([0.01, 0.3]))
+    mu, _, _ = prices(g, u + 0.1, np.full(2, -np.inf), np.array([0.01, 0.3]))
     assert np.isfinite(mu).all()
     assert mu[0] > 5.0  # dearer than anything can be worth
 
@@ -123,20 +123,29 @@ def test_the_gradient_and_hessian_are_those_of_the_smooth_part():
 @pytest.mark.parametrize("reward", [1e-8, 1.0, 1e8])
 @pytest.mark.parametrize("units", [(1.0, 1e4), (1e-8, 1.0), (1e8, 1e-8), (1e-8, 1e8)])
 def test_units_of_rewards_and_consumption_do_not_matter(units, reward):
-    """Prices and plans are those of the plain units, restated."""
+    """Prices, plans and noise are those of the plain units, restated."""
     units = np.array(units)
     for seed in range(3):
         g, u, high = instance(seed)
-        mu, plan = prices(g, u, np.full(2, -np.inf), high)
-        there, reached = prices(reward * g, u * units[:, None], np.full(2, -np.inf), high * units)
+        mu, plan, noise = prices(g, u, np.full(2, -np.inf), high)
+        there, reached, squares = prices(reward * g, u * units[:, None], np.full(2, -np.inf), high * units)
         np.testing.assert_allclose(there * units / reward, mu, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(reached / units, plan, rtol=1e-6)
+        np.testing.assert_allclose(squares / units**2, noise, rtol=1e-6)
         assert (mu > 0).any()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_plan_meets_its_priced_bounds_to_six_digits(seed):
+    """At a positive price the slope of the smoothed dual is 0; the first digits that differ are the eighth or later."""
+    g, u, high = instance(seed)
+    mu, plan, _ = prices(g, u, np.full(2, -np.inf), high)
+    np.testing.assert_allclose(plan[mu > 0], high[mu > 0], rtol=1e-6)
 
 
 def test_what_nobody_consumes_has_no_price():
     g, u, high = instance(0)
     u[:, 1] = 0.0
-    mu, plan = prices(g, u, np.full(2, -np.inf), np.array([high[0], -1.0]))
+    mu, plan, _ = prices(g, u, np.full(2, -np.inf), np.array([high[0], -1.0]))
     assert mu[0] > 0.0
     assert mu[1] == plan[1] == 0.0
