@@ -82,10 +82,10 @@ def run(
         price = SCALE * weight[:-1]
         guess = x @ theta.T
         worth = guess[:, 0] + (0.25 - guess[:, 1:]) @ price
-        best = int(np.argmax(worth))
-        chance = 1.0 / (arms + gamma * (worth[best] - worth))
+        best = worth >= worth.max() - 1e-9 * abs(worth.max())
+        chance = 1.0 / (arms + gamma * (worth.max() - worth))
         chance[best] = 0.0
-        chance[best] = 1.0 - chance.sum()
+        chance[best] = (1.0 - chance.sum()) / best.sum()
         a = min(int(np.searchsorted(np.cumsum(chance), luck.choice[t], side="right")), arms - 1)
         y = np.clip(mean[a] + NOISE * luck.noise[t], -RANGE, RANGE)
         actions[t] = a

@@ -52,14 +52,25 @@ def pull(rows, groups, shares, known, q):
     return priced @ rows.learned, ((priced @ rows.known) * known[:, None]).sum(3)
 
 
-def top_k(mean, bonus, playable, k):
-    worth = np.where(playable, (mean + bonus).sum(1), -np.inf)
-    plays, first = np.full((len(worth), k), -1), np.zeros(playable.shape)
+def tied(worth, free):
+    """Which free candidates are the best up to rounding."""
+    best = np.where(free, worth, -np.inf).max()
+    return free & (worth >= best - 1e-9 * abs(best))
+
+
+def top_k(mean, bonus, playable, k, u):
+    """One number draws all ties, each from the fraction that the tie before it left."""
+    worth = (mean + bonus).sum(1)
+    plays, propensities, first = np.full((len(worth), k), -1), np.ones((len(worth), k)), np.zeros(playable.shape)
     for r in range(len(worth)):
-        best = np.argsort(-worth[r], kind="stable")[: min(k, playable[r].sum())]
-        plays[r, : len(best)] = best
-        first[r, best[:1]] = 1.0
-    return plays, first
+        free, luck = playable[r].copy(), u[r, 0]
+        for i in range(min(k, free.sum())):
+            best = np.flatnonzero(tied(worth[r], free))
+            luck, place = np.modf(luck * len(best))
+            plays[r, i], propensities[r, i] = best[int(place)], 1 / len(best)
+            first[r, best] = 1 / len(best) if i == 0 else first[r, best]
+            free[plays[r, i]] = False
+    return plays, propensities, first
 
 
 def lottery(weights, playable):
@@ -143,9 +154,10 @@ def inverse_gap(mean, playable, gamma):
     for r in range(len(out)):
         free = np.flatnonzero(playable[r])
         if len(free):
-            best = free[np.argmax(worth[r, free])]
-            out[r, free] = 1.0 / (len(free) + gamma[r] * (worth[r, best] - worth[r, free]))
-            out[r, best] = 1.0 - sum(out[r, a] for a in free if a != best)
+            top = worth[r, free].max()
+            out[r, free] = 1.0 / (len(free) + gamma[r] * (top - worth[r, free]))
+            best = tied(worth[r], playable[r])
+            out[r, best] = (1.0 - out[r, ~best].sum()) / best.sum()
     return out
 
 

@@ -28,12 +28,12 @@ def test_readings_are_added_with_their_bonuses():
     np.testing.assert_allclose(pick(0.0, mean, bonus).lottery, [[0.0, 1.0]])
 
 
-def test_each_replica_has_a_best_of_its_own_among_what_is_playable_and_of_equals_the_first():
+def test_each_replica_has_a_best_of_its_own_among_what_is_playable_and_equals_share():
     mean = [[[1.0, 2.0, 3.0]], [[1.0, 1.0, 0.0]], [[0.0, 1.0, 1.0]]]
     playable = [[True, True, False], [True, True, True], [True, True, True]]
     got = pick(0.4, mean, np.zeros((3, 1, 3)), playable).lottery
     np.testing.assert_allclose(
-        got, [[0.2, 0.8, 0.0], [0.4 / 3 + 0.6, 0.4 / 3, 0.4 / 3], [0.4 / 3, 0.4 / 3 + 0.6, 0.4 / 3]]
+        got, [[0.2, 0.8, 0.0], [0.4 / 3 + 0.3, 0.4 / 3 + 0.3, 0.4 / 3], [0.4 / 3, 0.4 / 3 + 0.3, 0.4 / 3 + 0.3]]
     )
 
 

@@ -5,6 +5,7 @@ from scipy.optimize import linprog
 
 from evenhand.choices import Lottery, TopK
 from evenhand.core.errors import InvalidInput
+from tests import twins
 from tests.choices import plain
 
 
@@ -37,7 +38,7 @@ def test_no_lottery_is_better_by_highs(candidates, wanted, slacks, chance, digit
             continue
         assert p.sum() == pytest.approx(1.0, abs=1e-12)
         assert not p[~playable[r]].any()
-        assert (p > 0).sum() <= 2
+        assert (p > 0).sum() <= 2 or digits < 9  # optima that tie are averaged
         limits = [(0.0, 1.0 if may else 0.0) for may in playable[r]]
         best = linprog(-worth[r], -slack[r][None], [0.0], np.ones((1, candidates)), [1.0], bounds=limits)
         most = slack[r][playable[r]].max()
@@ -47,17 +48,22 @@ def test_no_lottery_is_better_by_highs(candidates, wanted, slacks, chance, digit
             assert p @ slack[r] >= -1e-12
             assert p @ worth[r] >= -best.fun - 1e-6
         else:
-            assert p[playable[r].nonzero()[0][np.argmax(slack[r][playable[r]])]] == 1.0
+            best = twins.tied(slack[r], playable[r])
+            np.testing.assert_allclose(p, best / best.sum())
+    order = rng.permutation(candidates)
+    other = pick(Lottery(wanted), mean[:, :, order], bonus[:, :, order], playable[:, order])
+    np.testing.assert_allclose(other.lottery, made.lottery[:, order], atol=1e-9)
 
 
-def test_of_equals_the_first_is_taken():
+def test_equals_share():
     wanted = np.array([0.0, 1.0, 1.0, 2.0, 2.0])
     slack = np.array([1.0, 0.0, 0.0, -1.0, -1.0])
     readings = np.stack([wanted, slack])[None]
     everything = np.ones((1, 5), bool)
-    np.testing.assert_array_equal(pick(Lottery(1), readings, 0 * readings, everything).lottery, [[0, 1, 0, 0, 0]])
-    readings[0, 1, :2] = 2.0, -1.0  # the first and the fourth are now worth 4/3 together
-    expected = [[1 / 3, 0, 0, 2 / 3, 0]]
+    expected = [[1 / 4, 1 / 4, 1 / 4, 1 / 8, 1 / 8]]  # one of the middle alone, or the first with one of the last
+    np.testing.assert_array_equal(pick(Lottery(1), readings, 0 * readings, everything).lottery, expected)
+    readings[0, 1, :2] = 2.0, -1.0  # the first and one of the last are now worth 4/3 together
+    expected = [[1 / 3, 0, 0, 1 / 3, 1 / 3]]
     np.testing.assert_allclose(pick(Lottery(1), readings, 0 * readings, everything).lottery, expected)
 
 
@@ -72,7 +78,7 @@ def test_optimism_counts_on_both_sides():
 def test_where_nothing_has_enough_slack_the_most_is_played():
     readings = np.array([[[9.0, 1.0, 2.0], [-3.0, -1.0, -1.0]]])
     made = pick(Lottery(1), readings, 0 * readings, np.ones((1, 3), bool))
-    np.testing.assert_array_equal(made.lottery, [[0.0, 1.0, 0.0]])
+    np.testing.assert_array_equal(made.lottery, [[0.0, 0.5, 0.5]])
     made = pick(Lottery(1), readings, 0 * readings, np.array([[True, False, False]]))
     np.testing.assert_array_equal(made.lottery, [[1.0, 0.0, 0.0]])
 

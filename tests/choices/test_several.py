@@ -7,6 +7,7 @@ from scipy.special import softmax
 
 from evenhand.choices import Cycle, EpsilonGreedy, Gibbs, InverseGap, Lottery, Random, Rate, Staged, TopK
 from evenhand.core.errors import InvalidInput
+from tests import twins
 from tests.choices import plain
 
 
@@ -19,14 +20,11 @@ def alone(worth, offer, r):
     )
 
 
-def best(z, free):
-    return int(np.argmax(np.where(free, z, -np.inf)))
-
-
 def greedy(epsilon):
     def chances(worth, free):
         z = (worth.mean + worth.bonus)[0].sum(0)
-        return epsilon / free.sum() + (1 - epsilon) * (np.arange(len(z)) == best(z, free))
+        best = twins.tied(z, free)
+        return epsilon / free.sum() + (1 - epsilon) * best / best.sum()
 
     return chances
 
@@ -43,10 +41,9 @@ def soft(temperature):
 def gaps(rate):
     def chances(worth, free):
         z = worth.mean[0].sum(0)
-        first = best(z, free)
-        p = np.where(free, 1.0 / (free.sum() + rate * np.maximum(z[first] - z, 0.0)), 0.0)
-        p[first] = 1.0 - np.delete(p, first).sum()
-        return p
+        best = twins.tied(z, free)
+        p = np.where(free & ~best, 1.0 / (free.sum() + rate * np.maximum(z[best].max() - z, 0.0)), 0.0)
+        return np.where(best, (1.0 - p.sum()) / best.sum(), p)
 
     return chances
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evenhand.choices import Random, Staged, TopK
+from evenhand.choices import Cycle, Random, Staged, TopK
 from evenhand.core.errors import InvalidInput
 from tests.choices import plain
 
@@ -38,8 +38,8 @@ def test_stages_may_have_stages():
 
 def test_it_draws_what_the_needier_stage_needs():
     assert Staged(5, TopK(1)).draws(9) == 1
-    assert Staged(5, TopK(1), warmup=TopK(1)).draws(9) == 0
-    assert Staged(5, TopK(4)).draws(9) == 4
+    assert Staged(5, Cycle(), warmup=Cycle()).draws(9) == 0
+    assert Staged(5, Random(n_plays=4), warmup=TopK(4)).draws(9) == 4
 
 
 def test_a_negative_length_and_stages_of_different_plays_are_refused():

@@ -94,7 +94,7 @@ def test_rare_cases_that_are_worth_much_have_the_price_of_the_program(share):
 def test_without_any_difference_in_rewards_budgets_are_kept_all_the_same():
     g, u = np.full((50, 2), 0.3), np.zeros((50, 1, 2))
     u[:, 0, 1] = 1.0
-    _, plan = prices(g, u, np.full(1, -np.inf), np.array([0.3]))
+    _, plan, _ = prices(g, u, np.full(1, -np.inf), np.array([0.3]))
     assert plan[0] <= 0.3 + 0.01
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
 
+TIE = 1e-9  # worths tie if they differ by no more than this part of the best
+
 
 @kernel
 def add_up(readings: Floats) -> Floats:
@@ -39,6 +41,23 @@ def use_up(worst: Floats, left: Floats, r: int, a: int) -> None:
     row = r if len(worst) > 1 else 0
     for j in range(left.shape[1]):
         left[r, j] -= worst[row, a, j]
+
+
+@inlined
+def tied(worth: Floats, free: Bools, r: int) -> tuple[float, float, int]:
+    """The best worth of the free candidates, the least that ties with it, and how many tie, `(A),(A)->(),(),()`.
+
+    Worths that differ only by rounding tie as well: which of them is larger depends on the units.
+    """
+    best, count = -np.inf, 0
+    for a in range(free.shape[1]):
+        if free[r, a] and worth[r, a] > best:
+            best = worth[r, a]
+    edge = best - TIE * abs(best)
+    for a in range(free.shape[1]):
+        if free[r, a] and worth[r, a] >= edge:
+            count += 1
+    return best, edge, count
 
 
 @kernel

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, drawn, nothing_played, settle
+from evenhand.choices._shared import add_up, drawn, nothing_played, settle, tied
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
@@ -18,18 +18,13 @@ from evenhand.core.validate import whole
 
 @kernel
 def _weigh(worth: Floats, free: Bools, epsilon: float) -> Floats:
-    """Chances of free candidates: 1 - epsilon for the best, plus epsilon shared equally by all, `(A),(A),()->(A)`."""
+    """Chances of free candidates: 1 - epsilon shared by the best, and epsilon by all, `(A),(A),()->(A)`."""
     chances = np.zeros(worth.shape)
     for r in range(len(free)):
-        best, count = -1, 0
+        (_, edge, best), count = tied(worth, free, r), free[r].sum()
         for a in range(free.shape[1]):
             if free[r, a]:
-                count += 1
-                if best < 0 or worth[r, a] > worth[r, best]:
-                    best = a
-        for a in range(free.shape[1]):
-            if free[r, a]:
-                chances[r, a] = epsilon / count + (1.0 - epsilon if a == best else 0.0)
+                chances[r, a] = epsilon / count + ((1.0 - epsilon) / best if worth[r, a] >= edge else 0.0)
     return chances
 
 
@@ -52,7 +47,8 @@ def _draw(
 class EpsilonGreedy:
     """Play the candidate of highest optimistic value with probability 1 - epsilon, else a uniformly drawn one.
 
-    Equation: p_a = epsilon / A + (1 - epsilon) 1{a best}, A the number of playable candidates; ties go to the first.
+    Equation: p_a = epsilon / A + (1 - epsilon) 1{a best}, A the number of playable candidates; those that
+    tie for the best share its part.
     With several plays the same rule holds at every place, over the candidates that are left and fit beside the earlier
     plays.
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, drawn, nothing_played, settle
+from evenhand.choices._shared import add_up, drawn, nothing_played, settle, tied
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
@@ -59,19 +59,15 @@ def _weigh(worth: Floats, free: Bools, scale: float, power: float, t: Floats) ->
     chances = np.zeros(worth.shape)
     for r in range(len(free)):
         rate = _at(scale, power, t[r])
-        best, count = -1, 0
-        for a in range(free.shape[1]):
-            if free[r, a]:
-                count += 1
-                if best < 0 or worth[r, a] > worth[r, best]:
-                    best = a
+        (top, edge, best), count = tied(worth, free, r), free[r].sum()
         rest = 0.0
         for a in range(free.shape[1]):
-            if free[r, a] and a != best:
-                chances[r, a] = 1.0 / (count + rate * (worth[r, best] - worth[r, a]))
+            if free[r, a] and worth[r, a] < edge:
+                chances[r, a] = 1.0 / (count + rate * (top - worth[r, a]))
                 rest += chances[r, a]
-        if best >= 0:
-            chances[r, best] = 1.0 - rest
+        for a in range(free.shape[1]):
+            if free[r, a] and worth[r, a] >= edge:
+                chances[r, a] = (1.0 - rest) / best
     return chances
 
 
@@ -102,8 +98,8 @@ class InverseGap:
     """Play candidate a with probability 1 / (A + rate (best - worth of a)), and the best one otherwise.
 
     Equation: p_a = 1 / (A + rate (l_b - l_a)) for a != b = argmax l, p_b = 1 - sum of the others, with A the number of
-    *playable* candidates; as each p_a is at most 1/A, p_b is at least 1/A. Bonuses are not read: exploration comes from
-    the draw.
+    *playable* candidates; as each p_a is at most 1/A, p_b is at least 1/A. Candidates that tie for the best share p_b.
+    Bonuses are not read: exploration comes from the draw.
     With several plays the same rule holds at every place, at the same rate, where A counts the candidates that are left
     and fit beside the earlier plays. The published regret bounds are for one play.
     Source: Foster & Rakhlin 2020 (SquareCB); Han et al. 2022, Algorithm 1.

@@ -7,12 +7,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, draw
+from evenhand.choices._shared import TIE, add_up, draw, tied
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.errors import InvalidInput
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
+
+
+@inlined
+def _mix(gain: Floats, slack: Floats, playable: Bools, r: int, a: int, b: int) -> tuple[float, float]:
+    """Worth of a, and of b with the largest chance that the slack of a allows; -inf where that keeps to nothing."""
+    if not (playable[r, a] and playable[r, b]):
+        return -np.inf, 0.0
+    if a == b:
+        return (gain[r, a] if slack[r, a] >= 0.0 else -np.inf), 0.0
+    if not (slack[r, a] > 0.0 > slack[r, b] and gain[r, b] > gain[r, a]):
+        return -np.inf, 0.0
+    chance = slack[r, a] / (slack[r, a] - slack[r, b])
+    return gain[r, a] + chance * (gain[r, b] - gain[r, a]), chance
 
 
 @kernel
@@ -20,34 +33,29 @@ def _lottery(mean: Floats, bonus: Floats, playable: Bools, wanted: int) -> Float
     """The best lottery, `(K,A),(K,A),(A),()->(A)`; with one constraint, some optimum mixes at most two candidates."""
     p = np.zeros(playable.shape)
     readings = mean + bonus
-    gains, slacks = add_up(readings[:, :wanted]), add_up(readings[:, wanted:])
+    gain, slack = add_up(readings[:, :wanted]), add_up(readings[:, wanted:])
+    actions = range(playable.shape[1])
     for r in range(len(playable)):
-        gain, slack = gains[r], slacks[r]
-        spare = one = -1  # the candidate of most slack, and the best that satisfies the constraint alone
-        for a in range(len(gain)):
-            if playable[r, a]:
-                if spare < 0 or slack[a] > slack[spare]:
-                    spare = a
-                if slack[a] >= 0.0 and (one < 0 or gain[a] > gain[one]):
-                    one = a
-        if one < 0:
-            if spare >= 0:
-                p[r, spare] = 1.0
+        best = -np.inf
+        for a in actions:
+            for b in actions:
+                best = max(best, _mix(gain, slack, playable, r, a, b)[0])
+        if best == -np.inf:
+            _, edge, count = tied(slack, playable, r)
+            for a in actions:
+                if playable[r, a] and slack[r, a] >= edge:
+                    p[r, a] = 1.0 / count
             continue
-        two, share, best = -1, 0.0, gain[one]
-        saver = one
-        for a in range(len(gain)):
-            if not (playable[r, a] and slack[a] > 0.0):
-                continue
-            for b in range(len(gain)):
-                if playable[r, b] and slack[b] < 0.0 and gain[b] > best:
-                    chance = slack[a] / (slack[a] - slack[b])  # the largest chance of b that the slack of a allows
-                    worth = gain[a] + chance * (gain[b] - gain[a])
-                    if worth > best:
-                        saver, two, share, best = a, b, chance, worth
-        p[r, saver] = 1.0 - share
-        if two >= 0:
-            p[r, two] = share
+        optima = 0
+        for a in actions:
+            for b in actions:
+                worth, chance = _mix(gain, slack, playable, r, a, b)
+                if worth >= best - TIE * abs(best):
+                    optima += 1
+                    p[r, a] += 1.0 - chance
+                    p[r, b] += chance
+        for a in actions:
+            p[r, a] /= optima
     return p
 
 
@@ -64,8 +72,8 @@ class Lottery:
 
     Equation: p = argmax p.wanted over lotteries p with p.slack >= 0, where wanted sums the mean and the bonus of the
     first readings, slack those of the others. If none is feasible, it plays the candidate of most slack. Some
-    solution mixes at most two candidates, so all pairs are tried, in O(A^2). Ties go to the first; without any reading
-    of slack it is the argmax. It plays one candidate, because the linear program is for a single play.
+    solution mixes at most two candidates, so all pairs are tried, in O(A^2). Solutions that tie are averaged; without
+    any reading of slack it is the argmax. It plays one candidate, because the linear program is for a single play.
     Source: Agrawal & Devanur 2014, eq. 23 (Algorithm 6), with slack = h_S(phi) - phi.Z(phi). The paper leaves open what
     is played where nothing is feasible.
 
