@@ -37,6 +37,7 @@ def frames(draw):
         column=column,
         by_share=rng.random(d) < 0.5,
         sure=rng.random(known) < 0.7,
+        noisy=np.zeros(known, bool),
     )
     same = draw(st.booleans())
     lead = 1 if same else r

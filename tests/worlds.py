@@ -1,13 +1,18 @@
-"""An environment for tests: any problem, outcomes all over their ranges, candidates that come and go."""
+"""Environments for tests: any problem with outcomes all over their ranges, and requests whose bills are random."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.environments import Arrival
+from evenhand.objectives import Objective
+from evenhand.problem.constraints import Budget, Constraint
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
 
@@ -39,12 +44,76 @@ class _MarketWorld:
         return Context(features, problem.declared[None], problem.groups_of(groups[:, ~problem.by_action]), offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(self._problem.learned))[:, None, :]
+        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(self._problem.observed))[:, None, :]
         return decision, [Arrival(step, decision, self._scaled((decision.features[..., :1] + u) / 2))]
 
     def expected(self, context: Context, plays):
         x = np.take_along_axis(context.features, np.maximum(plays, 0)[:, :, None], 1)
-        return self._scaled((x[..., :1] + np.full(len(self._problem.learned), 0.5)) / 2)
+        return self._scaled((x[..., :1] + np.full(len(self._problem.observed), 0.5)) / 2)
 
     def _scaled(self, v):
-        return self._problem.low + (self._problem.high - self._problem.low) * v
+        low, high = self._problem.span
+        return low + (high - low) * v
+
+
+@dataclass(frozen=True, kw_only=True)
+class Router:
+    """Requests for a small or a large model, or a human; a bill is 8 times its mean with chance 1/8, else 0.
+
+    With `noisy=False` the bills are their means, and declared as known.
+    """
+
+    horizon: int = 1000
+    noisy: bool = True
+    total: float = 12.0
+    hard: bool | None = None
+    sure: bool = True
+    maximize: str | Objective = "answered"
+    extra: tuple[Constraint, ...] = ()
+
+    n_features = 6
+
+    @cached_property
+    def problem(self) -> Problem:
+        means = {"small": 0.002, "large": 0.03}
+        dollars = Outcome("dollars", high=0.24, mean=means, sure=self.sure)
+        return Problem(
+            actions=("human", "small", "large"),
+            outcomes=(dollars if self.noisy else Outcome("dollars", known=means, sure=self.sure), Outcome("answered")),
+            maximize=self.maximize,
+            subject_to=(Budget("dollars", total=self.total, hard=self.hard), *self.extra),
+            groups=(Groups("team", {"red": 0.5, "blue": 0.5}),),
+            horizon=self.horizon,
+        )
+
+    def start(self, seed, replicas):
+        return _RouterWorld(self, Luck(seed=seed, replicas=replicas))
+
+
+class _RouterWorld:
+    counts_idle_steps = True
+
+    def __init__(self, router: Router, luck: Luck) -> None:
+        self._router, self._luck, self.steps = router, luck, router.horizon
+
+    def context(self, step: int) -> Context:
+        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 2)
+        x = np.zeros((len(u), 3, 6))
+        for a in range(3):
+            x[:, a, 2 * a], x[:, a, 2 * a + 1] = 1.0, u[:, 0]
+        groups = (u[:, 1:] < 0.5).astype(np.int64)[:, None]
+        return Context(x, self._router.problem.declared[None], groups, np.ones((1, 3), bool))
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 2)[:, None]
+        mean = self.expected(context, decision.plays)
+        answered = (u[:, :, :1] < mean[:, :, :1]).astype(float)
+        bill = np.where(u[:, :, 1:] < 0.125, 8.0, 0.0) * mean[:, :, 1:]
+        return decision, [Arrival(step, decision, np.concatenate([answered, bill], 2))]
+
+    def expected(self, context: Context, plays):
+        x = np.take_along_axis(context.features, np.maximum(plays, 0)[:, :, None], 1)
+        answered = (x @ np.array([0.1, 0.0, 0.7, -0.5, 0.8, 0.1]))[:, :, None] * (plays >= 0)[:, :, None]
+        if not self._router.noisy:
+            return answered
+        return np.concatenate([answered, self._router.problem.declared[np.maximum(plays, 0), :1]], 2)

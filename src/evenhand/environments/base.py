@@ -15,7 +15,7 @@ class Arrival(NamedTuple):
 
     step: int  # at which the decision was made
     decision: Decision
-    y: Floats  # (R, P, M)
+    y: Floats  # (R, P, M + B) in the order of `problem.observed`
     exposed: Bools | None = None  # (R, P) which plays came to anything; None where all did
 
 
@@ -37,7 +37,7 @@ class World(Protocol):
         """The decision as it was taken (with counted = 0 where it was not), and the outcomes that arrive now."""
 
     def expected(self, context: Context, plays: Ints) -> Floats | None:
-        """True means of the learned outcomes of plays, or None where they are unknown, `(P)->(P,M)`."""
+        """True means of the observed outcomes of plays, or None where they are unknown, `(P)->(P,M+B)`."""
 
 
 class Environment(Protocol):

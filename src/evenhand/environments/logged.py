@@ -125,7 +125,7 @@ class Logged:
         layout: where feature j of action a comes from, `(A, n)`: a column of `units`, or -1 for 0; see `blocks`.
         actions: the logged actions, as indices, `(N)`.
         propensities: of the logged actions, in (0, 1], `(N)`.
-        outcomes: the learned outcomes of the logged actions, `(N, M)`.
+        outcomes: the observed outcomes of the logged actions, in the order of `problem.observed`, `(N, M+B)`.
         groups: of every row, as columns of `problem.columns`, `(N, G)`.
         shuffles: replicas numbered from here on read bootstrap resamples; None means that all read permutations.
 
@@ -161,7 +161,7 @@ class Logged:
         _shape("layout", self.layout, (len(problem.actions), None))
         _shape("actions", self.actions, (n,))
         _shape("propensities", self.propensities, (n,))
-        _shape("outcomes", self.outcomes, (n, len(problem.learned)))
+        _shape("outcomes", self.outcomes, (n, len(problem.observed)))
         _shape("groups", self.groups, (n, len(problem.groups)))
         first = np.cumsum([0, *(len(g.names) for g in problem.groups)])
         _range("units", self.units, np.abs(self.units) <= LARGEST, f"numbers of size at most {LARGEST:g}")
@@ -170,8 +170,9 @@ class Logged:
         known = (self.actions >= 0) & (self.actions < len(problem.actions))
         _range("actions", self.actions, known, f"indices of the {len(problem.actions)} actions")
         _range("propensities", self.propensities, (self.propensities > 0) & (self.propensities <= 1), "in (0, 1]")
-        inside = (self.outcomes >= problem.low) & (self.outcomes <= problem.high) & (np.abs(self.outcomes) <= LARGEST)
-        _range("outcomes", self.outcomes, inside, f"within the declared ranges of {problem.learned}")
+        low, high = problem.span
+        inside = (self.outcomes >= low) & (self.outcomes <= high) & (np.abs(self.outcomes) <= LARGEST)
+        _range("outcomes", self.outcomes, inside, f"within the declared ranges of {problem.observed}")
         belongs = (self.groups >= first[:-1]) & (self.groups < first[1:])
         _range("groups", self.groups, belongs, "a column of its grouping")
 

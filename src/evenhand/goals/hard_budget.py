@@ -147,8 +147,8 @@ class HardBudget:
     Args:
         rows: consumption, d rows that concern everybody.
         total: over the horizon, `(d)`.
-        low, high: ranges of the learned outcomes, `(M)`.
-        free: candidates under which a learned outcome is always 0, `(A,M)`, if every round has the same candidates.
+        low, high: ranges of the observed outcomes: learned ones, then noisy ones, `(M+B)`.
+        free: candidates under which an observed outcome is always 0, `(A,M+B)`, if every round has the same candidates.
 
     Raises:
         InvalidInput: rows of single groups, totals of the wrong shape or not positive, or consumption without a
@@ -172,7 +172,7 @@ class HardBudget:
             raise InvalidInput("HardBudget.rows", "rows that concern everybody", self.rows.names)
         if self.total.shape != (len(self.rows),) or not (np.isfinite(self.total).all() and (self.total > 0).all()):
             raise InvalidInput("HardBudget.total", f"{len(self.rows)} finite numbers above 0", self.total)
-        for name, row in zip(self.rows.names, self.rows.learned, strict=True):
+        for name, row in zip(self.rows.names, self._observed, strict=True):
             if not (np.isfinite(self.low[row != 0]).all() and np.isfinite(self.high[row != 0]).all()):
                 raise InvalidInput(
                     f"HardBudget {name!r}", "an outcome with a finite declared range", "an unbounded one"
@@ -192,8 +192,11 @@ class HardBudget:
         return _fit(self._limits, decision.known, decision.plays, decision.counted, state.left)
 
     def over(self, state: HardState) -> Bools:
-        """The replicas in which no candidate can fit again: each exceeds a row without known outcomes, `->()`."""
-        fixed = ~self.rows.known.any(1)
+        """The replicas in which no candidate can fit again: each exceeds a row without known outcomes, `->()`.
+
+        What was not observed stays held back for good, but counts here as if it could still be released.
+        """
+        fixed = ~self._known.any(1)
         gone = (self._most > (state.left + self._rounding)[:, None]) & (state.held <= self._rounding)[:, None]
         return np.asarray(np.all(np.any(gone & fixed, axis=2), axis=1))
 
@@ -216,7 +219,7 @@ class HardBudget:
     def _limits(self) -> Floats:
         """All that kernels read, in one array: each array argument of a kernel costs a tenth of a microsecond."""
         waits, sure = ~self.rows.is_known, np.tile(self.rows.sure, (len(self.rows), 1))
-        return np.column_stack([waits, self._rounding, self.rows.known, sure, self._most.T])
+        return np.column_stack([waits, self._rounding, self._known, sure, self._most.T])
 
     @cached_property
     def _any_waits(self) -> bool:
@@ -225,15 +228,27 @@ class HardBudget:
 
     @cached_property
     def _most(self) -> Floats:
-        """The most that learned outcomes can add to each row, for all candidates or for each, `->(A,d)`.
+        """The most that observed outcomes can add to each row, for all candidates or for each, `->(A,d)`.
 
-        It is at least 0, because a play that is not exposed adds nothing.
+        What depends on exposure adds at least 0, because a play that is not exposed adds nothing; so does the sum.
         """
-        w = self.rows.learned
-        ends = np.where(w > 0, w * np.where(w > 0, self.high, 0.0), w * np.where(w < 0, self.low, 0.0))
-        if self.free is None or not self.free.any():
-            return np.asarray(np.maximum(ends.sum(1)[None], 0.0))
-        return np.asarray(np.maximum((ends * ~self.free[:, None, :]).sum(2), 0.0))
+        w = self._observed
+        ends = np.where(w > 0, w * np.where(w > 0, self.high, 0.0), w * np.where(w < 0, self.low, 0.0))[None]
+        if self.free is not None and self.free.any():
+            ends = ends * ~self.free[:, None, :]
+        billed = np.append(np.zeros(self.rows.learned.shape[1], bool), self.rows.sure[self.rows.noisy])
+        exposed = np.maximum((ends * ~billed).sum(2), 0.0)
+        return np.asarray(np.maximum(exposed + (ends * billed).sum(2), 0.0))
+
+    @cached_property
+    def _observed(self) -> Floats:
+        """The weights of learned and noisy outcomes, whose ranges are held back, `->(d,M+B)`."""
+        return np.column_stack([self.rows.learned, self.rows.known[:, self.rows.noisy]])
+
+    @cached_property
+    def _known(self) -> Floats:
+        """The weights of outcomes that are known for certain, `->(d,L)`."""
+        return np.where(self.rows.noisy, 0.0, self.rows.known)
 
     @cached_property
     def _rounding(self) -> Floats:
@@ -262,7 +277,7 @@ def hard_limits(problem: Problem, hard: bool) -> tuple[HardBudget, ...]:
         return ()
     rows, _ = constraint_rows(problem, kept)
     total = np.concatenate([np.full(len(c.rows(problem)), c.total_over(problem.horizon)) for c in kept])
-    goal = HardBudget(rows=rows, total=total, low=problem.low, high=problem.high, free=problem.free)
+    goal = HardBudget(rows=rows, total=total, low=problem.span[0], high=problem.span[1], free=problem.free)
     worst, left = goal.room(goal.start(1), Cases(problem.declared[None], np.zeros((1, 1, 0), np.int64)))
     least = worst[0].min(0)
     for j in np.flatnonzero(least > left[0]):

@@ -101,6 +101,8 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
         raise InvalidInput("context.groups", "whole numbers", c.groups.dtype)
     if c.offered.dtype.kind != "b":
         raise InvalidInput("context.offered", "true or false", c.offered.dtype)
+    if problem.noisy:
+        _means(c.known[:, :, : len(problem.noisy)], problem)
     if _sound(c.features, c.known, c.groups, problem.bounds):
         return
     for field, values in (("features", c.features), ("known", c.known)):
@@ -180,11 +182,11 @@ def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decisi
     Raises:
         InvalidInput: naming the outcome.
     """
-    expected = (*d.plays.shape, len(problem.learned))
+    expected = (*d.plays.shape, len(problem.observed))
     if not isinstance(y, np.ndarray) or y.dtype not in _NUMBERS:
         raise InvalidInput("outcomes", "an array of numbers", getattr(y, "dtype", type(y).__name__))
     if y.shape != expected:
-        raise InvalidInput("outcomes", f"shape {expected}", y.shape)
+        raise InvalidInput("outcomes", f"shape {expected}, a column for each of {problem.observed}", y.shape)
     for name, mask, shape in (("observed", observed, expected), ("exposed", exposed, d.plays.shape)):
         if mask is None:
             continue
@@ -195,13 +197,23 @@ def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decisi
 
 
 def outcome_out_of_range(r: int, m: int, y: Floats, problem: Problem) -> InvalidInput:
-    """The error of an outcome that is not what was declared."""
-    low, high = max(problem.low[m], -LARGEST), min(problem.high[m], LARGEST)
+    """The error of an observed outcome that is not what was declared."""
+    low, high = max(problem.span[0, m], -LARGEST), min(problem.span[1, m], LARGEST)
     expected = f"a finite number in [{low:g}, {high:g}] (as declared)"
     free = tuple(a for a, is_free in zip(problem.actions, problem.free[:, m], strict=True) if is_free)
     if free:
         expected += f", 0 under {free}"
-    return InvalidInput(f"outcome {problem.learned[m]!r} of replica {r}", expected, y[r, :, m])
+    return InvalidInput(f"outcome {problem.observed[m]!r} of replica {r}", expected, y[r, :, m])
+
+
+def _means(z: Floats, problem: Problem) -> None:
+    """Refuse means of noisy outcomes that are outside of their ranges."""
+    low, high = problem.span[:, len(problem.learned) :]
+    outside = (z < low) | (z > high)
+    if outside.any():
+        where = tuple(int(i) for i in np.argwhere(outside)[0])
+        expected = f"a mean of {problem.noisy[where[2]]!r} in [{low[where[2]]:g}, {high[where[2]]:g}], its range"
+        raise InvalidInput(f"context.known{list(where)}", expected, z[where])
 
 
 def _misshapen(field: str, got: tuple[int, ...], expected: tuple[int, ...]) -> InvalidInput:

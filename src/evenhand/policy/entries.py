@@ -199,18 +199,22 @@ def at_arrival(
     observed: Bools,
     exposed: Bools,
     sure: Bools,
+    n_noisy: int,
     ranges: Floats,
     free: Bools,
 ) -> tuple[bool, int, int, Floats, Floats, Bools, Bools]:
-    """Outcomes that count, `(P),(),(P,L),(P,M),(P,M),(P),(L),(2,M),(A,M)->(),(),(),(P,M),(P,L),(P,M),(M)`.
+    """Outcomes that count, `(P),(),(P,L),(P,M+B),(P,M+B),(P),(L),(),(2,M+B),(A,M+B)->(),(),(),(P,M),(P,L),(P,M),(M+L)`.
 
     First whether any round counts; then the replica and the outcome of the first number that is not finite or not
     within its range, -1 where there is none. Learned and known outcomes are 0 wherever a play was not made, not exposed
-    or not observed. Of the two masks the first says what teaches the model, the second which outcomes of exposed plays
-    were not observed. A mask that is empty is true everywhere.
+    or not observed; noisy ones, the first B known outcomes, are as observed. Of the two masks the first says what
+    teaches the model, the second which outcomes of exposed plays, and which sure ones, were not observed. A mask that
+    is empty is true everywhere.
     """
-    learned, z = np.zeros(y.shape), np.zeros(known.shape)
-    seen, missing = np.zeros(y.shape, np.bool_), np.zeros((len(y), y.shape[2]), np.bool_)
+    n_learned = y.shape[2] - n_noisy
+    learned, z = np.zeros((len(y), y.shape[1], n_learned)), np.zeros(known.shape)
+    seen = np.zeros(learned.shape, np.bool_)
+    missing = np.zeros((len(y), n_learned + known.shape[2]), np.bool_)
     counts = False
     for r in range(len(plays)):
         counts = counts or counted[r] > 0.0
@@ -218,18 +222,56 @@ def at_arrival(
             if counted[r] == 0.0 or plays[r, p] < 0:
                 continue
             shown = len(exposed) == 0 or exposed[r, p]
-            for i in range(len(sure)):
+            for i in range(n_noisy, len(sure)):
                 if shown or sure[i]:
                     z[r, p, i] = known[r, p, i]
-            if not shown:
-                continue
-            for m in range(y.shape[2]):
+            for m in range(0 if shown else n_learned, y.shape[2]):
+                if not shown and not sure[m - n_learned]:
+                    continue
                 if len(observed) > 0 and not observed[r, p, m]:
                     missing[r, m] = True
                     continue
-                learned[r, p, m] = y[r, p, m]
-                seen[r, p, m] = True
+                if m < n_learned:
+                    learned[r, p, m] = y[r, p, m]
+                    seen[r, p, m] = True
+                else:
+                    z[r, p, m - n_learned] = y[r, p, m]
                 inside = ranges[0, m] <= y[r, p, m] <= ranges[1, m] and abs(y[r, p, m]) <= LARGEST
                 if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
                     return counts, r, m, learned, z, seen, missing
     return counts, -1, -1, learned, z, seen, missing
+
+
+@kernel
+def at_expiry(
+    plays: Ints, counted: Floats, known: Floats, sure: Bools, n_noisy: int, fallback: Floats, free: Bools
+) -> tuple[bool, Floats, Floats, Bools]:
+    """What is entered if no outcome ever comes, `(P),(),(P,L),(L),(),(M+B),(A,M+B)->(),(P,M),(P,L),(M+L)`.
+
+    First whether any round counts; then fallbacks of learned and noisy outcomes, known outcomes that are sure, and a
+    mask of what nobody will know: observed outcomes without a fallback, and known ones that depend on exposure.
+    """
+    n_learned = len(fallback) - n_noisy
+    learned, z = np.zeros((len(plays), plays.shape[1], n_learned)), np.zeros(known.shape)
+    missing = np.zeros((len(plays), n_learned + known.shape[2]), np.bool_)
+    counts = False
+    for r in range(len(plays)):
+        counts = counts or counted[r] > 0.0
+        for p in range(plays.shape[1]):
+            if counted[r] == 0.0 or plays[r, p] < 0:
+                continue
+            for i in range(n_noisy, len(sure)):
+                if sure[i]:
+                    z[r, p, i] = known[r, p, i]
+                elif known[r, p, i] != 0.0:
+                    missing[r, n_learned + i] = True
+            for m in range(len(fallback)):
+                if plays[r, p] < len(free) and free[plays[r, p], m]:
+                    continue  # it is 0
+                if np.isnan(fallback[m]):
+                    missing[r, m] = True
+                elif m < n_learned:
+                    learned[r, p, m] = fallback[m]
+                else:
+                    z[r, p, m - n_learned] = fallback[m]
+    return counts, learned, z, missing

@@ -35,7 +35,7 @@ class Policy:
 
     Args:
         problem: what is decided; gives names, ranges, shares and the horizon.
-        model: predicts the learned outcomes.
+        model: predicts the learned outcomes; noisy and known ones need none.
         goals: priced ones add up to the worth of a candidate; limits forbid candidates.
         choice: turns worth into plays.
         name: for tables and plots.
@@ -131,11 +131,11 @@ class Policy:
 
         Args:
             state, decision: as they were committed; replicas in which it does not count are ignored.
-            y: learned outcomes of the plays, `(P,M)`.
-            observed: which of them were seen at all, `(P,M)`. What was not observed teaches nothing: rows that read it
-                move no price, and it stays held back from limits.
+            y: outcomes of the plays, in the order of `problem.observed`: learned ones, then noisy ones, `(P,M+B)`.
+            observed: which of them were seen at all, `(P,M+B)`. What was not observed teaches nothing: rows that read
+                it move no price, and it stays held back from limits.
             exposed: which plays came to anything, `(P)`; all by default. A play that was not exposed has outcome 0 in
-                all books, also of known outcomes that are not `sure`, and teaches the model nothing.
+                all books, and teaches the model nothing; known and noisy outcomes that are `sure` count nevertheless.
 
         Raises:
             InvalidInput: outcomes of the wrong shape, not finite where observed, or outside their declared range; or a
@@ -158,6 +158,24 @@ class Policy:
         with state.guard:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             self._cancel(state, decision)
+
+    def expire(self, state: PolicyState, decision: Decision) -> None:
+        """Settle a committed decision whose outcome will never come.
+
+        Books enter, for every play, the `fallback` of each learned or noisy outcome that declares one, 0 where the
+        action is free, and known outcomes that are `sure`. Everything else is not observed: learned and noisy outcomes
+        without a fallback, and known ones that depend on exposure. Rows that read it move no price, and limits keep
+        its worst case for good. The model and the choice are told nothing. The round stays counted, prices that moved
+        at commit stay, and nothing can be learned from the decision afterwards. A decision that does not count in any
+        replica is ignored, as by `learn`.
+
+        Raises:
+            InvalidInput: a decision that does not wait for its outcome in this state.
+            ConcurrentUse: another thread is using the state.
+        """
+        with state.guard:
+            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
+            self._expire(state, decision)
 
     def over(self, state: PolicyState) -> Bools:
         """Replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
@@ -324,7 +342,8 @@ class Policy:
             checks.EVERYWHERE if observed is None else observed,
             checks.EVERY_PLAY if exposed is None else exposed,
             self.problem.sure,
-            self._range,
+            len(self.problem.noisy),
+            self.problem.span,
             self.problem.free,
         )
         if r >= 0:
@@ -332,14 +351,29 @@ class Policy:
         if not counts:
             return
         state.receipts.settle(decision)
-        for i, goal in self._can.learning:
-            v = goal.rows.post(decision, decision.shares, learned, known)
-            if observed is not None:
-                v = np.where((missing[:, None] & (goal.rows.learned != 0.0)).any(2), np.nan, v)
-            goal.on_outcome(state.goals[i], decision, decision.counted, v)
+        self._enter(state, decision, learned, known, None if observed is None else missing)
         if self._can.hears is not None:
             self._can.hears.on_outcome(state.choice, decision, exposed)
         self.model.update(state.model, decision.features, learned, seen, decision.prices)
+
+    def _expire(self, state: PolicyState, decision: Decision) -> None:
+        problem, d = self.problem, decision
+        counts, learned, known, missing = entries.at_expiry(
+            d.plays, d.counted, d.known, problem.sure, len(problem.noisy), problem.fallback, problem.free
+        )
+        if counts:
+            state.receipts.settle(decision)
+            self._enter(state, decision, learned, known, missing)
+
+    def _enter(
+        self, state: PolicyState, decision: Decision, learned: Floats, known: Floats, missing: Bools | None
+    ) -> None:
+        """Enter outcomes into the books of all goals; rows that read what is missing are NaN, `(P,M),(P,L),(M+L)`."""
+        for i, goal in self._can.learning:
+            v = goal.rows.post(decision, decision.shares, learned, known)
+            if missing is not None:
+                v = np.where((missing[:, None] & (goal.rows.weights != 0.0)).any(2), np.nan, v)
+            goal.on_outcome(state.goals[i], decision, decision.counted, v)
 
     def _cancel(self, state: PolicyState, decision: Decision) -> None:
         state.receipts.settle(decision)
@@ -354,11 +388,6 @@ class Policy:
     @cached_property
     def _horizon(self) -> float:
         return float(self.problem.horizon)
-
-    @cached_property
-    def _range(self) -> Floats:
-        """Declared ranges of the learned outcomes, `->(2,M)`."""
-        return np.stack([self.problem.low, self.problem.high])
 
     @cached_property
     def _questions(self) -> Questions:

@@ -28,7 +28,7 @@ def reach(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
     waits = ~problem.sure  # they add 0 if a play is not exposed
     fixed = np.where(waits, np.minimum(each, 0.0), each).sum(2), np.where(waits, np.maximum(each, 0.0), each).sum(2)
     w = rows.learned * rows.always[:, None]
-    used = (w != 0.0) & ~problem.free[:, None, :]
+    used = (w != 0.0) & ~problem.free[:, None, : len(problem.learned)]
     ends = np.where(w > 0, problem.low, problem.high), np.where(w > 0, problem.high, problem.low)
     parts = zip(fixed, ends, strict=True)
     least, most = (known + np.where(used, w * np.where(w == 0.0, 0.0, end), 0.0).sum(2) for known, end in parts)
@@ -38,6 +38,7 @@ def reach(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
 def feasible(problem: Problem) -> bool:
     """Whether some mixture of plays meets all constraints on everybody, with learned outcomes at their best.
 
+    Noisy outcomes are at their means.
     Equation: some x in [0, 1]^A with sum_a x_a = P has sum_a x_a least_a <= bound, with x_a the probability that action
     a is among the P different plays of a round. Constraints on single groups are ignored.
     """

@@ -12,23 +12,35 @@ from evenhand.core.validate import number
 
 @dataclass(frozen=True)
 class Outcome:
-    """A number that follows from an action: learned, within a range, or known from the start.
+    """A number that follows from an action: learned, known from the start, or noisy: random with a known mean.
+
+    A noisy outcome, such as a bill, is priced and planned at its mean, held back at the end of its range, and entered
+    into all books as it is observed. No model learns it.
 
     Args:
         name: how constraints and the objective refer to it.
-        low, high: its range, in its own units; a learned outcome outside it is an error.
+        low, high: its range, in its own units; an outcome that is observed outside it is an error.
         known: its value under each action, 0 where an action is not named, or one value for all actions; then nothing
             is learned.
-        sure: False for a known outcome that counts only where a play is exposed: its worst case is held back when a
-            decision is committed, and settled when `learn` says which plays were exposed.
-        free: actions under which a learned outcome is always 0, such as doing nothing: no budget on it ever masks them.
+        mean: of a noisy outcome, in place of `known`: its mean under each action, within the range, or one mean for all
+            actions that are not free. An action that is not named is free.
+        sure: False for a known or noisy outcome that counts only where a play is exposed; what is known is then held
+            back at its worst case when a decision is committed, and settled when `learn` says which plays were exposed.
+        free: actions under which a learned or noisy outcome is always 0, such as doing nothing: no budget on it ever
+            masks them.
+        fallback: what enters the books in place of a learned or noisy outcome that never comes, within the range; see
+            `Policy.expire`. Without one it counts as not observed, and its worst case stays charged to budgets.
 
     Raises:
-        InvalidInput: an empty range, values that are not finite, free actions where 0 is outside of the range or
-            values are known anyway, or a learned outcome that is not `sure`: it counts only where a play is exposed.
+        InvalidInput: an empty range, values that are not finite, means or a fallback outside of the range, free actions
+            where 0 is outside of the range or values are known anyway, both known values and means, or a learned
+            outcome that is not `sure`: it counts only where a play is exposed.
 
     >>> Outcome("voucher", known={"voucher": 1}).is_known
     True
+    >>> bill = Outcome("dollars", high=0.24, mean={"small": 0.002, "large": 0.03})
+    >>> bill.is_noisy, bill.is_free("human")
+    (True, True)
     """
 
     name: str
@@ -37,30 +49,71 @@ class Outcome:
     known: Mapping[str, float] | float | None = None
     free: tuple[str, ...] = ()
     sure: bool = True
+    mean: Mapping[str, float] | float | None = None
+    fallback: float | None = None
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
             raise InvalidInput(f"Outcome({self.name!r})", "low < high", f"low={self.low}, high={self.high}")
+        if self.is_known and self.is_noisy:
+            raise InvalidInput(f"Outcome({self.name!r})", "either `known` or `mean`", "both")
         if isinstance(self.free, str) or (self.free and (self.is_known or not self.low <= 0 <= self.high)):
-            expected = "names of actions, of a learned outcome whose range has 0"
+            expected = "names of actions, of a learned or noisy outcome whose range has 0"
             raise InvalidInput(f"Outcome({self.name!r}).free", expected, repr(self.free))
-        if not (self.sure or self.is_known):
+        if self.is_learned and not self.sure:
             expected = "True, as a learned outcome always waits for the exposure of its play"
             raise InvalidInput(f"Outcome({self.name!r}).sure", expected, self.sure)
-        if not isinstance(self.known, Mapping):
-            number(f"Outcome({self.name!r}).known", 0.0 if self.known is None else self.known, "a finite number")
+        self._check_fallback()
+        for field, values in (("known", self.known), ("mean", self.mean)):
+            where = f"Outcome({self.name!r}).{field}"
+            if not isinstance(values, Mapping):
+                number(where, 0.0 if values is None else values, "a finite number")
+            each = values.items() if isinstance(values, Mapping) else [] if values is None else [("", values)]
+            for action, value in each:
+                place = f"{where}[{action!r}]" if isinstance(values, Mapping) else where
+                if not math.isfinite(value):
+                    raise InvalidInput(place, "a finite number", value)
+                if field == "mean":
+                    self._check_mean(place, action, value)
+
+    def _check_mean(self, place: str, action: str, value: float) -> None:
+        if action in self.free and value != 0.0:
+            raise InvalidInput(place, "0, as the action is free", value)
+        if not self.low <= value <= self.high:
+            raise InvalidInput(place, f"a mean in [{self.low:g}, {self.high:g}], its range", value)
+
+    def _check_fallback(self) -> None:
+        where = f"Outcome({self.name!r}).fallback"
+        if self.fallback is None:
             return
-        for action, value in self.known.items():
-            if not math.isfinite(value):
-                raise InvalidInput(f"Outcome({self.name!r}).known[{action!r}]", "a finite number", value)
+        if self.is_known:
+            raise InvalidInput(where, "None, as nothing has to come for a known outcome", self.fallback)
+        number(where, self.fallback, "a finite number")
+        if not self.low <= self.fallback <= self.high:
+            raise InvalidInput(where, f"a number in [{self.low:g}, {self.high:g}], its range", self.fallback)
 
     @property
     def is_known(self) -> bool:
-        """Whether its values are declared rather than learned."""
+        """Whether its values are declared."""
         return self.known is not None
 
+    @property
+    def is_noisy(self) -> bool:
+        """Whether its means are declared, and its values observed."""
+        return self.mean is not None
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether nothing is declared, so that a model has to learn it."""
+        return not (self.is_known or self.is_noisy)
+
+    def is_free(self, action: str) -> bool:
+        """Whether it is always 0 under an action, although it is learned or noisy."""
+        return action in self.free or (isinstance(self.mean, Mapping) and action not in self.mean)
+
     def declared(self, actions: tuple[str, ...]) -> list[float]:
-        """The known value of each action; 0 where it is learned."""
-        if isinstance(self.known, Mapping):
-            return [float(self.known.get(a, 0.0)) for a in actions]
-        return [float(self.known or 0.0)] * len(actions)
+        """The known value or mean of each action; 0 where it is learned."""
+        values = self.mean if self.is_noisy else self.known
+        if isinstance(values, Mapping):
+            return [float(values.get(a, 0.0)) for a in actions]
+        return [0.0 if self.is_free(a) else float(values or 0.0) for a in actions]

@@ -25,7 +25,7 @@ class Problem:
 
     Args:
         actions: their names.
-        outcomes: learned and known ones, in any order; arrays carry the learned ones first, then the known ones.
+        outcomes: in any order; arrays carry the learned ones first, then the noisy ones, then the known ones.
         maximize: the name of an outcome, or an objective.
         subject_to: `Budget`, `Parity`, `Floor`, or any other `Constraint`.
         groups: the groupings that constraints refer to.
@@ -99,11 +99,14 @@ class Problem:
             if len(set(used)) < len(used):
                 raise InvalidInput(field, "names that differ from each other", list(used))
         for o in self.outcomes:
-            named = tuple(o.known) if isinstance(o.known, Mapping) else ()
-            for field, mentioned in (("known", named), ("free", o.free)):
-                for action in mentioned:
+            for field, mentioned in (("known", o.known), ("mean", o.mean), ("free", o.free)):
+                for action in mentioned if isinstance(mentioned, Mapping | tuple | list) else ():
                     if action not in self.actions:
                         raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {self.actions}", action)
+            free = [a for a in self.actions if o.is_free(a)]
+            if free and not o.low <= 0 <= o.high:
+                expected = f"a mean for every action, as 0 is outside of the range [{o.low:g}, {o.high:g}]"
+                raise InvalidInput(f"Outcome({o.name!r}).mean", expected, f"none for {some(free)}")
         for g in self.groups:
             if g.of is not None and set(g.of) != set(self.actions):
                 missing = sorted(set(self.actions) ^ set(g.of))
@@ -125,38 +128,71 @@ class Problem:
     @cached_property
     def learned(self) -> tuple[str, ...]:
         """The names of the outcomes that are learned."""
-        return tuple(o.name for o in self.outcomes if not o.is_known)
+        return tuple(o.name for o in self.outcomes if o.is_learned)
+
+    @cached_property
+    def noisy(self) -> tuple[str, ...]:
+        """The names of the outcomes whose means are declared, and whose values are observed."""
+        return tuple(o.name for o in self.outcomes if o.is_noisy)
+
+    @cached_property
+    def observed(self) -> tuple[str, ...]:
+        """The names of the outcomes that `learn` takes: learned, then noisy."""
+        return self.learned + self.noisy
 
     @cached_property
     def known(self) -> tuple[str, ...]:
-        """The names of the outcomes that are declared."""
-        return tuple(o.name for o in self.outcomes if o.is_known)
+        """The names of the outcomes of which a value or a mean is declared: noisy, then known for certain."""
+        return self.noisy + tuple(o.name for o in self.outcomes if o.is_known)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """All outcomes in the order of the arrays: learned, then known."""
+        """All outcomes in the order of the arrays: learned, then noisy, then known for certain."""
         return self.learned + self.known
+
+    @cached_property
+    def _ordered(self) -> tuple[Outcome, ...]:
+        """All outcomes, in the order of their names."""
+        named = {o.name: o for o in self.outcomes}
+        return tuple(named[name] for name in self.names)
 
     @cached_property
     def low(self) -> Floats:
         """Lower ends of the learned outcomes' ranges, `()->(M)`."""
-        return np.array([o.low for o in self.outcomes if not o.is_known], float)
+        return self.span[0, : len(self.learned)].copy()
 
     @cached_property
     def high(self) -> Floats:
         """Upper ends of the learned outcomes' ranges, `()->(M)`."""
-        return np.array([o.high for o in self.outcomes if not o.is_known], float)
+        return self.span[1, : len(self.learned)].copy()
+
+    @cached_property
+    def span(self) -> Floats:
+        """Lower and upper ends of the observed outcomes' ranges, `()->(2, M+B)` with B noisy outcomes."""
+        seen = self._ordered[: len(self.observed)]
+        return np.array([[o.low for o in seen], [o.high for o in seen]], float)
+
+    @cached_property
+    def fallback(self) -> Floats:
+        """What stands in for observed outcomes that never come, NaN where nothing does, `()->(M+B)`."""
+        seen = self._ordered[: len(self.observed)]
+        return np.array([np.nan if o.fallback is None else o.fallback for o in seen], float)
 
     @cached_property
     def declared(self) -> Floats:
-        """Known outcomes of every action, `()->(A, L)`."""
-        values = [o.declared(self.actions) for o in self.outcomes if o.is_known]
+        """Known outcomes of every action, the means of noisy ones, `()->(A, L)`."""
+        values = [o.declared(self.actions) for o in self._ordered[len(self.learned) :]]
         return np.array(values, float).reshape(len(self.known), len(self.actions)).T.copy()
 
     @cached_property
     def sure(self) -> Bools:
         """Which known outcomes count whether or not a play is exposed, `()->(L)`."""
-        return np.array([o.sure for o in self.outcomes if o.is_known], bool)
+        return np.array([o.sure for o in self._ordered[len(self.learned) :]], bool)
+
+    @cached_property
+    def is_noisy(self) -> Bools:
+        """Of which known outcomes only the mean is declared, `()->(L)`."""
+        return np.array([o.is_noisy for o in self._ordered[len(self.learned) :]], bool)
 
     def each(self, outcome: str, by: str) -> tuple[str, ...]:
         """The names of the sums of an outcome over the plays of each group, which an objective may read.
@@ -229,7 +265,10 @@ class Problem:
         return np.array(columns, np.int64).reshape(len(self.actions), len(divided))
 
     def ranges(self, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
-        """The least and the most that each outcome can sum to over the plays of a round, as declared, `->(m),(m)`."""
+        """The least and the most that each outcome can sum to over the plays of a round, as declared, `->(m),(m)`.
+
+        Noisy outcomes count at their means.
+        """
         found = [self.row(name) for name in outcomes]
         chosen = [outcome for outcome, _, _ in found]
         waits = np.concatenate([np.zeros(len(self.learned), bool), ~self.sure])[chosen]
@@ -252,9 +291,9 @@ class Problem:
 
     @cached_property
     def free(self) -> Bools:
-        """Under which actions each learned outcome is always 0, `()->(A, M)`."""
-        named = [[a in o.free for o in self.outcomes if not o.is_known] for a in self.actions]
-        return np.array(named, bool).reshape(len(self.actions), len(self.learned))
+        """Under which actions each observed outcome is always 0, `()->(A, M+B)`."""
+        named = [[o.is_free(a) for o in self._ordered[: len(self.observed)]] for a in self.actions]
+        return np.array(named, bool).reshape(len(self.actions), len(self.observed))
 
     @cached_property
     def names_candidates(self) -> bool:

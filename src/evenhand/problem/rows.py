@@ -161,10 +161,11 @@ class Rows:
     column: Ints  # (d,) the group's column, -1 where the row concerns everybody
     by_share: Bools  # (d,) whether `inside` is divided by the group's share
     sure: Bools  # (L,) which known outcomes count whether or not a play is exposed
+    noisy: Bools  # (L,) of which known outcomes only the mean is declared
 
     @staticmethod
     def plain(names: Iterable[str], learned: Floats, known: Floats) -> Rows:
-        """Rows that concern everybody, of known outcomes that are sure."""
+        """Rows that concern everybody, of known outcomes that are sure and not noisy."""
         names = tuple(names)
         d = len(names)
         nobody = np.full(d, -1)
@@ -178,6 +179,7 @@ class Rows:
             column=nobody,
             by_share=np.zeros(d, bool),
             sure=np.ones(known.shape[1], bool),
+            noisy=np.zeros(known.shape[1], bool),
         )
 
     def __len__(self) -> int:
@@ -185,8 +187,8 @@ class Rows:
 
     @cached_property
     def is_known(self) -> Bools:
-        """Which rows a decision alone settles: those that read only known outcomes that are sure, `->(d)`."""
-        return np.asarray((self.learned == 0.0).all(1) & (self.known[:, ~self.sure] == 0.0).all(1))
+        """Which rows a decision alone settles, `->(d)`: those that read only known outcomes, sure and not noisy."""
+        return np.asarray((self.learned == 0.0).all(1) & (self.known[:, ~self.sure | self.noisy] == 0.0).all(1))
 
     @cached_property
     def is_unsure(self) -> Bools:
@@ -197,6 +199,11 @@ class Rows:
         """
         some = bool((~self.sure).any())
         return np.asarray((self.known[:, ~self.sure] != 0.0).any(1) | (self.learned.any(1) & some))
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weights of all outcomes, `->(d,M+L)`."""
+        return np.column_stack([self.learned, self.known])
 
     @cached_property
     def any_known(self) -> bool:
@@ -236,7 +243,7 @@ class Rows:
         return _post(self._packed, frame.groups, shares, y, z)
 
     def post_known(self, decision: Decision) -> Floats:
-        """Rows of the known outcomes of a decision, as if its learned outcomes were 0, `->(d)`."""
+        """Rows of the known outcomes of a decision, noisy ones at their means and learned ones at 0, `->(d)`."""
         d = decision
         return _post_known(self._packed, d.groups, d.shares, d.plays, d.counted, d.known)
 
@@ -267,6 +274,7 @@ class Rows:
             column=self.column[which],
             by_share=self.by_share[which],
             sure=self.sure,
+            noisy=self.noisy,
         )
 
     @cached_property
@@ -292,6 +300,7 @@ def stack(parts: list[Rows]) -> Rows:
         column=np.concatenate([p.column for p in parts]),
         by_share=np.concatenate([p.by_share for p in parts]),
         sure=np.logical_and.reduce([p.sure for p in parts]),
+        noisy=np.logical_or.reduce([p.noisy for p in parts]),
     )
 
 
@@ -324,4 +333,5 @@ def select(problem: Problem, names: Iterable[str]) -> Rows:
         column=column,
         by_share=np.zeros(len(names), bool),
         sure=problem.sure,
+        noisy=problem.is_noisy,
     )

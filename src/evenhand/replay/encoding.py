@@ -25,7 +25,7 @@ class Encoded(NamedTuple):
     layout: Ints  # (A, n)
     actions: Ints  # (N,)
     propensities: Floats  # (N,)
-    outcomes: Floats  # (N, M)
+    outcomes: Floats  # (N, M + B) learned ones, then noisy ones
     groups: tuple[Ints, ...]  # per grouping (N,): index of the group
     levels: dict[str, Mapping[str, float] | tuple[str, ...]]  # per grouping: shares, or just the names of the groups
     notes: list[str]
@@ -106,13 +106,13 @@ def _propensities(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
 
 def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
     found = []
-    for outcome in spec.outcomes:
-        if not outcome.is_known:
-            text = columns.text[spec.columns[outcome.name]]
-            z = _numbers(text)
-            inside: Bools = (z >= outcome.low) & (z <= outcome.high)
-            bad.keep(spec.columns[outcome.name], text, inside, f"a number in [{outcome.low:g}, {outcome.high:g}]")
-            found.append(z)
+    learned, noisy = (o for o in spec.outcomes if o.is_learned), (o for o in spec.outcomes if o.is_noisy)
+    for outcome in (*learned, *noisy):
+        text = columns.text[spec.columns[outcome.name]]
+        z = _numbers(text)
+        inside: Bools = (z >= outcome.low) & (z <= outcome.high)
+        bad.keep(spec.columns[outcome.name], text, inside, f"a number in [{outcome.low:g}, {outcome.high:g}]")
+        found.append(z)
     return np.stack(found, 1)
 
 

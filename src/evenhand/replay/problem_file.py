@@ -69,11 +69,12 @@ def _propensity(table: Table) -> str | float:
 def _outcomes(table: Table) -> Iterator[tuple[Outcome, str | None]]:
     for name in table.keys:
         known = "known" in table.table(name, None)
-        t = table.table(name, ("known",) if known else ("column", "range"))
+        t = table.table(name, ("known",) if known else ("column", "range", "mean"))
         if known:
             yield Outcome(name, known=t.numbers("known")), None
         else:
-            yield Outcome(name, *t.pair("range", (0.0, 1.0))), t.text("column", name)
+            low, high = t.pair("range", (0.0, 1.0))
+            yield Outcome(name, low, high, mean=t.numbers("mean", None)), t.text("column", name)
 
 
 def _objective(root: Table) -> str | Objective:

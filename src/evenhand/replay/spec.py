@@ -35,8 +35,8 @@ class Spec:
         propensity: its column, or the same number for all.
         numeric, categorical: columns that features are made of.
         interactions: columns that act differently under each named action; None gives every action its own block.
-        outcomes: learned and known ones.
-        columns: of the learned outcomes.
+        outcomes: learned, noisy and known ones.
+        columns: of the learned and noisy outcomes.
         maximize: as in `Problem`.
         subject_to: the constraints.
         groups: the groupings, by name.
@@ -70,7 +70,7 @@ class Spec:
             raise InvalidInput("propensity.constant", "a number in (0, 1]", self.propensity)
         if not 0 <= self.allow_bad < 1:
             raise InvalidInput("allow_bad", "a fraction in [0, 1)", self.allow_bad)
-        if not self.columns:
+        if not any(o.is_learned for o in self.outcomes):
             raise InvalidInput("outcomes", "at least one that is read from a column, to be learned", "none")
         for name in set(self.numeric) & set(self.categorical):
             raise InvalidInput("features", "columns that are either numeric or categorical", f"both for {name!r}")

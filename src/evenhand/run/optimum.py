@@ -175,7 +175,7 @@ def _sampled(environment: Environment, contexts: int, seed: int, first: int, rep
         known.append(context.known)
         groups.append(context.groups)
         offered.append(context.offered)
-        truths.append(truth)
+        truths.append(truth[:, :, : len(problem.learned)])  # the means of noisy outcomes are known
     cases = Cases(np.concatenate(known), np.concatenate(groups))
     came = came[0] / contexts
     shares = np.where(np.isnan(problem.shares), came, problem.shares)[None]

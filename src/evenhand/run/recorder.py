@@ -25,16 +25,16 @@ class Sums(NamedTuple):
     totals: Floats  # (R, M + L) of outcomes, learned ones first
     by_group: Floats  # (R, C, M + L)
     in_group: Floats  # (R, C) rounds
-    expected: Floats  # (R, M) of true means
+    expected: Floats  # (R, M + B) of true means of the observed outcomes: learned ones, then noisy ones
 
     @staticmethod
-    def zeros(*shape: int, n_learned: int, n_outcomes: int, n_columns: int) -> Sums:
+    def zeros(*shape: int, n_observed: int, n_outcomes: int, n_columns: int) -> Sums:
         return Sums(
             np.zeros(shape),
             np.zeros((*shape, n_outcomes)),
             np.zeros((*shape, n_columns, n_outcomes)),
             np.zeros((*shape, n_columns)),
-            np.zeros((*shape, n_learned)),
+            np.zeros((*shape, n_observed)),
         )
 
 
@@ -108,7 +108,7 @@ class Recorder:
         self._counts_idle_steps = world.counts_idle_steps
         self._times = np.unique(np.geomspace(1, steps, min(_POINTS, steps)).round().astype(np.int64))
         sizes = {
-            "n_learned": len(problem.learned),
+            "n_observed": len(problem.observed),
             "n_outcomes": len(problem.names),
             "n_columns": len(problem.columns),
         }
@@ -117,7 +117,8 @@ class Recorder:
         self._plays = room if everything else None
         self._clock = np.zeros(count, _CLOCK)
         self._no_groups = np.zeros((count, 1, 0), np.int64)
-        self._any_sure, self._all_sure = bool(self._problem.sure.any()), bool(self._problem.sure.all())
+        self._at_once = problem.sure & ~problem.is_noisy  # known outcomes that a decision settles
+        self._later = ~problem.sure & ~problem.is_noisy  # those that wait for exposure
         self._truth = True
         self._steps = self._reached = 0  # steps done, and the next point of the grid
 
@@ -132,23 +133,22 @@ class Recorder:
         t: Floats,
     ) -> None:
         """Enter one step; t counts the rounds decided by the end of it."""
-        k, now, sure = len(self._problem.learned), self._now, self._problem.sure
+        n_learned, k, now = len(self._problem.learned), len(self._problem.observed), self._now
         believe(context.groups, context.offered, taken.counted, now.in_group)
         waiting = t < self._problem.horizon
         _count(decision.plays, taken.counted, decision.restricted, waiting, self._counts_idle_steps, self._clock)
         made = taken.plays, taken.counted
-        if self._any_sure:
-            known = taken.known if self._all_sure else taken.known * sure
-            _sum(*made, taken.groups, _EVERY_PLAY, known, k, now.totals, now.by_group)
+        if self._at_once.any():
+            known = taken.known if self._at_once.all() else taken.known * self._at_once
+            _sum(*made, taken.groups, _EVERY_PLAY, known, n_learned, now.totals, now.by_group)
         for a in arrivals:
             d, exposed = a.decision, _EVERY_PLAY if a.exposed is None else a.exposed
-            _sum(d.plays, d.counted, d.groups, exposed, a.y, 0, now.totals, now.by_group)
-            if not self._all_sure:
-                _sum(d.plays, d.counted, d.groups, exposed, d.known * ~sure, k, now.totals, now.by_group)
+            y = a.y if a.exposed is None else np.where(self._counting(a.exposed), a.y, np.nan)
+            _sum(d.plays, d.counted, d.groups, _EVERY_PLAY, y, 0, now.totals, now.by_group)
+            if self._later.any():
+                _sum(d.plays, d.counted, d.groups, exposed, d.known * self._later, n_learned, now.totals, now.by_group)
             if self._plays is not None:
-                counts = np.broadcast_to((d.counted > 0)[:, None], d.plays.shape)
-                counts = counts if a.exposed is None else counts & a.exposed
-                self._plays.outcomes[a.step, ..., :k] = np.where(counts[:, :, None], a.y, np.nan)
+                self._plays.outcomes[a.step, ..., :k] = np.where(d.counted[:, None, None] > 0, y, np.nan)
         if expected is None:
             self._truth = False
         else:  # true means are not summed by group
@@ -158,6 +158,11 @@ class Recorder:
         self._steps = step + 1
         if self._steps == self._times[self._reached]:
             self._keep()
+
+    def _counting(self, exposed: Bools) -> Bools:
+        """Which observed outcomes count: those of exposed plays, and noisy ones that are sure, `(P)->(P,M+B)`."""
+        sure = np.concatenate([np.zeros(len(self._problem.learned), bool), self._problem.sure[self._problem.is_noisy]])
+        return np.asarray(exposed[:, :, None] | sure)
 
     def idle(self, t: Floats) -> None:
         """No replica will play any more: let the remaining steps pass, if idle steps count as rounds."""

@@ -43,13 +43,14 @@ class Plays(NamedTuple):
             np.full((steps, replicas, plays, outcomes), np.nan),
         )
 
-    def enter(self, step: int, d: Decision, learned: int) -> None:
-        """Enter one decision."""
+    def enter(self, step: int, d: Decision, observed: int) -> None:
+        """Enter one decision; its first outcomes, so many, are not observed yet."""
         self.actions[step] = d.plays
         self.propensities[step] = d.propensities
         self.counted[step] = d.counted
         self.groups[step] = d.groups
-        self.outcomes[step, ..., learned:] = d.known
+        exact = self.outcomes.shape[3] - observed
+        self.outcomes[step, ..., observed:] = d.known[..., d.known.shape[2] - exact :]
 
     def until(self, step: int) -> Plays:
         """The first `step` steps; if there are fewer, the missing ones have no plays."""
@@ -81,7 +82,7 @@ class Trace:
     totals: Floats  # (G, R, M + L) sums of outcomes, learned ones first
     group_totals: Floats  # (G, R, C, M + L)
     group_rounds: Floats  # (G, R, C)
-    expected: Floats | None  # (G, R, M) sums of the true means of learned outcomes, where there is a truth
+    expected: Floats | None  # (G, R, M + B) sums of the true means of observed outcomes, where there is a truth
     offered_steps: Floats  # (R,) steps in which something could be played: rows read, where a log is replayed
     stopped: Floats  # (R,) the elapsed round after which nothing was playable any more, NaN where it went on
     restricted_after: (
@@ -103,7 +104,7 @@ class Trace:
         sums = []
         for name in objective.outcomes:
             i, _, column = self.problem.row(name)
-            truth = self.expected is not None and i < len(self.problem.learned)
+            truth = self.expected is not None and i < len(self.problem.observed)
             if column >= 0:
                 sums.append(self.group_totals[:, :, column, i])
             else:

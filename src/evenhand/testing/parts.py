@@ -130,12 +130,13 @@ def _goal_run(
     goal: Goal, problem: Problem, ids: Ints, plays: int, rounds: int, each: bool, ghosts: bool = False
 ) -> Floats:
     state, d, count = goal.start(len(ids)), len(goal.rows), len(ids)
-    low, high = np.maximum(problem.low, -1.0), np.minimum(problem.high, 1.0)
+    low, high = np.maximum(problem.span[0], -1.0), np.minimum(problem.span[1], 1.0)
+    m, b = len(problem.learned), len(problem.noisy)
     readings = []
     for t in range(rounds):
         draw = Draw(ids, t)
         context, shares = context_of(problem, draw, plays + 2, each=each), shares_of(problem, draw)
-        _check_adjoint(goal, context, shares, draw, low, high)
+        _check_adjoint(goal, context, shares, draw, low[:m], high[:m])
         before = snapshot(state)
         decision = decision_of(context, shares, plays, (draw(2, 1)[:, 0] < 0.8).astype(float))
         reading = [np.zeros((count, 0))]
@@ -151,7 +152,8 @@ def _goal_run(
         readings.append(np.concatenate(reading, 1))
         y = low + (high - low) * draw(3, plays, len(low))
         counted = decision.counted[:, None, None]
-        v = goal.rows.post(decision, shares, y * counted, decision.known * counted)
+        known = np.concatenate([y[:, :, m:], decision.known[:, :, b:]], 2)  # noisy outcomes are as observed
+        v = goal.rows.post(decision, shares, y[:, :, :m] * counted, known * counted)
         _enter(goal, state, decision, v)
         if ghosts:
             _enter(goal, state, decision._replace(counted=np.zeros(count)), np.zeros_like(v))

@@ -128,4 +128,5 @@ def group_rows(problem: Problem, kind: str, outcome: str, by: str, signs: dict[s
         column=np.repeat(columns, len(signs)),
         by_share=np.ones(d, bool),
         sure=problem.sure,
+        noisy=problem.is_noisy,
     )
