@@ -70,13 +70,14 @@ class Router:
     sure: bool = True
     maximize: str | Objective = "answered"
     extra: tuple[Constraint, ...] = ()
+    fallback: float | None = None
 
     n_features = 6
 
     @cached_property
     def problem(self) -> Problem:
         means = {"small": 0.002, "large": 0.03}
-        dollars = Outcome("dollars", high=0.24, mean=means, sure=self.sure)
+        dollars = Outcome("dollars", high=0.24, mean=means, sure=self.sure, fallback=self.fallback)
         return Problem(
             actions=("human", "small", "large"),
             outcomes=(dollars if self.noisy else Outcome("dollars", known=means, sure=self.sure), Outcome("answered")),
