@@ -1,4 +1,4 @@
-"""Outcomes with a known mean: planned at the mean, held at the range, settled at the bill; and decisions that expire."""
+"""Outcomes with a known mean: held back at the range, settled at the bill; and decisions that expire."""
 
 import dataclasses
 
@@ -76,9 +76,9 @@ def test_arrays_carry_learned_then_noisy_then_known_outcomes():
     assert (stated.known, stated.names) == (("bill", "stamp"), ("gain", "bill", "stamp"))
     np.testing.assert_array_equal(stated.span, [[-1.0, 0.0], [1.0, 3.0]])
     np.testing.assert_array_equal(stated.declared, [[0.5, 1.0]])
+    policy = uniform(stated, n_features=2)  # whose model has one outcome
     with pytest.raises(InvalidInput, match=r"^model: expected one of \('gain',\), got one of 2 outcomes"):
-        uniform_of_two = dataclasses.replace(uniform(stated, 2), model=Ridge(n_features=2, n_outcomes=2))
-        uniform_of_two.start()
+        dataclasses.replace(policy, model=Ridge(n_features=2, n_outcomes=2))
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,8 @@ def test_bills_match_their_means_where_nothing_stops_the_run():
     """Without a limit the difference is a sum of fair bets, each of variance 7 mean^2."""
     router = Router(horizon=500, hard=False)
     trace = simulate(pgd(router.problem, model()), router, replicas=60, seed=2, record="all", progress=False)
-    assert trace.expected is not None and trace.plays is not None
+    assert trace.expected is not None
+    assert trace.plays is not None
     means = router.problem.declared[:, 0][trace.plays.actions]
     se = np.sqrt(7.0 * (means**2).sum()) / 60
     gap = (trace.total("dollars") - trace.expected[-1, :, 1]).mean()

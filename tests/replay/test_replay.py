@@ -290,3 +290,27 @@ def test_a_folder_that_cannot_be_made_is_named_before_anything_runs(tmp_path):
     log, toml = shop.write(tmp_path, shop.rows(300))
     with pytest.raises(InvalidInput, match=r"out: expected a folder, .* got File exists"):
         replay_log(log, toml, out=log, **QUICK)
+
+
+def test_bills_of_a_log_are_planned_at_their_means_and_counted_as_logged(tmp_path):
+    """Every letter of kind "b" costs 0.5 or 1.5 in the log, and every "a" 0.25 or 0.75."""
+    lines = [
+        [*row, str({"": 0.0, "A": 0.5, "B": 1.0}[row[2]] * (0.5 + i % 2))] for i, row in enumerate(shop.rows(1500))
+    ]
+    bill = 'column = "bill"\nrange = [0, 2]\nmean = { a = 0.5, b = 1.0 }'
+    text = shop.PROBLEM.replace("known = { a = 1, b = 1 }", bill)
+    log, toml = shop.write(tmp_path, lines, text, [*shop.HEADER, "bill"])
+    found = replay_log(log, toml, seed=3, **QUICK)
+    assert found.problem.noisy == ("post",)
+    for run in found.runs[:2]:
+        used = run.trace.total("post")
+        assert (used <= 90).all()
+        assert (used > 80).all()
+        assert (used % 0.25 == 0).all()
+
+
+def test_a_mean_outside_of_its_range_names_the_key(tmp_path):
+    text = shop.PROBLEM.replace("known = { a = 1, b = 1 }", 'column = "visit"\nmean = { a = 1.5, b = 1 }')
+    log, toml = shop.write(tmp_path, shop.rows(30), text)
+    with pytest.raises(InvalidInput, match=r"post.*mean.*a mean in \[0, 1\]"):
+        replay_log(log, toml, **QUICK)

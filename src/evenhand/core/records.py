@@ -1,7 +1,8 @@
 """The records of a round: what is known before acting, which candidates may be played, and what was decided.
 
-R replicas, A candidates, P plays, n features, M learned and L known outcomes, G groupings, C groups in all,
-K readings of the goals, D rows of all priced goals. A leading 1 in place of R means "the same for every replica".
+R replicas, A candidates, P plays, n features, M learned and L known outcomes, of which the first B are noisy,
+G groupings, C groups in all, K readings of the goals, D rows of all priced goals. A leading 1 in
+place of R means "the same for every replica".
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ class Context(NamedTuple):
     """What the decision-maker sees before acting."""
 
     features: Floats  # (R, A, n) of every candidate
-    known: Floats  # (R or 1, A, L) outcomes that are declared rather than learned
+    known: Floats  # (R or 1, A, L) outcomes that are declared rather than learned; means of noisy ones
     groups: Ints  # (R, 1, G) the groups of the case, or (R, A, G) of every candidate, as indices into all C groups
     offered: Bools  # (R or 1, A) candidates that may be played at all
 
@@ -48,7 +49,7 @@ class Decision(NamedTuple):
     forced: Floats  # (R,) 1 where the values did not make the choice, as in a warm-up
     restricted: Floats  # (R,) 1 where a hard limit masked something that was offered
     features: Floats  # (R, P, n) of the plays
-    known: Floats  # (R, P, L) known outcomes of the plays, 0 where nothing is played
+    known: Floats  # (R, P, L) known outcomes of the plays, means of noisy ones; 0 where nothing is played
     groups: Ints  # (R, 1 or P, G)
     shares: Floats  # (R or 1, C) shares of the groups, as believed when the decision was made
     prices: Floats  # (R, K, 1 or P, M) of learned outcomes
