@@ -18,6 +18,7 @@ from tests.parts import EVERYTHING
 from tests.worlds import Market
 
 NAN, INF = math.nan, math.inf
+SHAPE = "outcomes: expected shape (2, 1, 2), a column for each of ('gain', 'hours')"
 
 POLICY = pgd(EVERYTHING, Ridge(n_features=3, n_outcomes=2), warmup=0, step=0.1, hard=True)
 WORLD = Market(problem=EVERYTHING)
@@ -157,10 +158,22 @@ OUTCOMES = {
         at((1, 0, 1), -0.6),
         "outcome 'hours' of replica 1: expected a finite number in [-0.5, 2] (as declared)",
     ),
-    "one outcome": (lambda y: y[..., :1], "outcomes: expected shape (2, 1, 2), got (2, 1, 1)"),
-    "two plays": (lambda y: np.zeros((2, 2, 2)), "outcomes: expected shape (2, 1, 2), got (2, 2, 2)"),
-    "one replica": (lambda y: y[:1], "outcomes: expected shape (2, 1, 2), got (1, 1, 2)"),
-    "flat": (lambda y: y[:, 0], "outcomes: expected shape (2, 1, 2), got (2, 2)"),
+    "one outcome": (
+        lambda y: y[..., :1],
+        f"{SHAPE}, got (2, 1, 1)",
+    ),
+    "two plays": (
+        lambda y: np.zeros((2, 2, 2)),
+        f"{SHAPE}, got (2, 2, 2)",
+    ),
+    "one replica": (
+        lambda y: y[:1],
+        f"{SHAPE}, got (1, 1, 2)",
+    ),
+    "flat": (
+        lambda y: y[:, 0],
+        f"{SHAPE}, got (2, 2)",
+    ),
 }
 
 

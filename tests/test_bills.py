@@ -117,7 +117,9 @@ def test_means_are_per_case_and_within_the_range():
     state, both = policy.start(), CASE._replace(offered=np.ones((1, 2), bool))
     for mean, action in ((0.0, 1), (1.0, 0)):
         case = both._replace(features=np.zeros((1, 2, 2)), known=np.array([[[0.01], [mean]]]))
-        assert policy.decide(state, case).plays[0, 0] == action
+        decision = policy.decide(state, case)
+        assert decision.plays[0, 0] == action
+        assert f"go                   worth {0.0 - 2.0 * mean:+.4f}" in policy.explain(state, case, decision)
     with pytest.raises(InvalidInput, match=r"^context.known\[0, 1, 0\]: expected a mean of 'cost' in \[0, 1\]"):
         policy.decide(state, both._replace(known=np.array([[[0.0], [1.5]]])))
 

@@ -394,7 +394,7 @@ WORLD_FAULTS = {
     "answers a batch only": "outcomes arrive alike in a batch and alone",
     "changes the play": "a world takes the plays of a decision as they are",
     "counts what was not played": r"decision\.counted\[0\]: expected 0 or 1, and 0 where nothing is played, got 2",
-    "expects too little": r"outcomes: expected shape \(3, 1, 1\), got \(3, 1\)",
+    "expects too little": r"outcomes: expected shape \(3, 1, 1\), a column for each of \('appears',\), got \(3, 1\)",
 }
 
 
