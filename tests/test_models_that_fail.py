@@ -23,8 +23,8 @@ class Oracle:
     n_features: int = 9
     n_outcomes: int = 3
 
-    def start(self, replicas, low, high):
-        return NullModel(n_features=9, n_outcomes=3).start(replicas, low, high)
+    def start(self, replicas, low, high, horizon):
+        return NullModel(n_features=9, n_outcomes=3).start(replicas, low, high, horizon)
 
     def draws(self, candidates):
         return 0

@@ -33,7 +33,7 @@ class SameForAll:
     def draws(self, candidates: int) -> int:
         return 0
 
-    def start(self, n_replicas, low, high):
+    def start(self, n_replicas, low, high, horizon):
         return None
 
     def value(self, state, x, w, u):

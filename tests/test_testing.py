@@ -32,8 +32,8 @@ class Model:
     n_features: int = 3
     n_outcomes: int = 1
 
-    def start(self, replicas, low, high):
-        return INNER.start(replicas, low, high)
+    def start(self, replicas, low, high, horizon):
+        return INNER.start(replicas, low, high, horizon)
 
     def draws(self, candidates):
         return 0 if self.fault == "has no luck to be random with" else 1
@@ -427,7 +427,7 @@ class Forgetful:
     n_features: int = 5
     n_outcomes: int = 1
 
-    def start(self, replicas, low, high):
+    def start(self, replicas, low, high, horizon):
         return Diary({"total": np.zeros(replicas)})
 
     def draws(self, candidates):

@@ -71,7 +71,7 @@ class Knows:
     n_features = property(lambda self: len(self.theta))
     n_outcomes = property(lambda self: 1)
 
-    def start(self, replicas, low, high):
+    def start(self, replicas, low, high, horizon):
         return None
 
     def draws(self, candidates):

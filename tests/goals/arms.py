@@ -20,8 +20,8 @@ class Truth:
     n_outcomes: int = 3
     unit: float = 1.0
 
-    def start(self, replicas, low, high):
-        return Ridge(n_features=4, n_outcomes=3).start(replicas, low, high)
+    def start(self, replicas, low, high, horizon):
+        return Ridge(n_features=4, n_outcomes=3).start(replicas, low, high, horizon)
 
     def draws(self, candidates):
         return 0

@@ -90,8 +90,8 @@ class Knowing:
     n_outcomes: int = 4
     times: float = 1.0
 
-    def start(self, replicas, low, high):
-        return Ridge(n_features=12, n_outcomes=4).start(replicas, low, high)
+    def start(self, replicas, low, high, horizon):
+        return Ridge(n_features=12, n_outcomes=4).start(replicas, low, high, horizon)
 
     def draws(self, candidates):
         return 0

@@ -31,7 +31,7 @@ def history(rng, n, m, low, high, rounds=25):
 
 def watch(model, x, y, rounds, low, high):
     """Predictions of every outcome before each round, (T, R, M)."""
-    state = model.start(2, low, high)
+    state = model.start(2, low, high, 100)
     prices = np.tile(np.eye(model.n_outcomes), (2, 1, 1))
     for t in range(len(x)):
         yield ask(model, state, x[t], prices)[0][:, :, 0]
@@ -80,7 +80,7 @@ def test_the_loss_is_that_of_the_best_expert_plus_a_constant_for_every_sequence(
     low, high = -1.0, 2.0
     experts = rng.normal(size=(count, 3))
     model = Aggregation(experts=Experts(experts))
-    state, one = model.start(1, np.array([low]), np.array([high])), np.ones((1, 1, 1))
+    state, one = model.start(1, np.array([low]), np.array([high]), 100), np.ones((1, 1, 1))
     ours, theirs = 0.0, np.zeros(count)
     for t in range(1500):
         x = rng.normal(size=3)
@@ -99,7 +99,7 @@ def test_the_loss_is_that_of_the_best_expert_plus_a_constant_for_every_sequence(
 def test_the_same_bound_holds_for_a_cover_with_the_number_of_its_functions():
     rng = np.random.default_rng(8)
     model = Aggregation(experts=Cover(cuts=(4,), levels=5))
-    state, one = model.start(1, np.zeros(1), np.ones(1)), np.ones((1, 1, 1))
+    state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
     ours, theirs = 0.0, np.zeros((4, 5))
     for _ in range(1500):
         x = rng.random()
@@ -124,7 +124,7 @@ def test_the_regret_on_a_smooth_function_grows_like_the_rate_of_its_class(smooth
     for horizon in horizons.tolist():
         cover = Cover.hoelder(n_features=1, horizon=horizon, smoothness=smoothness)
         model, cells = Aggregation(experts=cover), cover.cuts[0]
-        state, one, total = model.start(80, np.zeros(1), np.ones(1)), np.ones((80, 1, 1)), np.zeros(80)
+        state, one, total = model.start(80, np.zeros(1), np.ones(1), 100), np.ones((80, 1, 1)), np.zeros(80)
         for _ in range(horizon):
             x = rng.random((80, 1, 1))
             total += (ask(model, state, x, one)[0] - x**smoothness)[:, 0, 0] ** 2
@@ -142,7 +142,7 @@ def test_the_regret_on_a_smooth_function_grows_like_the_rate_of_its_class(smooth
 
 def test_outcomes_have_weights_of_their_own():
     model = Aggregation(experts=Experts(np.array([[0.0], [1.0]])), n_outcomes=2)
-    state, one = model.start(1, np.zeros(2), np.ones(2)), np.ones((1, 1, 1))
+    state, one = model.start(1, np.zeros(2), np.ones(2), 100), np.ones((1, 1, 1))
     for _ in range(20):
         tell(model, state, one, np.array([[[0.0, 1.0]]]), np.ones(1), np.ones((1, 1, 2)))
     np.testing.assert_allclose(ask(model, state, one, np.eye(2)[None])[0][0, :, 0], [0.0, 1.0], atol=1e-9)
@@ -152,7 +152,7 @@ def test_every_arm_of_a_cover_has_a_function_of_its_own():
     experts = Cover.hoelder(n_features=1, horizon=1000, arms=4)
     assert experts.cuts == (4, 7)  # (1000 / 4)^(1/3) = 6.3
     model = Aggregation(experts=experts)
-    state, one = model.start(1, np.zeros(1), np.ones(1)), np.ones((1, 1, 1))
+    state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
     x = np.array([[[(a + 0.5) / 4, 0.3] for a in range(4)]])
     for _ in range(200):
         tell(model, state, x[:, [2]], one, np.ones(1), one)
@@ -201,8 +201,14 @@ def test_a_cover_comes_as_near_to_its_class_as_it_says(smoothness, constant, n):
         (lambda: Experts(np.zeros((0, 3))), r"^Experts\.matrix"),
         (lambda: Experts(np.array([[math.nan]])), r"^Experts\.matrix"),
         (lambda: Aggregation(experts=Experts(np.eye(2)), n_outcomes=0), r"^Aggregation\.n_features, n_outcomes"),
-        (lambda: Aggregation(experts=Experts(np.eye(2))).start(1, np.zeros(1), np.full(1, math.inf)), r"^Aggregation"),
-        (lambda: Aggregation(experts=Experts(np.eye(2))).start(1, np.zeros(1), np.zeros(1)), r"^Aggregation: expected"),
+        (
+            lambda: Aggregation(experts=Experts(np.eye(2))).start(1, np.zeros(1), np.full(1, math.inf), 100),
+            r"^Aggregation",
+        ),
+        (
+            lambda: Aggregation(experts=Experts(np.eye(2))).start(1, np.zeros(1), np.zeros(1), 100),
+            r"^Aggregation: expected",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_refused(make, message):

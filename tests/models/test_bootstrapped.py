@@ -43,7 +43,7 @@ def test_how_often_depends_on_the_observation_and_the_member_only():
 
 def fed(model, rounds=60, seed=0, binary=False, n=2):
     rng = np.random.default_rng(seed)
-    state = model.start(1, np.zeros(1), np.ones(1))
+    state = model.start(1, np.zeros(1), np.ones(1), 100)
     x, noise = rng.random((rounds, n)), rng.random(rounds)
     y = (noise < x[:, 0]).astype(float) if binary else 0.8 * x[:, 0] + 0.2 * noise
     for t in range(rounds):
@@ -85,7 +85,7 @@ def test_members_spread_like_the_posterior_of_a_least_squares_fit():
     model, rng = Bootstrapped(inner=Ridge(n_features=2, ridge=1e-6), members=200), np.random.default_rng(1)
     x = rng.random((40, 200, 2))
     y = 0.8 * x[:, :, :1] + 0.2 * (rng.random((40, 200, 1)) - 0.5)
-    state = model.start(40, np.zeros(1), np.ones(1))
+    state = model.start(40, np.zeros(1), np.ones(1), 100)
     model.update(state, x, y, np.ones(y.shape, bool), np.ones((40, 1, 1, 1)))
     found = np.array([member.theta[:, 0, 0] for member in state.members]).var(0, ddof=1)
     fits = [np.linalg.lstsq(x[r], y[r], rcond=None)[0] for r in range(40)]
@@ -124,7 +124,7 @@ class Listener:
     def draws(self, candidates):
         return 0
 
-    def start(self, replicas, low, high):
+    def start(self, replicas, low, high, horizon):
         return Diary([[] for _ in range(replicas)])
 
     def value(self, state, x, w, u):
@@ -139,7 +139,7 @@ class Listener:
 def test_only_observations_that_were_seen_are_counted_and_each_keeps_its_own_price(own):
     rng = np.random.default_rng(2)
     model = Bootstrapped(inner=Listener(), members=3)
-    state = model.start(2, np.zeros(1), np.ones(1))
+    state = model.start(2, np.zeros(1), np.ones(1), 100)
     expected, count = [[[], []] for _ in range(3)], [0, 0]
     for _ in range(40):
         x, y, seen = rng.random((2, 3, 1)), rng.random((2, 3, 1)), rng.random((2, 3, 1)) < 0.6

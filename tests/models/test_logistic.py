@@ -11,7 +11,7 @@ from tests.numerics.test_newton import derivatives, reference, room
 
 
 def start(model, replicas=1):
-    return model.start(replicas, np.zeros(1), np.ones(1))
+    return model.start(replicas, np.zeros(1), np.ones(1), 100)
 
 
 def feed(model, state, x, y, rounds=None):
@@ -94,7 +94,7 @@ def test_a_history_of_any_length_is_kept():
 def test_value_is_its_twin_and_plays_not_observed_do_not_count(replicas, plays, candidates, k, width, ranges, seed):
     rng = np.random.default_rng(seed)
     model = Logistic(n_features=3, width=width, growth=1.0, tolerance=1e-12)
-    state = model.start(replicas, np.array(ranges[:1]), np.array(ranges[1:]))
+    state = model.start(replicas, np.array(ranges[:1]), np.array(ranges[1:]), 100)
     x, y = rng.normal(size=(12, replicas, plays, 3)), rng.uniform(*ranges, (12, replicas, plays, 1))
     y[rng.random(y.shape) < 0.3] = np.nan
     rounds = (rng.random((12, replicas)) < 0.8).astype(float)
@@ -150,4 +150,4 @@ def test_features_of_any_scale_keep_the_state_finite_and_the_predictions_right(s
 @pytest.mark.parametrize(("low", "high"), [(-0.1, 1.0), (0.0, 1.5), (0.0, np.inf)])
 def test_an_outcome_outside_the_unit_interval_is_refused(low, high):
     with pytest.raises(InvalidInput, match=r"^Logistic: expected an outcome with a range within \[0, 1\]"):
-        Logistic(n_features=1).start(1, np.array([low]), np.array([high]))
+        Logistic(n_features=1).start(1, np.array([low]), np.array([high]), 100)

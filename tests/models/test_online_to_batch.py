@@ -41,7 +41,7 @@ INNER = {
 
 def iterates(inner, x, y, rounds, query, w):
     """What the inner model alone predicted before each round that taught it something, (t, K, A) twice."""
-    state, means, bonuses = inner.start(1, np.full(2, -5.0), np.full(2, 5.0)), [], []
+    state, means, bonuses = inner.start(1, np.full(2, -5.0), np.full(2, 5.0), 100), [], []
     for t in range(len(x)):
         if rounds[t, 0] and (~np.isnan(y[t, 0]).any(1)).any():
             mean, bonus = ask(inner, state, query, w)
@@ -69,7 +69,7 @@ def test_predictions_are_the_average_of_those_of_the_iterates(name, snapshots, r
     y = np.clip(y, -5, 5)
     query, w = rng.normal(size=(2, 4, 3)), rng.normal(size=(2, 3, 2))
     model = OnlineToBatch(inner=inner, snapshots=snapshots)
-    state = model.start(2, np.full(2, -5.0), np.full(2, 5.0))
+    state = model.start(2, np.full(2, -5.0), np.full(2, 5.0), 100)
     for t in range(rounds):
         tell(model, state, x[t], y[t], counted[t], w)
     mean, bonus = ask(model, state, query, w)
@@ -78,7 +78,7 @@ def test_predictions_are_the_average_of_those_of_the_iterates(name, snapshots, r
         before, wide = iterates(inner, x[:, one], y[:, one], counted[:, one], query[one], w[one])
         assert state.count[r] == len(before)
         if not rounds:
-            before, wide = (z for z in ask(inner, inner.start(2, np.full(2, -5.0), np.full(2, 5.0)), query, w))
+            before, wide = (z for z in ask(inner, inner.start(2, np.full(2, -5.0), np.full(2, 5.0), 100), query, w))
             before, wide = before[one], wide[one]
         kept = range(len(before)) if name in ("newton", "gradient") else sampled(len(before), snapshots)
         np.testing.assert_allclose(mean[r], before[list(kept)].mean(0), rtol=1e-9, atol=1e-12)
@@ -88,7 +88,7 @@ def test_predictions_are_the_average_of_those_of_the_iterates(name, snapshots, r
 @given(count=st.integers(1, 200), half=st.integers(1, 8))
 def test_the_sample_is_evenly_spaced_and_at_least_half_full(count, half):
     model = OnlineToBatch(inner=Ridge(n_features=1), snapshots=2 * half)
-    state, one = model.start(1, np.zeros(1), np.ones(1)), np.ones((1, 1, 1))
+    state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
     for _ in range(count):
         tell(model, state, one, one, np.ones(1), one)
     kept = int(state.kept[0])
@@ -101,7 +101,7 @@ def test_a_history_that_grows_is_kept_as_well():
     """More than the 256 rows that a logistic history starts with, in a replica that starts late."""
     rng = np.random.default_rng(4)
     model = OnlineToBatch(inner=Logistic(n_features=2), snapshots=4)
-    state, one = model.start(2, np.zeros(1), np.ones(1)), np.ones((2, 1, 1))
+    state, one = model.start(2, np.zeros(1), np.ones(1), 100), np.ones((2, 1, 1))
     for t in range(700):
         x, y = rng.normal(size=(2, 1, 2)), (rng.random((2, 1, 1)) < 0.5).astype(float)
         tell(model, state, x, y, np.array([1.0, float(t > 400)]), one)
@@ -119,7 +119,7 @@ def test_the_average_is_better_than_the_last_iterate_of_a_restless_oracle():
     rng = np.random.default_rng(5)
     inner = Gradient(n_features=2, step=0.5, power=0.0)
     model = OnlineToBatch(inner=inner)
-    state, one = model.start(200, np.full(1, -9.0), np.full(1, 9.0)), np.ones((200, 1, 1))
+    state, one = model.start(200, np.full(1, -9.0), np.full(1, 9.0), 100), np.ones((200, 1, 1))
     truth = np.array([0.5, -0.5])
     for _ in range(400):
         x = rng.uniform(-1, 1, (200, 1, 2))
@@ -142,7 +142,7 @@ def test_snapshots_are_an_even_number(snapshots):
 def test_a_model_whose_state_cannot_be_copied_is_refused():
     inner = Sklearn(estimator=SGDRegressor(), n_features=1, mode="partial_fit")
     with pytest.raises(InvalidInput, match=r"^OnlineToBatch\.inner: expected a model whose state is arrays"):
-        OnlineToBatch(inner=inner).start(1, np.zeros(1), np.ones(1))
+        OnlineToBatch(inner=inner).start(1, np.zeros(1), np.ones(1), 100)
 
 
 @pytest.mark.parametrize("name", ["newton", "logistic link", "cells", "beside", "trees or so"])

@@ -28,7 +28,7 @@ TWINS = {Glmtron: twins.newton_oracle, Gradient: twins.gradient_oracle}
 
 
 def learn(model, x, y, rounds, replicas):
-    state = model.start(replicas, np.full(model.n_outcomes, -10.0), np.full(model.n_outcomes, 10.0))
+    state = model.start(replicas, np.full(model.n_outcomes, -10.0), np.full(model.n_outcomes, 10.0), 100)
     for t in range(len(x)):
         tell(model, state, x[t], y[t], rounds[t], np.zeros((replicas, 1, model.n_outcomes)))
     return state
@@ -103,7 +103,7 @@ ROUNDS, RUNS, DIMENSION = 4096, 48, 6
 
 def regret(model, truth, x, y):
     """Sums over rounds of (prediction - truth)^2, (T, R): the excess square loss over the best in class, in mean."""
-    state = model.start(RUNS, np.full(1, -9.0), np.full(1, 9.0))
+    state = model.start(RUNS, np.full(1, -9.0), np.full(1, 9.0), 100)
     one, total = np.ones((RUNS, 1, 1)), []
     for t in range(len(x)):
         mean = ask(model, state, x[t], one)[0][:, 0, 0]
@@ -172,7 +172,7 @@ def test_a_misspecified_model_stays_finite_and_raises_nothing(model, link):
     """Outcomes that have nothing to do with the features, which are far larger than the theory's ball."""
     rng = np.random.default_rng(3)
     oracle = model(n_features=4, n_outcomes=2, link=link, radius=1.0)
-    state = oracle.start(2, np.full(2, -5.0), np.full(2, 5.0))
+    state = oracle.start(2, np.full(2, -5.0), np.full(2, 5.0), 100)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _ in range(300):

@@ -34,7 +34,7 @@ def test_the_state_is_the_closed_form_of_all_plays_that_were_observed(replicas, 
     rng = np.random.default_rng(seed)
     x, y, rounds = history(rng, replicas, 25, plays, n, m)
     model = Ridge(n_features=n, n_outcomes=m, ridge=ridge)
-    state = model.start(replicas, np.full(m, -10.0), np.full(m, 10.0))
+    state = model.start(replicas, np.full(m, -10.0), np.full(m, 10.0), 100)
     for t in range(25):
         tell(model, state, x[t], y[t], rounds[t], np.zeros((replicas, 1, m)))
     for r in range(replicas):
@@ -52,7 +52,7 @@ def test_two_thousand_rounds_stay_the_closed_form(ridge):
     x, truth = rng.normal(size=(2000, 1, 1, 5)), rng.normal(size=(3, 5))
     y = x @ truth.T + 0.1 * rng.normal(size=(2000, 1, 1, 3))
     model = Ridge(n_features=5, n_outcomes=3, ridge=ridge)
-    state = model.start(1, np.full(3, -50.0), np.full(3, 50.0))
+    state = model.start(1, np.full(3, -50.0), np.full(3, 50.0), 100)
     for t in range(2000):
         tell(model, state, x[t], y[t], np.ones(1), np.zeros((1, 1, 3)))
     _, theta, _ = closed_form(x[:, 0, 0], y[:, 0, 0], ridge)
@@ -72,7 +72,7 @@ def test_value_is_its_twin(replicas, candidates, n, m, k, width, seed):
     rng = np.random.default_rng(seed)
     model = Ridge(n_features=n, n_outcomes=m, width=width)
     low = rng.uniform(-1, 0, m)
-    state = model.start(replicas, low, low + rng.uniform(0.1, 2, m))
+    state = model.start(replicas, low, low + rng.uniform(0.1, 2, m), 100)
     x, y, rounds = history(rng, replicas, 10, 2, n, m)
     for t in range(10):
         tell(model, state, x[t], y[t], rounds[t], np.zeros((replicas, k, m)))
@@ -88,7 +88,7 @@ def test_value_is_its_twin(replicas, candidates, n, m, k, width, seed):
 
 def test_a_price_of_zero_asks_for_no_optimism():
     model = Ridge(n_features=1, n_outcomes=2, width=Fixed(1.0))
-    state = model.start(1, np.zeros(2), np.ones(2))
+    state = model.start(1, np.zeros(2), np.ones(2), 100)
     one = np.ones((1, 1, 1))
     _, bonus = ask(model, state, one, np.array([[[0.0, 0.0], [1.0, 0.0], [0.0, -1.0]]]))
     np.testing.assert_array_equal(bonus[0, :, 0], [0.0, 1.0, 0.0])  # nothing can be below the range
@@ -97,7 +97,7 @@ def test_a_price_of_zero_asks_for_no_optimism():
 def test_features_of_any_scale_keep_the_state_finite():
     rng = np.random.default_rng(2)
     model = Ridge(n_features=3, ridge=1e-6, width=SelfNormalised(delta=0.1))
-    state = model.start(1, np.zeros(1), np.ones(1))
+    state = model.start(1, np.zeros(1), np.ones(1), 100)
     for _ in range(2000):
         z = rng.normal(size=(1, 1, 1)) * 1e6
         x = np.concatenate([z, z, np.ones((1, 1, 1))], 2)
@@ -113,7 +113,7 @@ def test_features_of_any_scale_keep_the_state_finite():
 def test_widths_and_draws_are_in_units_of_each_outcomes_range(inner):
     """Outcomes and ranges times a factor, prices divided by it: the same worth and bonus."""
     rng, factor = np.random.default_rng(5), np.array([1e-6, 1e5])
-    plain, restated = inner.start(2, np.zeros(2), np.ones(2)), inner.start(2, np.zeros(2), factor)
+    plain, restated = inner.start(2, np.zeros(2), np.ones(2), 100), inner.start(2, np.zeros(2), factor, 100)
     for _ in range(15):
         x, y, w = rng.normal(size=(2, 1, 3)), rng.random((2, 1, 2)), rng.normal(size=(2, 1, 1, 2))
         inner.update(plain, x, y, y >= 0, w)

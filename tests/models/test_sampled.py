@@ -34,7 +34,7 @@ def luck(draws, count=DRAWS, seed=1):
 def taught(model, rounds=40, seed=0, low=0.0, high=1.0, x=None):
     """A state of one replica that has seen some plays, and what it saw."""
     rng = np.random.default_rng(seed)
-    state = model.start(1, np.full(model.n_outcomes, low), np.full(model.n_outcomes, high))
+    state = model.start(1, np.full(model.n_outcomes, low), np.full(model.n_outcomes, high), 100)
     x = rng.normal(size=(rounds, 1, 1, model.n_features)) if x is None else x
     y = low + (high - low) * (rng.random((rounds, 1, 1, model.n_outcomes)) < 0.4)
     for t in range(rounds):
@@ -87,7 +87,7 @@ def test_a_logistics_draws_are_laplaces_approximation(scale):
 
 def test_before_any_data_a_logistics_draws_are_its_penalty():
     model = Sampled(inner=Logistic(n_features=2, ridge=4.0))
-    p = drawn(model, model.start(1, np.zeros(1), np.ones(1)), np.eye(2)[None], np.ones((1, 1, 1, 1)))[:, 0]
+    p = drawn(model, model.start(1, np.zeros(1), np.ones(1), 100), np.eye(2)[None], np.ones((1, 1, 1, 1)))[:, 0]
     agrees(np.log(p / (1 - p)), np.zeros(2), np.eye(2) / 4.0)
 
 
@@ -120,7 +120,7 @@ WRAPPERS = [*(Sampled(inner=k) for k in KINDS), *(Bootstrapped(inner=k, members=
 def started(model, seed=3):
     """A state of two replicas with data, six candidates that come in threes alike, and prices per reading."""
     rng = np.random.default_rng(seed)
-    state, m = model.start(2, np.zeros(model.n_outcomes), np.ones(model.n_outcomes)), model.n_outcomes
+    state, m = model.start(2, np.zeros(model.n_outcomes), np.ones(model.n_outcomes), 100), model.n_outcomes
     for _ in range(10):
         x = np.eye(3)[rng.integers(0, 3, (2, 1))]
         tell(model, state, x, (rng.random((2, 1, m)) < 0.5) * 1.0, np.ones(2), np.zeros((2, 1, m)))
@@ -242,7 +242,7 @@ def test_drawing_finds_the_best_arm_where_greed_locks_in(kind):
     found = []
     for scale in (1.0, 0.0):
         model = Sampled(inner=inner, scale=scale)
-        state = model.start(runs, np.zeros(1), np.ones(1))
+        state = model.start(runs, np.zeros(1), np.ones(1), 100)
         x, w, last = np.tile(np.eye(3), (runs, 1, 1)), np.ones((runs, 1, 1, 1)), np.zeros(runs)
         lucky = Luck(seed=5, replicas=np.arange(runs))
         for t in range(400):

@@ -20,7 +20,7 @@ from tests.calls import ask, tell
 def test_it_is_a_ridge_on_the_kronecker_product_of_prices_and_features(replicas, n, m, k, ridge, width, seed):
     rng = np.random.default_rng(seed)
     model = Scalarised(n_features=n, n_outcomes=m, ridge=ridge, width=width)
-    state = model.start(replicas, np.zeros(m), np.ones(m))
+    state = model.start(replicas, np.zeros(m), np.ones(m), 100)
     v = np.tile(ridge * np.eye(n * m), (replicas, 1, 1))
     b = np.zeros((replicas, n * m))
     seen = np.zeros(replicas)
@@ -55,7 +55,7 @@ def test_with_one_outcome_at_price_one_it_is_ridge():
     rng = np.random.default_rng(0)
     one, ridge = Scalarised(n_features=3, width=Fixed(0.3)), Ridge(n_features=3, width=Fixed(0.3))
     low, high = np.full(1, -np.inf), np.full(1, np.inf)  # no clipping, and widths in units of 1
-    s, t = one.start(2, low, high), ridge.start(2, low, high)
+    s, t = one.start(2, low, high, 100), ridge.start(2, low, high, 100)
     w = np.ones((2, 1, 1))
     for _ in range(20):
         x, y = rng.normal(size=(2, 1, 3)), rng.normal(size=(2, 1, 1))
@@ -69,7 +69,7 @@ def test_with_one_outcome_at_price_one_it_is_ridge():
 def test_every_play_and_every_candidate_has_its_own_prices():
     rng, n, m = np.random.default_rng(3), 2, 3
     model = Scalarised(n_features=n, n_outcomes=m, width=Fixed(0.4))
-    state = model.start(1, np.zeros(m), np.ones(m))
+    state = model.start(1, np.zeros(m), np.ones(m), 100)
     v, b = np.eye(n * m), np.zeros(n * m)
     for _ in range(15):
         x, y, w = rng.normal(size=(1, 2, n)), rng.normal(size=(1, 2, m)), rng.normal(size=(1, 2, 2, m))
@@ -93,7 +93,7 @@ def test_units_of_outcomes_do_not_matter():
     """Outcomes and ranges times a factor, prices divided by it: the same worth and bonus."""
     rng, n, m, factor = np.random.default_rng(4), 2, 3, np.array([1e-6, 1.0, 1e5])
     model = Scalarised(n_features=n, n_outcomes=m, width=Fixed(0.4))
-    plain, restated = model.start(1, np.zeros(m), np.ones(m)), model.start(1, np.zeros(m), factor)
+    plain, restated = model.start(1, np.zeros(m), np.ones(m), 100), model.start(1, np.zeros(m), factor, 100)
     for _ in range(15):
         x, y, w = rng.normal(size=(1, 1, n)), rng.random((1, 1, m)), rng.normal(size=(1, 2, 1, m))
         model.update(plain, x, y, y >= 0, w)

@@ -41,7 +41,7 @@ class Bad(RegressorMixin, BaseEstimator):
 
 def learn(model, x, y, low=-10.0, high=10.0):
     """One replica, one play per round."""
-    state = model.start(1, np.full(model.n_outcomes, low), np.full(model.n_outcomes, high))
+    state = model.start(1, np.full(model.n_outcomes, low), np.full(model.n_outcomes, high), 100)
     for xs, ys in zip(x, y, strict=True):
         tell(model, state, xs[None, None], np.atleast_1d(ys)[None, None], np.ones(1), np.ones((1, 1, model.n_outcomes)))
     return state
@@ -142,7 +142,7 @@ def test_fits_follow_the_geometric_schedule_over_the_latest_observations(growth,
         min_observations=least,
         per_outcome=False,
     )
-    state = model.start(1, np.full(2, -1e9), np.full(2, 1e9))
+    state = model.start(1, np.full(2, -1e9), np.full(2, 1e9), 100)
     fitted, expected = 0, [0.0, 0.0]
     for t in range(1, 700):
         y = np.array([[[float(t), 0.0]]])
@@ -157,7 +157,7 @@ def test_fits_follow_the_geometric_schedule_over_the_latest_observations(growth,
 
 def test_before_any_fit_the_prediction_is_0_or_the_nearest_end_of_the_range():
     model = Sklearn(estimator=LinearRegression(), n_features=1, n_outcomes=3)
-    state = model.start(1, np.array([-1.0, 0.2, -5.0]), np.array([1.0, 0.9, -3.0]))
+    state = model.start(1, np.array([-1.0, 0.2, -5.0]), np.array([1.0, 0.9, -3.0]), 100)
     np.testing.assert_array_equal(predict(model, state, np.ones((2, 1))), [[0.0, 0.2, -3.0]] * 2)
 
 
@@ -205,7 +205,7 @@ def test_a_classifier_refuses_outcomes_that_are_not_binary():
     with pytest.raises(InvalidInput, match=r"^Sklearn\(LogisticRegression\): expected outcomes of 0 or 1"):
         learn(model, np.ones((1, 1)), [0.5], 0.0, 1.0)
     with pytest.raises(InvalidInput, match=r"^Sklearn\(LogisticRegression\): expected outcomes with a range within"):
-        model.start(1, np.zeros(1), np.full(1, 2.0))
+        model.start(1, np.zeros(1), np.full(1, 2.0), 100)
 
 
 def test_the_estimator_that_was_handed_in_is_not_changed():

@@ -30,7 +30,7 @@ def test_it_is_the_papers_averages_and_widths(replicas, plays, arms, m, k, gamma
     low = rng.uniform(-1, 0.5, m)
     high = low + rng.uniform(0.1, 2, m)
     model = Tabular(arms=arms, n_outcomes=m, confidence=gamma)
-    state = model.start(replicas, low, high)
+    state = model.start(replicas, low, high, 100)
     which = rng.integers(0, arms, (30, replicas, plays))
     y = low + (high - low) * rng.random((30, replicas, plays, m))
     y[rng.random(y.shape) < 0.1] = np.nan
@@ -52,7 +52,7 @@ def test_it_is_the_papers_averages_and_widths(replicas, plays, arms, m, k, gamma
 
 def test_optimism_ends_at_the_range_on_either_side():
     model = Tabular(arms=1, confidence=1.0)
-    state = model.start(1, np.zeros(1), np.ones(1))
+    state = model.start(1, np.zeros(1), np.ones(1), 100)
     one = np.ones((1, 1, 1))
     for y in (1.0, 0.0, 0.0):
         tell(model, state, one, np.full((1, 1, 1), y), np.ones(1), one)
@@ -65,14 +65,14 @@ def test_an_arm_never_played_may_be_anything_from_one_half_on():
     for gamma, best in ((0.5, 3.0), (0.25, 1.0)):
         model = Tabular(arms=1, confidence=gamma)
         one = np.ones((1, 1, 1))
-        mean, bonus = ask(model, model.start(1, np.array([-1.0]), np.array([3.0])), one, one)
+        mean, bonus = ask(model, model.start(1, np.array([-1.0]), np.array([3.0]), 100), one, one)
         assert mean.item() == -1.0
         assert (mean + bonus).item() == best
 
 
 def test_zeros_do_nothing_and_teach_nothing():
     model = Tabular(arms=2, confidence=0.5)
-    state = model.start(1, np.array([0.5]), np.ones(1))
+    state = model.start(1, np.array([0.5]), np.ones(1), 100)
     one = np.ones((1, 1, 1))
     tell(model, state, np.zeros((1, 1, 2)), one, np.ones(1), one)
     assert not state.count.any()
@@ -84,7 +84,7 @@ def test_zeros_do_nothing_and_teach_nothing():
 @pytest.mark.parametrize("x", [[0.5, 0.0], [1.0, 1.0], [0.0, 2.0], [1.0, -1.0], [np.nan, 1.0]])
 def test_other_features_are_refused(x):
     model = Tabular(arms=2, confidence=0.5)
-    state = model.start(1, np.zeros(1), np.ones(1))
+    state = model.start(1, np.zeros(1), np.ones(1), 100)
     one, x = np.ones((1, 1, 1)), np.array([[x]])
     with pytest.raises(
         InvalidInput, match=r"^features: expected one-hot, for Tabular \(WithoutContexts makes them so\)"
@@ -99,7 +99,7 @@ def test_other_features_are_refused(x):
 
 def test_ranges_have_to_be_finite_and_numbers_sensible():
     with pytest.raises(InvalidInput, match=r"^Tabular: expected outcomes with finite declared ranges, got low="):
-        Tabular(arms=2, confidence=0.5).start(1, np.zeros(1), np.array([np.inf]))
+        Tabular(arms=2, confidence=0.5).start(1, np.zeros(1), np.array([np.inf]), 100)
     for gamma in (-0.1, np.nan, np.inf):
         with pytest.raises(InvalidInput, match=r"^Tabular\.confidence: expected a finite number of at least 0"):
             Tabular(arms=2, confidence=gamma)

@@ -32,7 +32,7 @@ def never_left(width, *, noise, n, outcomes=1, seed, optimist=True, truth_norm=1
     """Per run and outcome, whether the truth was within `width` of the estimate in every one of ROUNDS rounds."""
     rng = np.random.default_rng(seed)
     model = Ridge(n_features=n, n_outcomes=outcomes, width=width)
-    state = model.start(RUNS, np.full(outcomes, -np.inf), np.full(outcomes, np.inf))
+    state = model.start(RUNS, np.full(outcomes, -np.inf), np.full(outcomes, np.inf), 100)
     truth = rng.random((RUNS, outcomes, n)) if noise is binary else rng.normal(size=(RUNS, outcomes, n))
     truth *= truth_norm / np.maximum(np.linalg.norm(truth, axis=2, keepdims=True), 1e-300)
     inside = np.ones((RUNS, outcomes), bool)
@@ -82,7 +82,7 @@ def test_the_widths_are_hardly_wider_than_they_need_be_and_half_of_them_would_no
 def test_a_model_uses_its_width_around_every_prediction():
     """An interval per outcome, in units of its range and clipped to it, read at the end that the price prefers."""
     model = Ridge(n_features=2, n_outcomes=2, width=Fixed(0.4))
-    state = model.start(1, np.array([0.0, -1.0]), np.array([0.3, 1.0]))
+    state = model.start(1, np.array([0.0, -1.0]), np.array([0.3, 1.0]), 100)
     x = np.array([[[1.0, 0.0], [0.0, 2.0]]])
     tell(model, state, x, np.array([[[0.2, 0.5], [0.1, -0.4]]]), np.ones(1), np.ones((1, 1, 2)))
     w = np.array([[[2.0, -3.0]]])

@@ -2,6 +2,8 @@
 
 from evenhand.models.aggregation import Aggregation
 from evenhand.models.base import Averageable, Model, Posterior
+from evenhand.models.bayesian_logistic import BayesianLogistic
+from evenhand.models.bayesian_ridge import BayesianRidge
 from evenhand.models.bootstrapped import Bootstrapped
 from evenhand.models.experts import Cover, Experts, ExpertSet
 from evenhand.models.glmtron import Glmtron
@@ -20,6 +22,8 @@ from evenhand.models.widths import Fixed, Logarithmic, SelfNormalised, Width
 __all__ = [
     "Aggregation",
     "Averageable",
+    "BayesianLogistic",
+    "BayesianRidge",
     "Bootstrapped",
     "Cover",
     "ExpertSet",

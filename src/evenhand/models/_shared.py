@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats
 from evenhand.models.base import Model
 
 
@@ -33,6 +34,12 @@ def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float = 1.0)
         raise InvalidInput(f"{name}.n_features, n_outcomes", "at least 1 each", (n_features, n_outcomes))
     if not (math.isfinite(ridge) and ridge > 0):
         raise InvalidInput(f"{name}.ridge", "a number above 0 (such as 1e-6 for next to none)", ridge)
+
+
+def check_binary(name: str, low: Floats, high: Floats) -> None:
+    """Refuse an outcome that has no odds, `(1),(1)`."""
+    if low[0] < 0.0 or high[0] > 1.0:
+        raise InvalidInput(name, "an outcome with a range within [0, 1]", (float(low[0]), float(high[0])))
 
 
 def refuse_luck(name: str, inner: Model) -> None:

@@ -131,7 +131,7 @@ class Aggregation:
 
     >>> from evenhand.models.experts import Experts
     >>> model = Aggregation(experts=Experts(np.array([[0.0], [1.0]])))
-    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> before = model.value(state, one, price, luck).mean.item()
     >>> model.update(state, one, one, one > 0, price)
@@ -154,7 +154,7 @@ class Aggregation:
         """No luck."""
         return 0
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> AggregationState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> AggregationState:
         """Equal weights, `(M),(M)->state`."""
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):
             raise InvalidInput("Aggregation", "outcomes with finite ranges", (low, high))

@@ -35,7 +35,7 @@ class Model(Protocol):
     def draws(self, candidates: int) -> int:
         """How many uniform numbers it can use in a round with this many candidates; 0 for a model without luck."""
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> Any:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
         """The state before any data, for outcomes within [low, high], `(M),(M)->state`."""
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:

@@ -61,7 +61,7 @@ class Bootstrapped:
 
     >>> from evenhand.models.ridge import Ridge
     >>> model = Bootstrapped(inner=Ridge(n_features=1), members=4)
-    >>> state, one = model.start(1, np.zeros(1), np.ones(1)), np.ones((1, 1, 1))
+    >>> state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
     >>> for _ in range(3):
     ...     model.update(state, one, one, one > 0, one[None])
     >>> [model.value(state, one, one[None], np.array([[u]])).bonus.item() != 0.0 for u in (0.1, 0.9)]
@@ -91,9 +91,9 @@ class Bootstrapped:
         """One per unit."""
         return self.units
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> BootstrappedState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BootstrappedState:
         """The members' states before any data, `(M),(M)->state`."""
-        members = [self.inner.start(n_replicas, low, high) for _ in range(self.members)]
+        members = [self.inner.start(n_replicas, low, high, horizon) for _ in range(self.members)]
         return BootstrappedState(members, np.zeros(n_replicas, np.int64))
 
     def value(self, state: BootstrappedState, x: Floats, w: Floats, u: Floats) -> Worth:

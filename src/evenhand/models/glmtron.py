@@ -75,7 +75,7 @@ class Glmtron:
         InvalidInput: sizes below 1, or numbers that are not positive.
 
     >>> model = Glmtron(n_features=1)
-    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> model.update(state, one, one, one > 0, price)
     >>> model.value(state, one, price, luck).mean.item()
@@ -99,7 +99,7 @@ class Glmtron:
         """No luck."""
         return 0
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> NewtonState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> NewtonState:
         """The state before any data, `(M),(M)->state`."""
         theta = np.full((n_replicas, self.n_outcomes, self.n_features), self.start_at)
         return NewtonState(theta, fresh(n_replicas, self.n_features, self.ridge))

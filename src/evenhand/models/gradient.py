@@ -78,7 +78,7 @@ class Gradient:
         InvalidInput: sizes below 1, or numbers that are not positive.
 
     >>> model = Gradient(n_features=1, step=0.5)
-    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> model.update(state, one, one, one > 0, price)
     >>> model.value(state, one, price, luck).mean.item()
@@ -107,7 +107,7 @@ class Gradient:
         """No luck."""
         return 0
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> GradientState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> GradientState:
         """The state before any data, `(M),(M)->state`."""
         return GradientState(
             np.full((n_replicas, self.n_outcomes, self.n_features), self.start_at), np.zeros(n_replicas)

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.models._shared import check_sizes, optimism, unit
+from evenhand.models._shared import check_binary, check_sizes, optimism, unit
 from evenhand.models.base import Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import fit_logistic, sigmoid
@@ -128,7 +128,7 @@ class Logistic:
         InvalidInput: n_features below 1, a ridge or tolerance that is not positive, or a growth below 1.
 
     >>> model = Logistic(n_features=1)
-    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> model.update(state, one, one, one > 0, price)
     >>> round(model.value(state, one, price, luck).mean.item(), 4)  # solves 1 - sigmoid(theta) = theta
@@ -157,10 +157,9 @@ class Logistic:
         """No luck."""
         return 0
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> LogisticState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> LogisticState:
         """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
-        if low[0] < 0.0 or high[0] > 1.0:
-            raise InvalidInput("Logistic", "an outcome with a range within [0, 1]", (float(low[0]), float(high[0])))
+        check_binary("Logistic", low, high)
         return LogisticState(
             inverse=fresh(n_replicas, self.n_features, self.ridge),
             theta=np.zeros((n_replicas, self.n_features)),

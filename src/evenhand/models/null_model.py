@@ -31,7 +31,7 @@ class NullModel:
         """No luck."""
         return 0
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> NullState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> NullState:
         """An empty state."""
         return NullState()
 

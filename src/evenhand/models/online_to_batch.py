@@ -52,7 +52,7 @@ class OnlineToBatch:
 
     >>> from evenhand.models.gradient import Gradient
     >>> model = OnlineToBatch(inner=Gradient(n_features=1, step=1.0, power=0.0))
-    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> for _ in range(4):  # iterates 0, 1, 1, 1
     ...     model.update(state, one, one, one > 0, price)
@@ -82,13 +82,13 @@ class OnlineToBatch:
         """No luck."""
         return 0
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> OnlineToBatchState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> OnlineToBatchState:
         """The state before any data, `(M),(M)->state`."""
-        inner = self.inner.start(n_replicas, low, high)
+        inner = self.inner.start(n_replicas, low, high, horizon)
         if getattr(inner, "unsaveable", ""):
             raise InvalidInput("OnlineToBatch.inner", "a model whose state is arrays", inner.unsaveable)
         linear = self._linear
-        past = [] if linear else [self.inner.start(n_replicas, low, high) for _ in range(self.snapshots)]
+        past = [] if linear else [self.inner.start(n_replicas, low, high, horizon) for _ in range(self.snapshots)]
         mean = np.zeros_like(linear.parameters(inner)) if linear else np.zeros((n_replicas, 0, 0))
         zero, one = np.zeros(n_replicas, np.int64), np.ones(n_replicas, np.int64)
         return OnlineToBatchState(inner, zero.copy(), mean, one, zero, past)

@@ -107,7 +107,7 @@ class Ridge:
         InvalidInput: a count below 1, or a ridge that is not a positive number.
 
     >>> model = Ridge(n_features=1, ridge=1.0)
-    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> model.update(state, one, one, one > 0, price)
     >>> model.value(state, one, price, luck).mean.item()  # (sum x y) / (ridge + sum x x)
@@ -126,7 +126,7 @@ class Ridge:
         """No luck."""
         return 0
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> RidgeState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
         """The state before any data, `(M),(M)->state`."""
         return RidgeState(
             inverse=fresh(n_replicas, self.n_features, self.ridge),

@@ -47,7 +47,7 @@ class Sampled:
 
     >>> from evenhand.models.ridge import Ridge
     >>> model = Sampled(inner=Ridge(n_features=1), scale=0.5)
-    >>> state, one = model.start(1, np.zeros(1), np.ones(1)), np.ones((1, 1, 1))
+    >>> state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
     >>> worth = model.value(state, one, one[None], np.array([[1 - math.exp(-0.5), 0.0]]))  # a normal number of 1
     >>> worth.mean.item(), round(worth.bonus.item(), 9), worth.random
     (0.0, 0.5, True)
@@ -80,9 +80,9 @@ class Sampled:
         size = self.units * self.inner.n_parameters
         return size + size % 2 if self.scale > 0 else 0
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> Any:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
         """The inner model's state before any data, `(M),(M)->state`."""
-        return self.inner.start(n_replicas, low, high)
+        return self.inner.start(n_replicas, low, high, horizon)
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
         """The inner model's mean, and the draw's difference from it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""

@@ -125,7 +125,7 @@ class Scalarised:
         InvalidInput: a count below 1, or a ridge that is not a positive number.
 
     >>> model = Scalarised(n_features=1, n_outcomes=2)
-    >>> state = model.start(1, np.zeros(2), np.ones(2))
+    >>> state = model.start(1, np.zeros(2), np.ones(2), 100)
     >>> one, y, g = np.ones((1, 1, 1)), np.array([[[1.0, 0.7]]]), np.array([[[[1.0, 0.0]]]])
     >>> model.update(state, one, y, y > 0, g)
     >>> model.value(state, one, g, np.zeros((1, 0))).mean.item()
@@ -144,7 +144,7 @@ class Scalarised:
         """No luck."""
         return 0
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> ScalarisedState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> ScalarisedState:
         """The state before any data, `(M),(M)->state`."""
         size = self.n_features * self.n_outcomes
         return ScalarisedState(

@@ -70,7 +70,7 @@ class Sklearn:
 
     >>> from sklearn.linear_model import LinearRegression
     >>> model = Sklearn(estimator=LinearRegression(), n_features=1, min_observations=2)
-    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> for x in (0.0, 1.0):
     ...     model.update(state, x * one, x / 2 * one, one > 0, price)
@@ -109,7 +109,7 @@ class Sklearn:
         """No luck."""
         return 0
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> SklearnState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> SklearnState:
         """The state before any data, `(M),(M)->state`; classifiers need ranges within [0, 1]."""
         if self._classifies and (low.min() < 0.0 or high.max() > 1.0):
             raise InvalidInput(self._name, "outcomes with a range within [0, 1]", (low, high))

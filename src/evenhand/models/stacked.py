@@ -73,9 +73,9 @@ class Stacked:
         """The sum over all parts."""
         return sum(p.draws(candidates) for p in self.parts)
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> StackedState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> StackedState:
         """The parts' states before any data, `(M),(M)->state`."""
-        return StackedState([p.model.start(n_replicas, low[p.outcomes], high[p.outcomes]) for p in self._cut])
+        return StackedState([p.model.start(n_replicas, low[p.outcomes], high[p.outcomes], horizon) for p in self._cut])
 
     def value(self, state: StackedState, x: Floats, w: Floats, u: Floats) -> Worth:
         """The sum of the parts' worth, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""

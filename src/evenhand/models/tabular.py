@@ -117,7 +117,7 @@ class Tabular:
             a finite range; in a run, features that are not one-hot.
 
     >>> model = Tabular(arms=2, confidence=0.01)
-    >>> state = model.start(1, np.zeros(1), np.ones(1))
+    >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> x, one, price = np.eye(2)[None], np.ones((1, 1, 1)), np.ones((1, 1, 1, 1))
     >>> for _ in range(3):
     ...     model.update(state, x[:, 1:], one, one > 0, price)
@@ -144,7 +144,7 @@ class Tabular:
         """No luck."""
         return 0
 
-    def start(self, n_replicas: int, low: Floats, high: Floats) -> TabularState:
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> TabularState:
         """The state before any data, `(M),(M)->state`."""
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             raise InvalidInput("Tabular", "outcomes with finite declared ranges", f"low={low}, high={high}")

@@ -79,7 +79,7 @@ class Policy:
             replicas=ids.astype(np.int64),
             t=np.zeros(count),
             seen=np.zeros((count, len(self.problem.columns))),
-            model=self.model.start(count, self.problem.low, self.problem.high),
+            model=self.model.start(count, self.problem.low, self.problem.high, self.problem.horizon),
             goals=[g.start(count) for g in self.goals],
             choice=self.choice.start(count),
         )

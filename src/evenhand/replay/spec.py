@@ -92,7 +92,7 @@ class Spec:
         problem = self.problem(dict.fromkeys(self.groups, ("one", "other")))
         for policy in systems(problem, self.settings, n_features=1):
             try:
-                policy.model.start(1, problem.low, problem.high)
+                policy.model.start(1, problem.low, problem.high, problem.horizon)
             except InvalidInput as error:
                 raise InvalidInput(f"policy.model: {error.field}", error.expected, error.got) from error
 

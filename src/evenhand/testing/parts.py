@@ -50,7 +50,7 @@ def _as_they_are(u: Floats) -> Floats:
 
 def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Floats], ghosts: bool = False) -> Floats:
     n, m, count = model.n_features, model.n_outcomes, len(ids)
-    state = model.start(count, np.zeros(m), np.ones(m))
+    state = model.start(count, np.zeros(m), np.ones(m), 100)
     answers = []
     for t in range(rounds):
         draw = Draw(ids, t)

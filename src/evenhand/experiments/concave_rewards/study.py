@@ -50,7 +50,7 @@ class Truth:
     def n_outcomes(self) -> int:
         return int(self.theta.shape[1])
 
-    def start(self, replicas: int, low: Floats, high: Floats) -> RidgeState:
+    def start(self, replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
         """The state of a ridge that has converged.
 
         Raises:
@@ -58,7 +58,7 @@ class Truth:
         """
         if replicas != len(self.theta):  # a later chunk of replicas would get the parameters of the first ones
             raise InvalidInput("replicas", f"all {len(self.theta)} in one process", replicas)
-        state = Ridge(n_features=self.n_features, n_outcomes=self.n_outcomes).start(replicas, low, high)
+        state = Ridge(n_features=self.n_features, n_outcomes=self.n_outcomes).start(replicas, low, high, horizon)
         state.theta[:] = self.theta
         return state
 

@@ -1,0 +1,207 @@
+"""Logistic regression that estimates its own penalty, and explores without constants to set."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import number
+from evenhand.models._shared import check_binary, check_sizes, optimism
+from evenhand.models.base import Worth
+from evenhand.numerics.evidence import ahead, reach
+from evenhand.numerics.newton import fit_logistic, invert, sigmoid
+from evenhand.numerics.precision import absorb, dot, quadratic
+
+_BELIEVED = 2.0**2  # variance of a log-odds before any data: an observation at even odds is worth as much
+_PASSES = 2
+
+
+@dataclass
+class BayesianLogisticState:
+    """The posterior and the whole history, whose arrays double in size when they are full."""
+
+    inverse: Floats  # (R, n, n) of H = ridge I + sum p (1 - p) x x^T
+    theta: Floats  # (R, n)
+    ridge: Floats  # (R,) 0 before the first fit
+    count: Floats  # (R,) observations
+    fitted: Floats  # (R,) observations at the last fit
+    rounds: Floats  # (R,) rounds in which something was seen
+    size: Floats  # (R,) sum of |x|^2
+    x: Floats  # (R, room, n)
+    y: Floats  # (R, room)
+    ends: Floats  # (2, 1) of the range
+    horizon: float
+
+
+@kernel
+def _value(
+    theta: Floats,
+    inverse: Floats,
+    count: Floats,
+    rounds: Floats,
+    rule: tuple[float, float],
+    ends: Floats,
+    x: Floats,
+    w: Floats,
+) -> tuple[Floats, Floats]:
+    mean = np.zeros((len(x), w.shape[1], x.shape[1]))
+    bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
+    each, product = w.shape[2] > 1, np.empty(x.shape[2])
+    horizon, scale = rule
+    for r in range(len(x)):
+        more = ahead(count[r], rounds[r], horizon)
+        for a in range(x.shape[1]):
+            own, center = a if each else 0, sigmoid(dot(x[r, a], theta[r]))
+            variance = center * (1.0 - center)
+            square = 1.0 if x[r, a].any() else 0.0  # before any data, one observation's worth is known of each
+            if count[r] > 0.0:
+                square = variance * quadratic(x[r, a], inverse[r], product)
+            half = scale * math.sqrt(variance) * reach(square, more, x.shape[2])
+            for k in range(w.shape[1]):
+                mean[r, k, a] = w[r, k, own, 0] * center
+                bonus[r, k, a] = optimism(center, half, ends[0, 0], ends[1, 0], w[r, k, own, 0])
+    return mean, bonus
+
+
+@kernel
+def _fit(x: Floats, y: Floats, size: float, ridge: float, theta: Floats, inverse: Floats) -> float:
+    """Maximise the evidence by Laplace's approximation; return the penalty, `(s,n),(s),(),()->(n),(n,n),()`."""
+    n, scale = len(theta), size / len(y)
+    root = np.empty((n, n))
+    rho = ridge if ridge > 0.0 else scale / _BELIEVED
+    for step in range(_PASSES):
+        fit_logistic(x, y, theta, root, rho, 1e-4)
+        invert(root, inverse)
+        if step + 1 < _PASSES:
+            free = float(n)
+            for i in range(n):
+                free -= rho * inverse[i, i]
+            spread = (_BELIEVED + scale * dot(theta, theta)) / (1.0 + min(max(free, 0.0), float(n)))
+            rho = scale / spread
+    return rho
+
+
+@kernel
+def _update(
+    inverse: Floats,
+    theta: Floats,
+    ridge: Floats,
+    count: Floats,
+    fitted: Floats,
+    rounds: Floats,
+    size: Floats,
+    past_x: Floats,
+    past_y: Floats,
+    growth: float,
+    x: Floats,
+    y: Floats,
+    seen: Bools,
+) -> None:
+    gain = np.empty(x.shape[2])
+    for r in range(len(x)):
+        some = False
+        for p in range(x.shape[1]):
+            if not seen[r, p, 0]:
+                continue
+            some = True
+            if not x[r, p].any():  # it shows no parameter: its odds are even by the model
+                continue
+            s = int(count[r])
+            past_x[r, s] = x[r, p]
+            past_y[r, s] = y[r, p, 0]
+            count[r] += 1.0
+            size[r] += dot(x[r, p], x[r, p])
+            if ridge[r] > 0.0:
+                center = sigmoid(dot(x[r, p], theta[r]))
+                absorb(inverse[r], math.sqrt(center * (1.0 - center)) * x[r, p], gain)
+        if some:
+            rounds[r] += 1.0
+        if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
+            s = int(count[r])
+            ridge[r] = _fit(past_x[r, :s], past_y[r, :s], size[r], ridge[r], theta[r], inverse[r])
+            fitted[r] = count[r]
+
+
+@named("X5", source="evenhand's own: MacKay 1992 (The evidence framework applied to classification networks)")
+@dataclass(frozen=True, kw_only=True)
+class BayesianLogistic:
+    """Logistic regression that estimates its penalty, and explores by its posterior: nothing has to be tuned.
+
+    Equation: theta minimises sum [log(1 + exp(u)) - y u] + rho/2 |theta|^2, u = x.theta; H is the Hessian there, and
+    rho = g / |theta|^2 with g = n - rho tr H^-1 effective parameters, where one observation at even odds counts as
+    believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + m q / n)),
+    q = p (1 - p) x^T H^-1 x, and m = (T - t) N / t the observations to come, as for `BayesianRidge`. It is clipped to
+    the outcome's range. Nothing depends on the units of features.
+
+    Args:
+        n_features: n. A candidate whose features are all 0 has even odds, no bonus, and teaches nothing.
+        scale: of the bonus; 0 is greedy.
+        growth: fit again when there are this many times as many observations.
+
+    Raises:
+        InvalidInput: n_features below 1, a scale below 0, or a growth that is not above 1.
+
+    >>> model = BayesianLogistic(n_features=1)
+    >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
+    >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
+    >>> for y in (1.0, 1.0, 0.0, 1.0):
+    ...     model.update(state, one, np.full((1, 1, 1), y), one > 0, price)
+    >>> mean, bonus, _ = model.value(state, one, price, luck)
+    >>> round(mean.item(), 2), round(bonus.item(), 2)
+    (0.68, 0.32)
+    """
+
+    n_features: int
+    scale: float = 0.85
+    growth: float = 1.1
+
+    def __post_init__(self) -> None:
+        check_sizes("BayesianLogistic", self.n_features, 1)
+        number("BayesianLogistic.scale", self.scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        number("BayesianLogistic.growth", self.growth, "a finite number above 1", lambda x: 1 < x < math.inf)
+
+    @property
+    def n_outcomes(self) -> int:
+        """One outcome; use `Stacked` for more."""
+        return 1
+
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
+
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianLogisticState:
+        """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
+        check_binary("BayesianLogistic", low, high)
+        n = self.n_features
+        return BayesianLogisticState(
+            inverse=np.zeros((n_replicas, n, n)),
+            theta=np.zeros((n_replicas, n)),
+            ridge=np.zeros(n_replicas),
+            count=np.zeros(n_replicas),
+            fitted=np.zeros(n_replicas),
+            rounds=np.zeros(n_replicas),
+            size=np.zeros(n_replicas),
+            x=np.zeros((n_replicas, 256, n)),
+            y=np.zeros((n_replicas, 256)),
+            ends=np.stack([low, high]),
+            horizon=float(horizon),
+        )
+
+    def value(self, state: BayesianLogisticState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
+        s, rule = state, (state.horizon, float(self.scale))
+        return Worth(*_value(s.theta, s.inverse, s.count, s.rounds, rule, s.ends, x, w))
+
+    def update(self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Append plays whose outcome was seen; refit if the history grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
+        while state.count.max() + x.shape[1] > state.y.shape[1]:
+            state.x = np.concatenate([state.x, np.zeros_like(state.x)], 1)
+            state.y = np.concatenate([state.y, np.zeros_like(state.y)], 1)
+        s = state
+        books = s.ridge, s.count, s.fitted, s.rounds, s.size
+        _update(s.inverse, s.theta, *books, s.x, s.y, float(self.growth), x, y, seen)

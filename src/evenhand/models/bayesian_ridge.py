@@ -1,0 +1,205 @@
+"""Ridge regression that estimates its own penalty and noise, and explores without constants to set."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import number
+from evenhand.models._shared import check_sizes
+from evenhand.models.base import Worth
+from evenhand.numerics.evidence import BELIEVED, ahead, fit, reach
+from evenhand.numerics.precision import absorb, dot, quadratic
+
+
+@dataclass
+class BayesianRidgeState:
+    """Sufficient statistics, and the posterior; outcomes are in units of their ranges."""
+
+    gram: Floats  # (R, n, n) sum of x x^T
+    moment: Floats  # (R, M, n) sum of y x
+    squares: Floats  # (R, M, M) sum of y y^T
+    inverse: Floats  # (R, n, n) of V = ridge I + gram
+    theta: Floats  # (R, M, n)
+    sigma: Floats  # (R, M, M) covariance of the noise
+    ridge: Floats  # (R,) 0 before the first fit
+    count: Floats  # (R,) observations
+    fitted: Floats  # (R,) observations at the last fit
+    rounds: Floats  # (R,) rounds in which something was seen
+    ends: Floats  # (2, M) of the ranges
+    units: Floats  # (M,) lengths of the ranges, 1 where infinite
+    horizon: float
+
+
+@kernel
+def _value(
+    theta: Floats,
+    inverse: Floats,
+    sigma: Floats,
+    count: Floats,
+    rounds: Floats,
+    rule: tuple[float, float],
+    ends: Floats,
+    x: Floats,
+    w: Floats,
+) -> tuple[Floats, Floats]:
+    mean = np.zeros((len(x), w.shape[1], x.shape[1]))
+    bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
+    n, outcomes = x.shape[2], w.shape[3]
+    product, center, each = np.empty(n), np.empty(outcomes), w.shape[2] > 1
+    horizon, scale = rule
+    for r in range(len(x)):
+        more = ahead(count[r], rounds[r], horizon)
+        for a in range(x.shape[1]):
+            own = a if each else 0
+            for m in range(outcomes):
+                center[m] = dot(x[r, a], theta[r, m])
+            square = 1.0 if x[r, a].any() else 0.0  # before any data, one observation's worth is known of each
+            if count[r] > 0.0:
+                square = quadratic(x[r, a], inverse[r], product)
+            half = scale * reach(square, more, n)
+            for k in range(w.shape[1]):
+                p, variance, far = w[r, k, own], 0.0, 0.0
+                for m in range(outcomes):
+                    if p[m] != 0.0:
+                        mean[r, k, a] += p[m] * center[m]
+                        far += p[m] * ((ends[1, m] if p[m] > 0.0 else ends[0, m]) - center[m])
+                        for j in range(outcomes):
+                            variance += p[m] * p[j] * sigma[r, m, j]
+                bonus[r, k, a] = min(half * math.sqrt(max(variance, 0.0)), far)
+    return mean, bonus
+
+
+@kernel
+def _update(
+    gram: Floats,
+    moment: Floats,
+    squares: Floats,
+    inverse: Floats,
+    theta: Floats,
+    sigma: Floats,
+    ridge: Floats,
+    count: Floats,
+    fitted: Floats,
+    rounds: Floats,
+    growth: float,
+    x: Floats,
+    y: Floats,
+    seen: Bools,
+) -> None:
+    n, outcomes = x.shape[2], y.shape[2]
+    gain = np.empty(n)
+    for r in range(len(x)):
+        some = False
+        for p in range(x.shape[1]):
+            if not seen[r, p].all():
+                continue
+            some = True
+            if not x[r, p].any():  # nothing is learned from a candidate without features
+                continue
+            count[r] += 1.0
+            for i in range(n):
+                if x[r, p, i] != 0.0:
+                    for j in range(n):
+                        gram[r, i, j] += x[r, p, i] * x[r, p, j]
+                    for m in range(outcomes):
+                        moment[r, m, i] += x[r, p, i] * y[r, p, m]
+            for m in range(outcomes):
+                for j in range(outcomes):
+                    squares[r, m, j] += y[r, p, m] * y[r, p, j]
+            if ridge[r] > 0.0:
+                square = absorb(inverse[r], x[r, p], gain)
+                for m in range(outcomes):
+                    miss = (y[r, p, m] - dot(x[r, p], theta[r, m])) / (1.0 + square)
+                    for i in range(n):
+                        theta[r, m, i] += miss * gain[i]
+        if some:
+            rounds[r] += 1.0
+        if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
+            ridge[r] = fit(gram[r], moment[r], squares[r], count[r], ridge[r], theta[r], inverse[r], sigma[r])
+            fitted[r] = count[r]
+
+
+@named("X5", source="evenhand's own: MacKay 1992 for the posterior, an index as in MOSS (Audibert & Bubeck 2009)")
+@dataclass(frozen=True, kw_only=True)
+class BayesianRidge:
+    """Ridge regression that estimates its penalty and its noise, and explores by them: nothing has to be tuned.
+
+    Equation: V = rho I + sum x x^T, theta_m = V^-1 sum y_m x; rho and the covariance Sigma of the noise maximise the
+    evidence (`numerics.evidence.fit`). At prices w the bonus of a candidate is
+    scale sqrt(w^T Sigma w) sqrt(q ln(1 + m q / n)), q = x^T V^-1 x, and m = (T - t) N / t the observations to come if
+    they go on at the rate of the N in the t rounds so far. It is at most what the liked ends of the ranges allow. What
+    is unlikely to pay back in the remaining rounds is not explored.
+
+    Nothing depends on the units of outcomes or of features. Before any data, noise and means are believed to spread by
+    a quarter of each outcome's range; declare ranges, but they need not be tight.
+
+    Args:
+        n_features: n. A candidate whose features are all 0, such as doing nothing, has no bonus and teaches nothing.
+        n_outcomes: M.
+        scale: of the bonus; 0 is greedy.
+        growth: estimate rho and Sigma again when there are this many times as many observations; between two times the
+            posterior is updated exactly at the present rho.
+
+    Raises:
+        InvalidInput: a count below 1, a scale below 0, or a growth that is not above 1.
+
+    >>> model = BayesianRidge(n_features=1)
+    >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
+    >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
+    >>> for y in (0.5, 0.6, 0.4, 0.5):
+    ...     model.update(state, one, np.full((1, 1, 1), y), one > 0, price)
+    >>> mean, bonus, _ = model.value(state, one, price, luck)
+    >>> round(mean.item(), 2), round(bonus.item(), 2)
+    (0.48, 0.14)
+    """
+
+    n_features: int
+    n_outcomes: int = 1
+    scale: float = 0.85
+    growth: float = 1.3
+
+    def __post_init__(self) -> None:
+        check_sizes("BayesianRidge", self.n_features, self.n_outcomes)
+        number("BayesianRidge.scale", self.scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        number("BayesianRidge.growth", self.growth, "a finite number above 1", lambda x: 1 < x < math.inf)
+
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
+
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
+        """The state before any data, `(M),(M)->state`."""
+        n, m, units = self.n_features, self.n_outcomes, np.where(np.isfinite(high - low), high - low, 1.0)
+        return BayesianRidgeState(
+            gram=np.zeros((n_replicas, n, n)),
+            moment=np.zeros((n_replicas, m, n)),
+            squares=np.zeros((n_replicas, m, m)),
+            inverse=np.zeros((n_replicas, n, n)),
+            theta=np.zeros((n_replicas, m, n)),
+            sigma=np.tile(BELIEVED * np.eye(m), (n_replicas, 1, 1)),
+            ridge=np.zeros(n_replicas),
+            count=np.zeros(n_replicas),
+            fitted=np.zeros(n_replicas),
+            rounds=np.zeros(n_replicas),
+            ends=np.stack([low, high]) / units,
+            units=units,
+            horizon=float(horizon),
+        )
+
+    def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
+        s, rule = state, (state.horizon, float(self.scale))
+        return Worth(*_value(s.theta, s.inverse, s.sigma, s.count, s.rounds, rule, s.ends, x, w * s.units))
+
+    def update(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each, O(n^3) per fit."""
+        s = state
+        books = s.ridge, s.count, s.fitted, s.rounds
+        sums = s.gram, s.moment, s.squares
+        _update(*sums, s.inverse, s.theta, s.sigma, *books, float(self.growth), x, y / s.units, seen)
