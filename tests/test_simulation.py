@@ -319,9 +319,8 @@ def test_an_interrupted_run_says_so_first_and_counts_what_elapsed():
     policy = pgd(court.problem, model(), step=0.05, hard=True)
     whole = simulate(policy, court, replicas=4, progress=False)
     half = int(np.searchsorted(whole.times, 200))
-    cut = {k: getattr(whole, k)[: half + 1] for k in ("times", "elapsed", "totals", "group_totals", "group_rounds")}
-    assert whole.expected is not None
-    part = replace(whole, finished=False, expected=whole.expected[: half + 1], **cut)
+    sums = ("elapsed", "totals", "group_totals", "group_rounds", "expected", "group_expected", "under_way")
+    part = replace(whole, finished=False, **{k: getattr(whole, k)[: half + 1] for k in ("times", *sums)})
     rounds = int(whole.times[half])
     assert str(part.summary()).startswith(f"{policy.name}: INTERRUPTED after {rounds} of 400 rounds, 4 replicas")
     assert "INTERRUPTED" not in str(whole.summary())

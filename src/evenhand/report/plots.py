@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput, MissingExtra
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats
 from evenhand.objectives import Objective
-from evenhand.problem.constraints import Constraint
-from evenhand.problem.problem import Problem
+from evenhand.report.quantities import Course, quantities
 
 try:
     from matplotlib.axes import Axes as Axes
@@ -21,26 +20,7 @@ except ImportError as error:  # pragma: no cover
     raise MissingExtra("plots", "plot") from error
 
 
-class Course(Protocol):
-    """What is drawn over the rounds: a trace, or anything else that knows its averages at G points."""
-
-    @property
-    def problem(self) -> Problem:
-        """What was decided."""
-
-    @property
-    def policy(self) -> str:
-        """The name of the curve."""
-
-    @property
-    def times(self) -> Ints:
-        """The points, `->(G)`."""
-
-    def objective(self) -> Floats:
-        """The objective at the average outcomes, `->(G,R)`."""
-
-    def measure(self, constraint: Constraint) -> Floats:
-        """What a constraint measures, `->(G,R)`."""
+BANDS = "bands: two standard errors of the mean over the replicas"
 
 
 class Panel(NamedTuple):
@@ -61,21 +41,25 @@ class Curve(NamedTuple):
     look: str = ""  # colour and dashes as matplotlib writes them, such as "C0--"; the next colour by default
 
 
-def panels_of(trace: Course) -> list[Panel]:
-    """The objective and every constraint of a trace's problem."""
-    problem = trace.problem
-    names = problem.objective.outcomes
-    title = f"average {names[0]}" if len(names) == 1 else "objective"
-    panels = [Panel(title, lambda t: t.objective(), {}, zoom=True)]
-    for c in problem.subject_to:
-        line = {"limit": c.limit(problem.horizon)}
-        panels.append(Panel(c.label, lambda t, c=c: t.measure(c), line))  # type: ignore[misc]
+def panels_of(run: Course) -> list[Panel]:
+    """The objective and every constraint of a run's problem; both of what arrived and of all plays where it is late."""
+    single = len(run.problem.objective.outcomes) == 1
+    panels = []
+    for q in quantities(run):
+        if q.limit is None:
+            panels.append(Panel(f"average {q.name}" if single else q.name, q.value, {}, zoom=True))
+        else:
+            panels.append(Panel(q.name, q.value, {"limit": q.limit}))
     return panels
 
 
 def over_rounds(traces: Sequence[Course], panels: Sequence[Panel] | None = None, columns: int = 3) -> list[Axes]:
-    """Each panel over the rounds for every trace, with bands of two standard errors over replicas."""
-    panels = panels_of(traces[0]) if panels is None else panels
+    """Each panel over the rounds for every trace, with bands of two standard errors of the mean over its replicas.
+
+    Traces of interrupted runs are named as such, and nothing is drawn beyond the point that they reached.
+    """
+    if panels is None:
+        panels = panels_of(next((t for t in traces if t.under_way.any()), traces[0]))
     columns = min(len(panels), columns)
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(4.6 * columns, 3.4 * rows + 0.5), layout="constrained")
@@ -84,6 +68,7 @@ def over_rounds(traces: Sequence[Course], panels: Sequence[Panel] | None = None,
         axes.remove()
     for axes, panel in zip(grid, panels, strict=False):
         _draw(axes, panel, traces)
+    figure.suptitle("\n".join([f"{t.policy}: {t.interrupted}" for t in traces if t.interrupted] + [BANDS]), fontsize=9)
     handles, labels = grid[0].get_legend_handles_labels()
     if len(traces) > 1 or len(labels) > 1:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
@@ -103,6 +88,7 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course]) -> None:
     for style, (name, level) in zip(("--", ":", "-."), panel.lines.items(), strict=False):
         axes.axhline(level, color="black", ls=style, lw=1, label=name)
     settled = np.concatenate([*shown, np.array(list(panel.lines.values()), float)])
+    settled = settled[np.isfinite(settled)] if np.isfinite(settled).any() else np.zeros(1)
     pad = 0.1 * (settled.max() - settled.min()) or 0.05
     axes.set_ylim(settled.min() - pad if panel.zoom else min(0.0, settled.min()), settled.max() + pad)
     limit = f" (dashed: {next(iter(panel.lines))})" if len(panel.lines) == 1 else ""
@@ -114,7 +100,7 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course]) -> None:
 def over_sweep(
     panels: Mapping[str, Sequence[Curve]], parameter: str, quantity: str, middle: Literal["mean", "median"] = "mean"
 ) -> list[Axes]:
-    """Each panel's curves over a parameter: means or medians, in bands of two standard errors around the mean."""
+    """Each panel's curves over a parameter: means or medians, in bands of two standard errors of the mean."""
     figure = Figure(figsize=(5.2 * len(panels), 4.2), layout="constrained")
     grid = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, (title, curves) in zip(grid, panels.items(), strict=True):
@@ -124,6 +110,7 @@ def over_sweep(
         axes.set_xlabel(parameter)
         axes.set_ylabel(quantity)
         axes.grid(alpha=0.25)
+    figure.suptitle(BANDS, fontsize=9)
     handles, labels = grid[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return list(grid)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """One number over replicas: its mean, the standard error of that, the worst one, and a limit if there is one."""
+    """One number over replicas: its mean, the standard error of this mean, the worst, and a limit if there is one."""
 
     name: str
     mean: float
@@ -61,31 +61,43 @@ class Summary(NamedTuple):
 
     policy: str
     replicas: int
-    interrupted: int | None  # the most rounds that elapsed in a replica; None where the run finished
-    horizon: int
+    interrupted: str  # how far the run came; empty where it finished
+    under_way: tuple[int, int]  # the fewest and the most rounds of a replica whose outcomes had not arrived
     stopped: Ending
     restricted: Ending
     lines: tuple[Line, ...]
 
     def __str__(self) -> str:
-        head = f"{self.policy}: "
-        if self.interrupted is not None:
-            head += f"INTERRUPTED after {self.interrupted:,} of {self.horizon:,} rounds, "
-        head += f"{self.replicas} replicas"
-        if self.stopped.replicas:
-            head += f", {self.stopped.replicas} stopped because nothing fitted any more {self.stopped}"
-        if self.restricted.replicas:
-            head += f", {self.restricted.replicas} ended with actions masked that no longer fitted {self.restricted}"
+        head = f"{self.policy}: " + (f"{self.interrupted}, " if self.interrupted else "") + f"{self.replicas} replicas"
+        if self.under_way[1]:
+            fewest, most = self.under_way
+            count = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+            head += f", in each of which the outcomes of {count} rounds are still under way"
+        head += "".join(f", {ending}" for ending in endings(self.stopped, self.restricted))
         rows = [[x.name, number(x.mean), number(x.se), number(x.worst), number(x.limit)] for x in self.lines]
-        return f"{head}\n{table(['', 'mean', 'se', 'worst', 'limit'], rows)}"
+        units = f"per round, in the units of each outcome; se: of the mean over the {self.replicas} replicas"
+        return f"{head}\n{table(['', 'mean', 'se', 'worst', 'limit'], rows)}\n{units}"
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per line."""
+        """One row per line; `under way` is the most rounds of a replica whose outcomes had not arrived."""
         try:
             import pandas as pd
         except ImportError as error:
             raise MissingExtra("data frames", "data") from error
-        return pd.DataFrame([{"policy": self.policy, **x._asdict()} for x in self.lines])
+        first = {"interrupted": bool(self.interrupted), "policy": self.policy, "under way": self.under_way[1]}
+        return pd.DataFrame([{**first, **x._asdict()} for x in self.lines])
+
+
+def endings(stopped: Ending, restricted: Ending) -> list[str]:
+    """In words, how many replicas stopped, or ended with part of their offer masked, and after which rounds.
+
+    >>> endings(Ending(2, 812, 930), Ending(0, 0, 0))
+    ['2 stopped because nothing fitted any more (after rounds 812 to 930)']
+    """
+    found = [f"{stopped.replicas} stopped because nothing fitted any more {stopped}"] if stopped.replicas else []
+    if restricted.replicas:
+        found.append(f"{restricted.replicas} ended with actions masked that no longer fitted {restricted}")
+    return found
 
 
 def standard_error(values: Floats) -> float:

@@ -25,7 +25,9 @@ class Sums(NamedTuple):
     totals: Floats  # (R, M + L) of outcomes, learned ones first
     by_group: Floats  # (R, C, M + L)
     in_group: Floats  # (R, C) rounds
-    expected: Floats  # (R, M + B) of true means of the observed outcomes: learned ones, then noisy ones
+    expected: Floats  # (R, M + B) of true means of the observed outcomes of all plays, whether or not they arrived
+    expected_by_group: Floats  # (R, C, M + B)
+    under_way: Floats  # (R,) rounds that were played and whose outcomes have not arrived
 
     @staticmethod
     def zeros(*shape: int, n_observed: int, n_outcomes: int, n_columns: int) -> Sums:
@@ -35,6 +37,8 @@ class Sums(NamedTuple):
             np.zeros((*shape, n_columns, n_outcomes)),
             np.zeros((*shape, n_columns)),
             np.zeros((*shape, n_observed)),
+            np.zeros((*shape, n_columns, n_observed)),
+            np.zeros(shape),
         )
 
 
@@ -116,7 +120,6 @@ class Recorder:
         room = Plays.empty(steps, count, policy.choice.n_plays, len(problem.names), len(problem.groups))
         self._plays = room if everything else None
         self._clock = np.zeros(count, _CLOCK)
-        self._no_groups = np.zeros((count, 1, 0), np.int64)
         self._at_once = problem.sure & ~problem.is_noisy  # known outcomes that a decision settles
         self._later = ~problem.sure & ~problem.is_noisy  # those that wait for exposure
         self._truth = True
@@ -137,13 +140,15 @@ class Recorder:
         believe(context.groups, context.offered, taken.counted, now.in_group)
         waiting = t < self._problem.horizon
         _count(decision.plays, taken.counted, decision.restricted, waiting, self._counts_idle_steps, self._clock)
-        made = taken.plays, taken.counted
+        made = taken.plays, taken.counted, taken.groups, _EVERY_PLAY
+        now.under_way[:] += taken.counted
         if self._at_once.any():
             known = taken.known if self._at_once.all() else taken.known * self._at_once
-            _sum(*made, taken.groups, _EVERY_PLAY, known, n_learned, now.totals, now.by_group)
+            _sum(*made, known, n_learned, now.totals, now.by_group)
         for a in arrivals:
             d, exposed = a.decision, _EVERY_PLAY if a.exposed is None else a.exposed
             y = a.y if a.exposed is None else np.where(self._counting(a.exposed), a.y, np.nan)
+            now.under_way[:] -= d.counted
             _sum(d.plays, d.counted, d.groups, _EVERY_PLAY, y, 0, now.totals, now.by_group)
             if self._later.any():
                 _sum(d.plays, d.counted, d.groups, exposed, d.known * self._later, n_learned, now.totals, now.by_group)
@@ -151,8 +156,8 @@ class Recorder:
                 self._plays.outcomes[a.step, ..., :k] = np.where(d.counted[:, None, None] > 0, y, np.nan)
         if expected is None:
             self._truth = False
-        else:  # true means are not summed by group
-            _sum(*made, self._no_groups, _EVERY_PLAY, expected, 0, now.expected, now.by_group)
+        else:
+            _sum(*made, expected, 0, now.expected, now.expected_by_group)
         if self._plays is not None:
             self._plays.enter(step, taken, k)
         self._steps = step + 1
@@ -182,10 +187,10 @@ class Recorder:
         self._reached = min(i + 1, len(self._times) - 1)
 
     def trace(self, seed: int, finished: bool) -> Trace:
-        """Everything that was recorded: to the end of a run that finished, else up to the last point of the grid."""
+        """Everything that was recorded, with a last point where the run ended."""
         times, clock = self._times, self._clock
         kept = int(np.searchsorted(times, self._steps, side="right"))
-        if finished and (not kept or times[kept - 1] < self._steps):  # every replica reached its horizon early
+        if not kept or times[kept - 1] < self._steps:  # it ended between two points of the grid
             self._reached = kept
             self._keep()
             times = np.concatenate([times[:kept], [self._steps]])
@@ -202,6 +207,8 @@ class Recorder:
             group_totals=self._at.by_group[:kept],
             group_rounds=self._at.in_group[:kept],
             expected=self._at.expected[:kept] if self._truth else None,
+            group_expected=self._at.expected_by_group[:kept] if self._truth else None,
+            under_way=self._at.under_way[:kept],
             offered_steps=clock["offered_steps"].copy(),
             stopped=np.where(clock["stuck"], clock["last"], np.nan),
             restricted_after=np.where(clock["masked"] & ~clock["stuck"], clock["whole"], np.nan),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,6 +70,7 @@ class Trace:
     """Running sums of R replicas at G points of a run.
 
     An elapsed round is one that was decided, or in which nothing could be played; averages are per elapsed round.
+    Totals are of the outcomes that arrived. Where outcomes are late, `in_expectation` has those of all plays.
     """
 
     problem: Problem
@@ -82,7 +83,9 @@ class Trace:
     totals: Floats  # (G, R, M + L) sums of outcomes, learned ones first
     group_totals: Floats  # (G, R, C, M + L)
     group_rounds: Floats  # (G, R, C)
-    expected: Floats | None  # (G, R, M + B) sums of the true means of observed outcomes, where there is a truth
+    expected: Floats | None  # (G, R, M + B) sums of true means of observed outcomes of all plays, if there is a truth
+    group_expected: Floats | None  # (G, R, C, M + B)
+    under_way: Floats  # (G, R) rounds that were played and whose outcomes had not arrived yet
     offered_steps: Floats  # (R,) steps in which something could be played: rows read, where a log is replayed
     stopped: Floats  # (R,) the elapsed round after which nothing was playable any more, NaN where it went on
     restricted_after: (
@@ -99,17 +102,55 @@ class Trace:
         return np.asarray(self.totals[:, :, self._index(outcome)] / np.maximum(self.elapsed, 1.0))
 
     def objective(self) -> Floats:
-        """The objective at the average outcomes, on true means where they are known, `->(G,R)`."""
-        objective = self.problem.objective
+        """The objective at the average outcomes, on true means of all plays where they are known, `->(G,R)`."""
+        objective, m = self.problem.objective, len(self.problem.observed)
         sums = []
         for name in objective.outcomes:
             i, _, column = self.problem.row(name)
-            truth = self.expected is not None and i < len(self.problem.observed)
             if column >= 0:
-                sums.append(self.group_totals[:, :, column, i])
+                of_groups = self.group_totals if self.group_expected is None or i >= m else self.group_expected
+                sums.append(of_groups[:, :, column, i])
             else:
-                sums.append((self.expected if truth and self.expected is not None else self.totals)[:, :, i])
+                sums.append((self.totals if self.expected is None or i >= m else self.expected)[:, :, i])
         return objective.value(np.stack(sums, -1) / np.maximum(self.elapsed, 1.0)[:, :, None])
+
+    def as_arrived(self) -> Trace:
+        """The same run without its truth: the objective, too, is then that of the outcomes that arrived."""
+        return replace(self, expected=None, group_expected=None)
+
+    def in_expectation(self) -> Trace | None:
+        """The same run with the true means of all plays in place of what arrived, or None where there is no truth.
+
+        A known outcome that counts only if its play is exposed is NaN, as the truth does not say which plays are.
+
+        >>> from evenhand.environments import Delayed, MixedArms
+        >>> from evenhand.recipes import uniform
+        >>> from evenhand.run.simulation import simulate
+        >>> world = Delayed(MixedArms(horizon=100), delay=80)
+        >>> trace = simulate(uniform(world.problem, world.n_features), world, replicas=2, progress=False)
+        >>> trace.under_way[-1]
+        array([80., 80.])
+        >>> trace.average("cost 1")[-1] < trace.in_expectation().average("cost 1")[-1]
+        array([ True,  True])
+        """
+        if self.expected is None or self.group_expected is None:
+            return None
+        exact = self.problem.sure[len(self.problem.noisy) :]  # which exact outcomes count at once
+
+        def all_plays(truth: Floats, arrived: Floats) -> Floats:
+            return np.concatenate([truth, np.where(exact, arrived[..., truth.shape[-1] :], np.nan)], -1)
+
+        totals, of_groups = all_plays(self.expected, self.totals), all_plays(self.group_expected, self.group_totals)
+        return replace(
+            self.as_arrived(), totals=totals, group_totals=of_groups, under_way=0 * self.under_way, plays=None
+        )
+
+    @property
+    def interrupted(self) -> str:
+        """How far an interrupted run came, in words; empty where the run finished."""
+        if self.finished:
+            return ""
+        return f"INTERRUPTED after {int(self.elapsed[-1].max()):,} of {self.problem.horizon:,} rounds"
 
     def measure(self, constraint: Constraint) -> Floats:
         """What a constraint, of the problem or another one, compares with its limit, at every point, `->(G,R)`.
@@ -124,48 +165,56 @@ class Trace:
         """Where the run ended: the objective and every constraint, mean over replicas and worst.
 
         What is spent counts over the horizon, as it stays spent when a replica stops early. If the run was interrupted,
-        it counts over the rounds that elapsed.
+        it counts over the rounds that elapsed. While outcomes are under way, what depends on them has two lines: what
+        arrived, and where there is a truth, what is to be expected of all plays.
         """
+        from evenhand.report.quantities import quantities
         from evenhand.report.summary import Ending, Line, Summary
 
-        names = self.problem.objective.outcomes
-        name = names[0] if len(names) == 1 else "objective"
-        lines = [Line.of(name, self.objective()[-1], worst="low")]
-        horizon = self.problem.horizon
-        for c in self.problem.subject_to:
-            values = self.measure(c)[-1]
-            if c.spends and self.finished:
+        horizon, lines = self.problem.horizon, []
+        for q in quantities(self):
+            values = q.value(self)[-1]
+            if q.spends and self.finished:
                 values = values * (self.elapsed[-1] / horizon)
-            lines.append(Line.of(c.label, values, worst=c.worst, limit=c.limit(horizon)))
+            lines.append(Line.of(q.name, values, worst=q.worst, limit=q.limit))
         return Summary(
             policy=self.policy,
             replicas=len(self.replicas),
-            interrupted=None if self.finished else int(self.elapsed[-1].max()),
-            horizon=horizon,
+            interrupted=self.interrupted,
+            under_way=(int(self.under_way[-1].min()), int(self.under_way[-1].max())),
             stopped=Ending.of(self.stopped),
             restricted=Ending.of(self.restricted_after),
             lines=tuple(lines),
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame: one row per play if every play was recorded, else one per replica and point."""
+        """A data frame: one row per play if every play was recorded, else one per replica and point.
+
+        Averages are of what arrived. Where outcomes are late, there are columns of expected averages beside them.
+        """
         try:
             import pandas as pd
         except ImportError as error:
             raise MissingExtra("data frames", "data") from error
         if self.plays is not None:
             return pd.DataFrame(_plays_columns(self, self.plays))
+        from evenhand.report.quantities import EXPECTED, quantities
+
         g, r = self.elapsed.shape
         columns: dict[str, Any] = {
+            "interrupted": np.full(g * r, not self.finished),
             "policy": np.full(g * r, self.policy),
             "replica": np.tile(self.replicas, g),
             "step": np.repeat(self.times, r),
             "round": self.elapsed.ravel(),
+            "under way": self.under_way.ravel(),
             "objective": self.objective().ravel(),
         }
         columns |= {name: self.average(name).ravel() for name in self.problem.names}
-        columns |= {c.label: self.measure(c).ravel() for c in self.problem.subject_to}
-        return pd.DataFrame(columns)
+        whole = self.in_expectation() if self.under_way.any() else None
+        if whole is not None:
+            columns |= {f"{name}{EXPECTED}": whole.average(name).ravel() for name in self.problem.names}
+        return pd.DataFrame(columns | {q.name: q.value(self).ravel() for q in quantities(self) if q.limit is not None})
 
     def plot(self) -> list[Axes]:
         """The objective and every constraint over the rounds, with a band over replicas."""
@@ -204,6 +253,7 @@ class Trace:
             seed=int(z.pop("seed")),
             finished=bool(z.pop("finished")),
             expected=z.pop("expected", None),
+            group_expected=z.pop("group_expected", None),
             plays=Plays(**kept) if kept else None,
             **z,
         )
@@ -217,38 +267,51 @@ class Trace:
 def join(traces: list[Trace]) -> Trace:
     """Traces of different replicas of one run as one trace.
 
-    Replicas that finished early keep their last sums. Nothing is kept beyond the point that an interrupted one reached.
+    Replicas that finished early keep their last sums. If any was interrupted, only the points that all of these reached
+    are kept, so that every replica is measured over the same steps.
     """
     if len(traces) == 1:
         return traces[0]
-    first = traces[0]
-    times = np.unique(np.concatenate([t.times for t in traces]))
-    begun, reached = max(t.times[0] for t in traces), min([t.times[-1] for t in traces if not t.finished], default=None)
-    times = times[(times >= begun) & (times <= (times[-1] if reached is None else reached))]
+    first, broken = traces[0], [t for t in traces if not t.finished]
+    if broken:
+        times = broken[0].times
+        for t in broken:
+            times = np.intersect1d(times, t.times)
+    else:
+        times = np.unique(np.concatenate([t.times for t in traces]))
+    times = times[times >= max(t.times[0] for t in traces)]
     at = [np.searchsorted(t.times, times, side="right") - 1 for t in traces]
-    whole = all(t.plays is not None for t in traces)
+
+    def join_points(name: str) -> Floats:
+        return np.concatenate([getattr(t, name)[i] for t, i in zip(traces, at, strict=True)], 1)
+
+    elapsed, truth = join_points("elapsed"), all(t.expected is not None for t in traces)
+
+    def join_ends(name: str) -> Floats:
+        after = np.concatenate([getattr(t, name) for t in traces])
+        return np.where(after < elapsed[-1], after, np.nan) if broken else after  # what ended later is cut off
+
     lengths = [len(t.plays.counted) for t in traces if t.plays is not None]
-    stopped = [n for n, t in zip(lengths, traces, strict=False) if not t.finished]
-    steps = min(stopped) if stopped else max(lengths, default=0)
+    steps = int(times[-1]) if broken else max(lengths, default=0)
     cut = [t.plays.until(steps) for t in traces if t.plays is not None]
     return Trace(
         problem=first.problem,
         policy=first.policy,
         seed=first.seed,
         replicas=np.concatenate([t.replicas for t in traces]),
-        finished=all(t.finished for t in traces),
+        finished=not broken,
         times=times,
-        elapsed=np.concatenate([t.elapsed[i] for t, i in zip(traces, at, strict=True)], 1),
-        totals=np.concatenate([t.totals[i] for t, i in zip(traces, at, strict=True)], 1),
-        group_totals=np.concatenate([t.group_totals[i] for t, i in zip(traces, at, strict=True)], 1),
-        group_rounds=np.concatenate([t.group_rounds[i] for t, i in zip(traces, at, strict=True)], 1),
-        expected=None
-        if any(t.expected is None for t in traces)
-        else np.concatenate([t.expected[i] for t, i in zip(traces, at, strict=True) if t.expected is not None], 1),
+        elapsed=elapsed,
+        totals=join_points("totals"),
+        group_totals=join_points("group_totals"),
+        group_rounds=join_points("group_rounds"),
+        expected=join_points("expected") if truth else None,
+        group_expected=join_points("group_expected") if truth else None,
+        under_way=join_points("under_way"),
         offered_steps=np.concatenate([t.offered_steps for t in traces]),
-        stopped=np.concatenate([t.stopped for t in traces]),
-        restricted_after=np.concatenate([t.restricted_after for t in traces]),
-        plays=Plays(*(np.concatenate(z, 1) for z in zip(*cut, strict=True))) if whole else None,
+        stopped=join_ends("stopped"),
+        restricted_after=join_ends("restricted_after"),
+        plays=Plays(*(np.concatenate(z, 1) for z in zip(*cut, strict=True))) if len(cut) == len(traces) else None,
     )
 
 
@@ -257,6 +320,7 @@ def _plays_columns(trace: Trace, plays: Plays) -> dict[str, Any]:
     step, replica, place = (z.ravel() for z in np.meshgrid(np.arange(s), trace.replicas, np.arange(p), indexing="ij"))
     actions = np.array([*trace.problem.actions, None], object)
     columns: dict[str, Any] = {
+        "interrupted": np.full(s * r * p, not trace.finished),
         "policy": np.full(s * r * p, trace.policy),
         "replica": replica,
         "step": step,
