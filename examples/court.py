@@ -4,7 +4,7 @@ import evenhand as eh
 
 court = eh.Court(tolerance=0.01, horizon=2000)  # simulated people; court.problem states what is to be decided
 model = eh.Logistic(n_features=5, width=eh.Logarithmic(0.025))
-best = eh.opt(court, contexts=2000, repeats=3)
+best = eh.opt(court, contexts=2000, replicas=3)
 
 for policy in (eh.uniform(court.problem, n_features=5), eh.pgd(court.problem, model, hard=True)):
     trace = eh.simulate(policy, court, replicas=10, seed=1)

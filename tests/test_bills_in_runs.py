@@ -60,7 +60,7 @@ def test_plans_and_the_optimum_are_those_of_sure_costs():
             policy.learn(state, decision, np.zeros((2, 1, 1 + noisy)))
         mu.append(state.goals[1].mu)
         plan.append(state.goals[1].plan)
-        best.append(opt(world, contexts=400, repeats=2))
+        best.append(opt(world, contexts=400, replicas=2))
     assert (mu[0][:, 0] > 1.0).all()
     np.testing.assert_allclose(mu[0], mu[1], rtol=0.02)
     np.testing.assert_allclose(plan[0], plan[1], rtol=0.02, atol=1e-5)

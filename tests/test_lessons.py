@@ -51,7 +51,7 @@ def model() -> Ridge:
 
 
 def test_the_optimum_agrees_with_cvxpy_on_the_same_pupils():
-    found = opt(Lessons(), contexts=300, repeats=1, seed=7, progress=False)
+    found = opt(Lessons(), contexts=300, replicas=1, seed=7, progress=False)
     assert found.value == pytest.approx(fluid(7, 300), abs=1e-5)
     assert (found.prices[:2] > 0).all()  # hours and money bind
 
@@ -64,26 +64,26 @@ def test_who_sees_no_contexts_has_one_lottery_for_everybody():
     value = sum((w[k] - (w[k + 1] if k < 3 else 0.0)) * cp.sum_smallest(z, k + 1) for k in range(4))
     hours, money = world.problem.declared.T
     best = cp.Problem(cp.Maximize(value), [cp.sum(p) == 1, p @ hours <= 0.8, p @ money <= 0.6]).solve()
-    found = opt_without_contexts(world, contexts=contexts, repeats=1, seed=7, progress=False).value
+    found = opt_without_contexts(world, contexts=contexts, replicas=1, seed=7, progress=False).value
     assert found == pytest.approx(best, abs=1e-5)
-    assert found < opt(world, contexts=contexts, repeats=1, seed=7, progress=False).value
+    assert found < opt(world, contexts=contexts, replicas=1, seed=7, progress=False).value
     # a lottery for everybody keeps to parities by itself, however few pupils are sampled
-    with_parity = opt_without_contexts(Lessons(), contexts=contexts, repeats=1, seed=7, progress=False).value
+    with_parity = opt_without_contexts(Lessons(), contexts=contexts, replicas=1, seed=7, progress=False).value
     assert with_parity == pytest.approx(found, abs=1e-5)
     unknown = replace(Lessons().problem, groups=(Groups("home", ["near", "far"]),))
-    assert opt(Guessing(unknown), contexts=contexts, repeats=1, seed=7, progress=False).value == pytest.approx(
-        opt(Lessons(), contexts=contexts, repeats=1, seed=7, progress=False).value, abs=0.02
+    assert opt(Guessing(unknown), contexts=contexts, replicas=1, seed=7, progress=False).value == pytest.approx(
+        opt(Lessons(), contexts=contexts, replicas=1, seed=7, progress=False).value, abs=0.02
     )
     some = Market(problem=world.problem, offered=0.5)
     with pytest.raises(InvalidInput, match="offers everybody the same"):
-        opt_without_contexts(some, contexts=9, repeats=1, progress=False)
+        opt_without_contexts(some, contexts=9, replicas=1, progress=False)
 
 
 @pytest.mark.slow
 def test_resolved_prices_come_within_two_hundredths_of_the_fluid_optimum():
     """At T = 5,000; the optimum is the mean of four samples of 1,000 pupils, whose spread is its standard error."""
     world = Lessons(horizon=5000)
-    optimum = opt(world, contexts=1000, repeats=4, progress=False)
+    optimum = opt(world, contexts=1000, replicas=4, seed=10**6, progress=False)
     trace = simulate(resolving(world.problem, model(), contexts=300), world, replicas=6, progress=False)
     assert trace.objective()[-1].mean() >= 0.98 * optimum.value
     for b in world.problem.spending:

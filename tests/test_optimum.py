@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.environments import Court
+from evenhand.environments import Court, Delayed, MultiObjective, WithoutContexts
+from evenhand.experiments.concave_rewards.study import Truth
 from evenhand.planning.program import Sample, dual_value, solve
 from evenhand.problem.constraints import constraint_rows
-from evenhand.run.optimum import draw, opt
+from evenhand.recipes import fw_linucb
+from evenhand.run.optimum import best, draw, opt, opt_without_contexts
+from evenhand.run.simulation import simulate
 
 
 def sample(rng: np.random.Generator, count: int, actions: int, rows: int) -> Sample:
@@ -76,7 +79,7 @@ def test_the_courts_optimum_is_as_published():
         (1e-7, 0, 0.4688),
         (1e-7, 0.005, 0.4648),
     ):
-        found = opt(Court(tolerance=tau), margin=margin, repeats=6, progress=False)
+        found = opt(Court(tolerance=tau), margin=margin, replicas=6, seed=10**6, progress=False)
         assert abs(found.value - published) <= 3 * found.se + 0.0002
         assert found.se < 0.0008
 
@@ -84,3 +87,55 @@ def test_the_courts_optimum_is_as_published():
 def test_a_margin_that_leaves_nothing_is_refused():
     with pytest.raises(InvalidInput, match=r"margin: expected at least 0 and below 0\.05, the limit of"):
         opt(Court(), margin=0.05)
+
+
+def test_an_optimum_is_of_the_replicas_that_were_run():
+    """Every replica has its own parameters; whoever knows them plays what is best for the slope at the optimum."""
+    world = MultiObjective(arms=4, n_outcomes=2, n_features=3, horizon=300)
+    found = opt(world, contexts=300, replicas=[5, 2, 9], seed=4, progress=False)
+    for i, replica in enumerate((5, 2, 9)):
+        alone = best(world.problem, draw(world, 300, 4, replica=replica), np.zeros(0))[0]
+        assert found.values[i] == pytest.approx(alone, abs=1e-12)
+        # the truth that `draw` reads is that of the replica in a run
+        mean = world.start(4, np.array([replica])).theta.sum(2) / 3  # of a play, as features have mean 1 / n
+        assert found.values[i] >= np.sort(mean[0])[0]
+    assert found.value == pytest.approx(found.values.mean())
+    assert found.se == pytest.approx(found.values.std(ddof=1) / np.sqrt(3))
+    assert found.values.std() > 0.05  # else any replicas would do
+
+
+def test_an_optimum_is_by_default_of_the_replicas_that_are_run_by_default():
+    world = MultiObjective(arms=4, n_outcomes=2, n_features=3, horizon=200)
+    known = Truth(theta=world.start(0, np.arange(20)).theta)
+    trace = simulate(fw_linucb(world.problem, known), world, progress=False)
+    found = opt(world, contexts=200, progress=False)
+    assert len(found.values) == len(trace.replicas)
+    share = trace.objective()[-1] / found.values
+    assert (share < 1.0 + 1e-9).all()  # the optimum is in hindsight: on the contexts that came
+    assert (share > 0.97).all()
+    others = opt(world, contexts=200, seed=1, progress=False).values
+    assert not ((trace.objective()[-1] / others > 0.97) & (trace.objective()[-1] / others < 1.0)).all()
+
+
+@pytest.mark.parametrize("wrap", [lambda world: Delayed(world, 9), WithoutContexts])
+def test_wrappers_keep_the_truth_of_every_replica(wrap):
+    world = MultiObjective(arms=4, n_outcomes=2, n_features=3, horizon=300)
+    plain = opt(world, contexts=100, replicas=3, progress=False).values
+    np.testing.assert_allclose(opt(wrap(world), contexts=100, replicas=3, progress=False).values, plain, atol=1e-9)
+
+
+def test_one_lottery_for_all_is_of_the_same_replicas():
+    world = MultiObjective(arms=4, n_outcomes=2, n_features=3, horizon=300)
+    both = opt_without_contexts(world, contexts=50, replicas=[3, 7], progress=False).values
+    for i, replica in enumerate((3, 7)):
+        alone = opt_without_contexts(world, contexts=50, replicas=[replica], progress=False).value
+        assert both[i] == alone
+
+
+@pytest.mark.parametrize(
+    ("change", "field"), [({"replicas": 0}, "replicas"), ({"replicas": [-1]}, "replicas"), ({"seed": -1}, "seed")]
+)
+def test_replicas_that_cannot_be_are_refused(change, field):
+    with pytest.raises(InvalidInput) as error:
+        opt(Court(), contexts=5, progress=False, **change)
+    assert error.value.field == field

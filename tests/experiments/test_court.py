@@ -69,7 +69,7 @@ def test_resolving_closes_nine_tenths_of_the_gap_to_the_optimum(tmp_path):
     """30 replicas: the share has a standard error of about 1.3 % (replicas) and 2.5 % (the optimum's)."""
     for tau in (1e-7, 0.025):
         court = Court(tolerance=tau)
-        best = opt(court, repeats=10, progress=False)
+        best = opt(court, replicas=10, seed=10**6, progress=False)
         named = {p.name: p for p in policies(court.problem, np.zeros(10))}
         adaptive, ours = (
             simulate(named[n], court, replicas=30, seed=0, progress=False) for n in ("pgd_adaptive", "resolving")

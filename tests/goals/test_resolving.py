@@ -78,7 +78,7 @@ def test_where_a_mixture_is_best_it_is_found_and_learned_costs_never_overspend(e
     trace = simulate(resolving(problem, model, contexts=contexts), environment, replicas=10, seed=0, progress=False)
     for b in problem.spending:
         assert (trace.total(b.outcome) <= b.total + 1e-6).all()
-    best = opt(environment, contexts=2000, repeats=2, progress=False).value
+    best = opt(environment, contexts=2000, replicas=2, seed=10**6, progress=False).value
     assert trace.objective()[-1].mean() >= 0.93 * best
 
 

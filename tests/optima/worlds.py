@@ -22,7 +22,12 @@ from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, Tabular
 from evenhand.models.base import Model
 from evenhand.run.optimum import Optimum, best, draw, opt, opt_without_contexts
 
-SAMPLE = {"contexts": 1000, "repeats": 8, "progress": False}  # of an optimum that is the same for all replicas
+SAMPLE = {
+    "contexts": 1000,
+    "replicas": 8,
+    "seed": 10**6,
+    "progress": False,
+}  # of an optimum that is the same for all replicas
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Bools, Floats, Ints
 
 LARGEST = 1e100  # the largest feature or outcome: sums of squares of such numbers stay finite
 
@@ -51,6 +51,21 @@ def numbers(
     if x.shape != (m,) or not holds(x).all():
         raise InvalidInput(field, expected, repr(values) if isinstance(values, str) else values)
     return x
+
+
+def numbered(field: str, value: int | Sequence[int] | Ints) -> Ints:
+    """Numbers from 0 on for a count, or those of a list, `->(n)`.
+
+    Raises:
+        InvalidInput: fewer than one, or numbers that are not whole or below 0.
+
+    >>> numbered("replicas", 3), numbered("replicas", [4, 1])
+    (array([0, 1, 2]), array([4, 1]))
+    """
+    ids = np.arange(value) if isinstance(value, int | np.integer) else np.array(value)
+    if ids.ndim != 1 or len(ids) < 1 or ids.dtype.kind not in "iu" or (ids < 0).any():
+        raise InvalidInput(field, "at least one, numbered from 0", value)
+    return ids.astype(np.int64)
 
 
 def whole(field: str, value: object, least: int) -> None:

@@ -14,6 +14,7 @@ from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream, check_seed, uniform
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import numbered
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries, saving
@@ -69,14 +70,12 @@ class Policy:
 
     def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
         """The state before the first round, for replicas 0 to R - 1 or for the ones that are named."""
-        ids = np.arange(replicas) if isinstance(replicas, int | np.integer) else np.array(replicas)
-        if ids.ndim != 1 or len(ids) < 1 or ids.dtype.kind not in "iu" or (ids < 0).any():
-            raise InvalidInput("replicas", "at least one, numbered from 0", replicas)
+        ids = numbered("replicas", replicas)
         check_seed(seed)
         count = len(ids)
         return PolicyState(
             seed=seed,
-            replicas=ids.astype(np.int64),
+            replicas=ids,
             t=np.zeros(count),
             seen=np.zeros((count, len(self.problem.columns))),
             model=self.model.start(count, self.problem.low, self.problem.high, self.problem.horizon),

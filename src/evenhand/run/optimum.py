@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +10,9 @@ from tqdm import tqdm
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import numbered, whole
 from evenhand.environments.base import Environment
 from evenhand.objectives import Linear
 from evenhand.planning.concave_program import Truth, maximize
@@ -27,10 +28,11 @@ from evenhand.run.parallel import bar_disabled
 class Optimum(NamedTuple):
     """The value of the best static policy, and the prices at which it is reached."""
 
-    value: float
-    se: float  # standard error over the repeats
-    prices: Floats  # (d,) mean over the repeats
+    value: float  # mean over the replicas
+    se: float  # standard error of this mean
+    prices: Floats  # (d,) mean over the replicas
     prices_se: Floats  # (d,)
+    values: Floats  # (R,) of each replica, in the order of the argument
 
 
 @named("K7", source="Chzhen et al. 2023, equation (4) and Appendix G.2")
@@ -39,23 +41,25 @@ def opt(
     *,
     margin: float = 0.0,
     contexts: int = 10_000,
-    repeats: int = 10,
-    seed: int = 10**6,
+    replicas: int | Sequence[int] = 20,
+    seed: int = 0,
     progress: bool | None = None,
 ) -> Optimum:
     """Value and dual prices of the best static policy that knows the truth, per round.
 
     Equation: OPT(B) = max E sum_a pi_a(X) r(X, a) s.t. E sum_a pi_a(X) v(X, a) <= B, which by duality is
     min over lam >= 0 of E max_a [r - lam.(v - B)]; a concave objective f(E sum_a pi_a(X) y(X, a)) takes the place of r.
-    Solved on `repeats` independent samples of `contexts` contexts, whose average is reported with its standard error.
-    (The optimum on a sample is biased upwards, by O(d / contexts).)
+    Solved once per replica, on `contexts` contexts of its own, and averaged. Where every replica has a truth of its own,
+    a run is to be compared with the optimum of the same replicas and seed; both defaults are those of `simulate`. Where
+    all have the same truth, replicas are independent samples, and any will do. (The optimum on a sample is biased
+    upwards, by O(d / contexts).)
 
     Args:
         environment: with a known truth.
         margin: taken off every budget per round.
-        contexts: sampled per repeat.
-        repeats: independent samples, at least 1.
-        seed: of the contexts; use another one than for the policies.
+        contexts: sampled per replica.
+        replicas: how many, numbered from 0, or a list of their numbers, as in the run to compare with.
+        seed: of truths and contexts, as in the run to compare with.
         progress: show a progress bar; by default only in a terminal.
 
     Raises:
@@ -63,10 +67,10 @@ def opt(
         InfeasibleProblem: no static policy keeps to the constraints on a sample.
 
     >>> from evenhand.environments import Court
-    >>> 0.44 < opt(Court(tolerance=0.025), contexts=500, repeats=2).value < 0.50
+    >>> 0.44 < opt(Court(tolerance=0.025), contexts=500, replicas=2).value < 0.50
     True
     """
-    return _repeated(environment, margin, contexts, repeats, seed, progress, draw)
+    return _over_replicas(environment, margin, contexts, replicas, seed, progress, draw)
 
 
 def opt_without_contexts(
@@ -74,8 +78,8 @@ def opt_without_contexts(
     *,
     margin: float = 0.0,
     contexts: int = 10_000,
-    repeats: int = 10,
-    seed: int = 10**6,
+    replicas: int | Sequence[int] = 20,
+    seed: int = 0,
     progress: bool | None = None,
 ) -> Optimum:
     """Value and dual prices of the best lottery of actions that is the same in all contexts.
@@ -83,7 +87,7 @@ def opt_without_contexts(
     Equation: max f(E sum_a p_a y(X, a)) s.t. E sum_a p_a v(X, a) <= B, over one lottery p.
 
     Args:
-        environment, margin, contexts, repeats, seed, progress: as for `opt`, which sees contexts even where
+        environment, margin, contexts, replicas, seed, progress: as for `opt`, which sees contexts even where
             `WithoutContexts` hides them.
 
     Raises:
@@ -92,31 +96,32 @@ def opt_without_contexts(
 
     >>> from evenhand.environments import Court
     >>> court = Court(tolerance=0.025)
-    >>> blind, seeing = (best(court, contexts=500, repeats=2).value for best in (opt_without_contexts, opt))
+    >>> blind, seeing = (best(court, contexts=500, replicas=2).value for best in (opt_without_contexts, opt))
     >>> blind < seeing
     True
     """
-    return _repeated(environment, margin, contexts, repeats, seed, progress, _pooled)
+    return _over_replicas(environment, margin, contexts, replicas, seed, progress, _pooled)
 
 
-def _repeated(
+def _over_replicas(
     environment: Environment,
     margin: float,
     contexts: int,
-    repeats: int,
+    replicas: int | Sequence[int],
     seed: int,
     progress: bool | None,
     sample: Callable[[Environment, int, int, int], Truth],
 ) -> Optimum:
     whole("contexts", contexts, 1)
-    whole("repeats", repeats, 1)
+    ids = numbered("replicas", replicas)
+    check_seed(seed)
     problem = environment.problem
     _, bound = constraint_rows(problem, problem.subject_to, margin)
-    bar = tqdm(range(repeats), desc="OPT", unit="program", leave=False, disable=bar_disabled(progress))
-    found = [best(problem, sample(environment, contexts, seed, i * contexts), bound) for i in bar]
+    bar = tqdm(ids.tolist(), desc="OPT", unit="program", leave=False, disable=bar_disabled(progress))
+    found = [best(problem, sample(environment, contexts, seed, replica), bound) for replica in bar]
     values, prices = np.array([v for v, _ in found]), np.array([p for _, p in found])
     spread = np.array([standard_error(p) for p in prices.T])
-    return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread)
+    return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread, values)
 
 
 def best(problem: Problem, truth: Truth, bound: Floats) -> tuple[float, Floats]:
@@ -134,13 +139,13 @@ def best(problem: Problem, truth: Truth, bound: Floats) -> tuple[float, Floats]:
     return found.value, found.prices
 
 
-def draw(environment: Environment, contexts: int, seed: int, first: int = 0, replica: int = 0) -> Truth:
-    """Sample contexts of one replica, from step `first` on, with the truth about every candidate.
+def draw(environment: Environment, contexts: int, seed: int, replica: int = 0) -> Truth:
+    """The first contexts of one replica, with its truth about every candidate.
 
     Raises:
         InvalidInput: the environment has no truth.
     """
-    return _read(environment.problem, _sampled(environment, contexts, seed, first, replica))
+    return _read(environment.problem, _sampled(environment, contexts, seed, replica))
 
 
 def _read(problem: Problem, sample: _Sample) -> Truth:
@@ -161,12 +166,12 @@ class _Sample(NamedTuple):
     frequencies: Floats  # (C,) of groups in the sample
 
 
-def _sampled(environment: Environment, contexts: int, seed: int, first: int, replica: int) -> _Sample:
+def _sampled(environment: Environment, contexts: int, seed: int, replica: int) -> _Sample:
     problem = environment.problem
     world = environment.start(seed, np.array([replica]))
     known, groups, offered, truths = [], [], [], []
     came = np.zeros((1, len(problem.columns)))
-    for step in range(first, first + contexts):
+    for step in range(contexts):
         context = world.context(step)
         truth = world.expected(context, np.arange(context.features.shape[1])[None])
         if truth is None:
@@ -182,7 +187,7 @@ def _sampled(environment: Environment, contexts: int, seed: int, first: int, rep
     return _Sample(cases, np.concatenate(offered).astype(float), np.concatenate(truths), shares, came)
 
 
-def _pooled(environment: Environment, contexts: int, seed: int, first: int) -> Truth:
+def _pooled(environment: Environment, contexts: int, seed: int, replica: int) -> Truth:
     """The sample without its contexts: a single context, in which each candidate has its average outcomes and rows.
 
     Rows by group are reweighted from sampled frequencies to shares, so that one lottery for all keeps a parity exactly.
@@ -190,7 +195,7 @@ def _pooled(environment: Environment, contexts: int, seed: int, first: int) -> T
     Raises:
         InvalidInput: not the same actions are offered in all contexts.
     """
-    problem, sample = environment.problem, _sampled(environment, contexts, seed, first, 0)
+    problem, sample = environment.problem, _sampled(environment, contexts, seed, replica)
     truth = _read(problem, sample)
     if (truth.offered != truth.offered[:1]).any():
         raise InvalidInput("environment", "one that offers everybody the same actions", "one that does not")

@@ -46,7 +46,7 @@ class Comparison:
 
     @cached_property
     def optimum(self) -> Optimum:
-        return opt(self.court, repeats=4, progress=self.session.progress)
+        return opt(self.court, replicas=4, seed=10**6, progress=self.session.progress)
 
     @property
     def title(self) -> str:

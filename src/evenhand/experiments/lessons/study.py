@@ -24,7 +24,7 @@ from evenhand.run.trace import Trace
 
 WIDTH = 0.3
 GAMMA = 0.5  # of `Tabular`: the best of 0.02 to 16, see docs/goals.md
-PUPILS, SAMPLES = 4000, 16  # of the optimum
+PUPILS, SAMPLES, OTHERS = 4000, 16, 10**6  # of the optimum: other pupils than those of the policies
 
 
 def cases(rounds: int) -> list[Case]:
@@ -55,7 +55,7 @@ class Lesson:
     @cached_property
     def optima(self) -> dict[str, Optimum]:
         """What static policies that know the truth reach, by convex programs on sampled pupils."""
-        sample = {"contexts": PUPILS, "repeats": SAMPLES}
+        sample = {"contexts": PUPILS, "replicas": SAMPLES, "seed": OTHERS}
         seeing = opt(Lessons(), **sample, progress=self.session.progress)
         # one lottery for everybody satisfies the parity by itself
         blind = opt_without_contexts(Lessons(parity=False), **sample, progress=self.session.progress)

@@ -38,6 +38,7 @@ from evenhand.run.optimum import draw, opt
 from evenhand.run.trace import Trace
 
 TOLERANCE = 0.025
+OTHERS = 10**6  # the seed of the optimum: other people than those of the policies
 WORKS = 0.9, 0.01  # a policy works if it gains the first on average, and overspends at most the second
 LOOKS = {
     "uniform": "C7:",
@@ -117,8 +118,8 @@ class Sweep:
     def cases(self, point: Point) -> Iterator[Case]:
         budget, rounds = point["total"], self.settings.rounds
         court = Court(tolerance=TOLERANCE, horizon=rounds, ride=budget / rounds, voucher=budget / rounds)
-        best = opt(court, repeats=4, progress=False).value
-        nothing = float(draw(court, 10_000, seed=10**6).outcomes[:, 0].mean())
+        best = opt(court, replicas=4, seed=OTHERS, progress=False).value
+        nothing = float(draw(court, 10_000, seed=OTHERS).outcomes[:, 0].mean())
         self.worlds[budget] = World(court, best, nothing)
         for name, recipe in recipes().items():
             try:
