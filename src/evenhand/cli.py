@@ -52,7 +52,7 @@ def build() -> argparse.ArgumentParser:
                         help="any recipe, such as pgd or resolving (default: named in the problem file)")  # fmt: skip
     replay.add_argument("--replicas", type=_count, default=20, metavar="R", help="shuffles of the log (default: 20)")
     replay.add_argument("--bootstrap", type=int, default=40, metavar="N",
-                        help="resamples of the rows for standard errors (default: 40; 0 for none)")  # fmt: skip
+                        help="resamples of the rows, for standard errors (default: 40; 0 for none)")  # fmt: skip
     replay.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
     replay.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and a picture here")
 

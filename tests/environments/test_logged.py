@@ -229,15 +229,29 @@ def test_a_run_ends_with_its_horizon_and_rows_are_counted():
 
 def test_orders_are_permutations_first_and_resamples_after():
     log = make_log(2000, 2, even, shuffles=2)
-    rows = [order(2000, 9, r, resample=log.resamples(r)) for r in range(4)]
+    rows = [order(2000, 9, r, resample=log.resample(r)) for r in range(4)]
     assert (np.sort(rows[0]) == np.arange(2000)).all()
     assert (np.sort(rows[1]) == np.arange(2000)).all()
     assert (rows[0] != rows[1]).any()
     for resample in rows[2:]:
         distinct = len(np.unique(resample)) / 2000
         assert abs(distinct - (1 - math.exp(-1))) < 5 * 0.5 / math.sqrt(2000)
-    assert (order(2000, 9, 3, resample=True) == rows[3]).all()
-    assert (order(2000, 8, 3, resample=True) != rows[3]).any()
+    assert (np.sort(rows[2]) != np.sort(rows[3])).any()
+    assert (order(2000, 9, 3, resample=1) == rows[3]).all()
+    assert (order(2000, 8, 3, resample=1) != rows[3]).any()
+
+
+def test_a_resample_is_read_in_several_orders():
+    log = replace(make_log(500, 2, even, shuffles=2), orders=3)
+    assert [log.resample(r) for r in range(8)] == [None, None, 0, 0, 0, 1, 1, 1]
+    rows = [order(500, 9, r, resample=log.resample(r)) for r in range(8)]
+    for same in (rows[2:5], rows[5:]):
+        for other in same[1:]:
+            assert (np.sort(other) == np.sort(same[0])).all()
+            assert (other != same[0]).any()
+    assert (np.sort(rows[2]) != np.sort(rows[5])).any()
+    with pytest.raises(InvalidInput, match=r"^Logged\.orders: expected a whole number of at least 1, got 0"):
+        replace(log, orders=0)
 
 
 def test_bootstrap_deviation_is_the_standard_error_of_a_mean():

@@ -43,5 +43,5 @@ def test_an_interrupted_run_keeps_what_is_finished(monkeypatch, capsys):
     assert main(["reproduce", "lessons", "--replicas", "1", "--rounds", "60"]) == 130
     shown = capsys.readouterr().out
     assert "resolving" in shown
-    assert "interrupted" in shown
+    assert "INTERRUPTED" in shown
     assert "bwcr" not in shown

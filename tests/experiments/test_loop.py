@@ -101,7 +101,7 @@ def test_an_interrupt_keeps_what_is_complete(done, tmp_path, monkeypatch):
     assert results.interrupted
     assert begun == done + 1
     assert len(results.rows) == done
-    assert said[-2] == loop.INTERRUPTED
+    assert said[1] == loop.INTERRUPTED  # before the tables
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["interrupted"] is True
     assert (tmp_path / "own.png").exists() is (done > 0)
 
@@ -141,3 +141,21 @@ def test_options_are_typed_by_their_fields():
     assert find("court")(taus=(0.1, 0.025, 0.1)).taus == (0.1, 0.025)
     with pytest.raises(InvalidInput, match="taus: expected at least one"):
         find("court")(taus=())
+
+
+def test_a_run_says_after_which_rounds_budgets_ended():
+    """Both points of the section together, for every system; blind sharing ends with rides masked."""
+    said: list[str] = []
+    run(Own(rounds=400), progress=False, log=said.append)
+    worlds = [Court(horizon=400, ride=ride) for ride in (0.05, 0.1)]
+    traces = [simulate(uniform(w.problem, n_features=5), w, replicas=2, progress=False) for w in worlds]
+    ends = [t for trace in traces for t in trace.restricted_after if t == t]
+    assert ends
+    when = f"round {min(ends):.0f}" if min(ends) == max(ends) else f"rounds {min(ends):.0f} to {max(ends):.0f}"
+    ended = f"{len(ends)} ended with actions masked that no longer fitted (after {when})"
+    assert f"blind: of 4 replicas, {ended}" in said
+
+
+def test_results_say_of_what_their_errors_are(tmp_path):
+    run(Own(), out=tmp_path, progress=False, log=lambda _: None)
+    assert json.loads((tmp_path / "results.json").read_text())["se"] == "of the mean over replicas"

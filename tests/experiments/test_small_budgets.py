@@ -58,7 +58,7 @@ def test_an_interrupted_sweep_keeps_what_is_finished(tmp_path, monkeypatch):
     assert results.interrupted
     assert {r.at["total"] for r in results.rows} == {total(0.6, 300)}
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["interrupted"] is True
-    assert any("interrupted" in s for s in said)
+    assert any("INTERRUPTED" in s for s in said)
 
 
 @pytest.mark.parametrize("exponents", [(), (0.0,), (1.2,)])

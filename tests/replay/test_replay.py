@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.replay import replay_log, run as running
+from evenhand.environments import Logged
+from evenhand.environments.logged import blocks
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
+from evenhand.recipes import uniform
+from evenhand.replay import Run, replay_log, run as running
+from evenhand.replay.measures import Measure
 from evenhand.run.simulation import simulate
 from tests.replay import shop
 
@@ -46,7 +52,7 @@ def test_budgets_hold_in_every_run(result):
     found, _ = result
     for run in found.runs:
         used = found.measured[run.name]["post used"][0].values
-        assert len(used) == 7
+        assert len(used) == 3 + 4 * 3
         assert (used <= 90).all() == (run.name != "no constraints")
         assert (run.rounds == 300).all()
         assert (run.trace.offered_steps < 1500).all()
@@ -73,7 +79,11 @@ def test_digests(result):
     m, d = found.measured["uniform"]["visit"]
     assert math.isclose(d.mean, m.values[:3].mean())
     assert math.isclose(d.spread, m.values[:3].std(ddof=1))
-    assert math.isclose(d.se, m.values[3:].std(ddof=1))
+    assert math.isclose(d.se_log, d.spread / math.sqrt(3))
+    resampled = m.values[3:].reshape(4, 3)
+    within = (resampled.var(1, ddof=1).sum() * 2 + m.values[:3].var(ddof=1) * 2) / (4 * 2 + 2)
+    people = max(resampled.mean(1).var(ddof=1) - within / 3, 0.0)
+    assert math.isclose(d.se, math.sqrt(people + within / 3))
     assert d.worst == m.values.min()
     assert found.measured["uniform"]["post used"][1].worst == found.measured["uniform"]["post used"][0].values.max()
 
@@ -82,7 +92,7 @@ def test_results_follow_the_schema(result):
     found, out = result
     written = json.loads((out / "results.json").read_text())
     assert written == json.loads(json.dumps(found.to_dict()))
-    assert set(written) == {"experiment", "version", "settings", "rows"}
+    assert set(written) == {"experiment", "version", "se", "settings", "rows"}
     assert written["experiment"] == "replay"
     assert written["settings"]["seed"] == 3
     for row in written["rows"]:
@@ -91,7 +101,9 @@ def test_results_follow_the_schema(result):
         assert row["published"] is None
         assert math.isfinite(row["mean"])
     assert {r["system"] for r in written["rows"]} == set(SYSTEMS)
-    assert "visit: spread over shuffles" in {r["metric"] for r in written["rows"]}
+    metrics = {r["metric"] for r in written["rows"]}
+    assert {"visit: spread over shuffles", "visit: se over shuffles of this log"} <= metrics
+    assert written["se"] == "of the mean over the shuffles, for the population behind the log"
     assert (out / "replay.png").stat().st_size > 10_000
 
 
@@ -102,7 +114,9 @@ def test_the_report_says_what_its_numbers_mean(result):
         "horizon 300",
         "post: budget 90",
         "± se",
-        "bootstrap resamples",
+        "se      standard error of this mean for the population behind the log",
+        "4 bootstrap resamples of the rows, each replayed in 3 orders",
+        "se log  standard error of this mean for this one log",
         "blind lottery",
     ):
         assert words in text
@@ -222,7 +236,8 @@ def test_several_outcomes_and_a_learned_budget(tmp_path):
     visits, post = measured["visit per round"][0].values, measured["post per round"][0].values
     np.testing.assert_allclose(measured["objective"][0].values, visits - 0.1 * post)
     assert (measured["call used"][0].values <= 40).all()
-    assert "runs stopped after" in str(found)  # every action may cost a call: when none is left, nothing fits
+    # every action may cost a call: when none is left, nothing fits
+    assert "of 15 runs, 15 stopped because nothing fitted any more (after round" in str(found)
     assert (measured["rounds"][0].values < 300).all()
     per_round = measured["call used"][0].values / measured["rounds"][0].values
     np.testing.assert_allclose(measured["call per round"][0].values, per_round)
@@ -233,8 +248,8 @@ def test_a_log_that_ends_first_is_reported(tmp_path):
     found = replay_log(log, toml, **QUICK)
     assert (found.runs[0].rounds < 300).all()
     assert (found.runs[0].trace.offered_steps == 400).all()
-    assert "the log ended before the horizon in 7 of 7 runs, after 1" in str(found)
-    assert "(post left" in str(found)
+    assert "of 15 runs, 15 reached the end of the log before the horizon of 300 (after rounds 1" in str(found)
+    assert "; on average, post left" in str(found)
 
 
 def test_bad_rows_are_reported(tmp_path):
@@ -257,7 +272,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path, monkeypatch):
     found = replay_log(log, toml, out=tmp_path / "out", **QUICK)
     assert [r.name for r in found.runs] == SYSTEMS[:2]
     assert found.interrupted
-    assert "interrupted: nothing is known of no constraints; uniform" in str(found)
+    assert str(found).startswith("INTERRUPTED: nothing is known of no constraints; uniform\n")
     assert json.loads((tmp_path / "out" / "results.json").read_text())["settings"]["interrupted"] is True
 
 
@@ -266,7 +281,7 @@ def test_an_interrupt_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "simulate", lambda p, e, **o: replace(simulate(p, e, **o), finished=False))
     found = replay_log(log, toml, out=tmp_path / "out", **QUICK)
     assert found.runs == ()
-    assert "interrupted" in str(found)
+    assert str(found).startswith("INTERRUPTED")
 
 
 @pytest.mark.parametrize(
@@ -314,3 +329,65 @@ def test_a_mean_outside_of_its_range_names_the_key(tmp_path):
     log, toml = shop.write(tmp_path, shop.rows(30), text)
     with pytest.raises(InvalidInput, match=r"post.*mean.*a mean in \[0, 1\]"):
         replay_log(log, toml, **QUICK)
+
+
+def test_a_standard_error_for_the_population_is_how_means_over_shuffles_differ_between_logs():
+    """Of 60 logs; a single replay moves more than twice as much as the mean over shuffles of the same log."""
+    values = []
+    for i in range(60):
+        rng = np.random.default_rng(i)
+        actions = rng.integers(0, 2, 500)
+        log = Logged(
+            problem=Problem(actions=("a", "b"), outcomes=(Outcome("gain"),), maximize="gain", horizon=80),
+            units=np.ones((500, 1)),
+            layout=blocks(2, 1),
+            actions=actions,
+            propensities=np.full(500, 0.5),
+            outcomes=(rng.random((500, 1)) < 0.3 + 0.2 * actions[:, None]).astype(float),
+            groups=np.zeros((500, 0), np.int64),
+            shuffles=20,
+            orders=running.ORDERS,
+        )
+        trace = simulate(uniform(log.problem, 2), log, replicas=20 + 3 * 20, seed=i, progress=False)
+        run = Run(trace=trace, shuffles=20, orders=running.ORDERS)
+        m = Measure("gain", run.objective(), "low")
+        values.append((run.digest(m), m.values[20::3].std(ddof=1)))
+    digests = [d for d, _ in values]
+    moved = np.std([d.mean for d in digests], ddof=1)
+    said = math.sqrt(np.mean([d.se**2 for d in digests]))
+    error = math.sqrt(1 / (2 * 59) + 1 / (2 * 60 * 4))  # of the ratio; each se has about four degrees of freedom
+    assert abs(said / moved - 1) < 3 * error
+    one_replay = math.sqrt(np.mean([s**2 for _, s in values]))
+    assert one_replay / moved > 1.8
+    # for the mean over all orders of the one log, the error is that of shuffles alone
+    assert all(math.isclose(d.se_log, d.spread / math.sqrt(20)) for d in digests)
+
+
+def test_a_log_that_is_the_population_leaves_the_error_of_the_order():
+    """All runs differ by their order only: both errors agree, up to the number of runs."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(300):
+        x = rng.normal(size=20 + 3 * 40)
+        found.append(Run(trace=None, shuffles=20, orders=3).digest(Measure("x", x)))
+    said = math.sqrt(np.mean([d.se**2 for d in found]))
+    assert 0.95 / math.sqrt(20) < said < 1.4 / math.sqrt(20)  # an estimate of the people's part is cut off at 0
+
+
+def test_a_replay_says_when_budgets_and_logs_ended(tmp_path):
+    """A budget of 10 letters and a fee for everybody: nothing fits any more; a short log ends before the horizon."""
+    log, toml = shop.write(tmp_path, shop.rows(300))
+    found = replay_log(log, toml, **QUICK)
+    said = str(found)
+    for run in found.runs:
+        ends = run.rounds[(run.rounds < found.problem.horizon) & np.isnan(run.trace.stopped)]
+        first, last = int(ends.min()), int(ends.max())
+        when = f"round {first}" if first == last else f"rounds {first} to {last}"
+        assert (
+            f"{run.name}: of 15 runs, {len(ends)} reached the end of the log before the horizon of 300 (after {when})"
+            in said
+        )
+        masked = run.trace.restricted_after[np.isfinite(run.trace.restricted_after)]
+        ended = f"{run.name}: of 15 runs, {len(masked)} ended with actions masked that no longer fitted"
+        assert (ended in said) == bool(len(masked))
+    assert "ended with actions masked" in str(replay_log(*shop.write(tmp_path, shop.rows(1500)), **QUICK))

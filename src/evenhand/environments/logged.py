@@ -14,7 +14,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import LARGEST
+from evenhand.core.validate import LARGEST, whole
 from evenhand.environments.base import Arrival
 from evenhand.problem.problem import Problem
 
@@ -48,7 +48,7 @@ class LoggedWorld:
         """Draw the orders."""
         self._log = log
         self._luck = Luck(seed=seed, replicas=replicas)
-        orders = [order(len(log.actions), seed, int(r), resample=log.resamples(int(r))) for r in replicas]
+        orders = [order(len(log.actions), seed, int(r), resample=log.resample(int(r))) for r in replicas]
         self._rows = np.stack(orders, 1)  # (N, R): what is read at one step lies together
         self._known = log.problem.declared[None]
         self._offered: Bools = np.ones((1, len(log.problem.actions)), bool)
@@ -82,16 +82,22 @@ class LoggedWorld:
 _NO_COINS = np.zeros((0, 1))
 
 
-def order(rows: int, seed: int, replica: int, *, resample: bool) -> Ints:
-    """The order in which a replica reads a log: a permutation, or a bootstrap resample of as many rows, `()->(N)`.
+def order(rows: int, seed: int, replica: int, *, resample: int | None = None) -> Ints:
+    """The order in which a replica reads a log: a permutation of its rows, or of a resample's, `()->(N)`.
 
-    >>> sorted(order(4, seed=0, replica=0, resample=False).tolist())
+    >>> sorted(order(4, seed=0, replica=0).tolist())
     [0, 1, 2, 3]
+    >>> np.array_equal(*(np.sort(order(4, seed=0, replica=r, resample=7)) for r in (1, 2)))
+    True
     """
-    key, counter = np.array([seed, Stream.ORDER], np.uint64), np.array([0, 0, replica, 0], np.uint64)
-    luck = np.random.Generator(np.random.Philox(key=key, counter=counter))
-    drawn = luck.integers(0, rows, rows) if resample else luck.permutation(rows)
+    shuffled = _luck(seed, replica, 0).permutation(rows)
+    drawn = shuffled if resample is None else _luck(seed, resample, 1).integers(0, rows, rows)[shuffled]
     return np.asarray(drawn, np.int64)
+
+
+def _luck(seed: int, number: int, of: int) -> np.random.Generator:
+    key, counter = np.array([seed, Stream.ORDER], np.uint64), np.array([0, 0, number, of], np.uint64)
+    return np.random.Generator(np.random.Philox(key=key, counter=counter))
 
 
 def blocks(actions: int, units: int) -> Ints:
@@ -114,7 +120,8 @@ class Logged:
 
     Equation: row i counts with probability 1{choice = a_i} min_j p_j / p_i; no coin is tossed if all p are equal.
     Replicas numbered below `shuffles` read the rows in random orders. The others read bootstrap resamples: as many
-    rows, drawn with replacement. Their spread estimates how results vary between logs of this size.
+    rows, drawn with replacement, each in `orders` random orders. How resamples differ estimates how logs of this size
+    do; how the orders of one differ, how much of that is due to the order.
     Source: Li, Chu, Langford & Wang, *Unbiased offline evaluation of contextual-bandit-based news article
     recommendation algorithms*, WSDM 2011, for equal propensities; with coins: Dudik et al., UAI 2012.
     Deviation: the lowest propensity is that of the logged actions, as a log has no others.
@@ -128,6 +135,7 @@ class Logged:
         outcomes: the observed outcomes of the logged actions, in the order of `problem.observed`, `(N, M+B)`.
         groups: of every row, as columns of `problem.columns`, `(N, G)`.
         shuffles: replicas numbered from here on read bootstrap resamples; None means that all read permutations.
+        orders: how many replicas, one after the other, read the same resample.
 
     Raises:
         InvalidInput: an array of the wrong shape, or values that are not finite or outside their range.
@@ -152,11 +160,13 @@ class Logged:
     outcomes: Floats
     groups: Ints
     shuffles: int | None = None
+    orders: int = 1
 
     def __post_init__(self) -> None:
         n, problem = len(self.actions), self.problem
         if n < 1:
             raise InvalidInput("Logged.actions", "at least one row", n)
+        whole("Logged.orders", self.orders, 1)
         _shape("units", self.units, (n, None))
         _shape("layout", self.layout, (len(problem.actions), None))
         _shape("actions", self.actions, (n,))
@@ -191,9 +201,9 @@ class Logged:
         """Whether propensities differ."""
         return bool(self.keep.min() < 1.0)
 
-    def resamples(self, replica: int) -> bool:
-        """Whether a replica reads a bootstrap resample."""
-        return self.shuffles is not None and replica >= self.shuffles
+    def resample(self, replica: int) -> int | None:
+        """The number of the bootstrap resample that a replica reads, None where it reads the log itself."""
+        return None if self.shuffles is None or replica < self.shuffles else (replica - self.shuffles) // self.orders
 
     def start(self, seed: int, replicas: Ints) -> LoggedWorld:
         """Start a world whose order of rows depends only on (seed, replica), not on the policy."""

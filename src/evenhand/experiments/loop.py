@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 from tqdm import tqdm
 
 from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
 from evenhand.experiments.options import settings
 from evenhand.report.results import Results, prepare
+from evenhand.report.summary import Ending, endings
 from evenhand.run.parallel import bar_disabled, deferred_interrupt
 from evenhand.run.simulation import simulate
 
-INTERRUPTED = "interrupted: the systems above are complete, the others are missing"
+INTERRUPTED = "INTERRUPTED: the systems below are complete, the others are missing"
 
 
 def run(
@@ -50,15 +52,31 @@ def run(
         for section in experiment.sections(session):
             log(section.title)
             runs = _run(experiment, section, session, results, out)
+            if results.interrupted:
+                log(INTERRUPTED)
             log(section.report(runs, results))
+            for line in _endings(runs):
+                log(line)
             if out is not None and any(r.trace is not None for r in runs):
                 drawn |= bool(section.draw(runs, out))
             if results.interrupted:
-                log(INTERRUPTED)
                 break
     if out is not None:
         log(f"written: {out / 'results.json'}{' and plots' if drawn else ''}")
     return results
+
+
+def _endings(runs: list[Run]) -> Iterator[str]:
+    """When budgets ended early, over all points of a section."""
+    for name in dict.fromkeys(run.case.system for run in runs):
+        traces = [run.trace for run in runs if run.trace and run.case.system == name]
+        if traces:
+            stopped, restricted = (
+                Ending.of(np.concatenate([getattr(t, which) for t in traces]))
+                for which in ("stopped", "restricted_after")
+            )
+            for ending in endings(stopped, restricted):
+                yield f"{name}: of {sum(len(t.replicas) for t in traces)} replicas, {ending}"
 
 
 def _run(experiment: Experiment, section: Section, session: Session, results: Results, out: Path | None) -> list[Run]:

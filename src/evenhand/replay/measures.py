@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -26,18 +27,20 @@ class Measure(NamedTuple):
 class Digest(NamedTuple):
     """A measure over the runs of a system."""
 
-    mean: float  # over shuffles
-    se: float | None  # standard deviation over bootstrap resamples
-    spread: float | None  # standard deviation over shuffles
+    mean: float  # over the shuffles of the log
+    se: float | None  # standard error of this mean, for the population behind the log
+    se_log: float | None  # standard error of this mean, for the mean over all orders of this one log
+    spread: float | None  # standard deviation over the shuffles: of a single replay of this one log
     worst: float | None  # over all runs
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One system's runs over a log: shuffles first, then bootstrap resamples."""
+    """One system's runs over a log: shuffles first, then bootstrap resamples, each in so many orders one by one."""
 
     trace: Trace
     shuffles: int
+    orders: int = 1
 
     @property
     def name(self) -> str:
@@ -49,9 +52,17 @@ class Run:
         return np.asarray(self.trace.elapsed[-1])
 
     def digest(self, m: Measure) -> Digest:
-        shuffled, resampled = m.values[: self.shuffles], m.values[self.shuffles :]
+        """A measure over shuffles, and what its mean is worth.
+
+        Equation: a replay's number is mu + p + o, with p from the people in the log and o from the order of its rows.
+        The mean over n shuffles then has the variance var p + var o / n for the population, and var o / n for this log.
+        Means over k orders of one bootstrap resample have the variance var p + var o / k, from which var p is found.
+        """
+        shuffled, resampled = m.values[: self.shuffles], m.values[self.shuffles :].reshape(-1, self.orders)
         worst = None if m.worst is None else float(m.values.min() if m.worst == "low" else m.values.max())
-        return Digest(float(shuffled.mean()), _deviation(resampled), _deviation(shuffled), worst)
+        n, spread = len(shuffled), _deviation(shuffled)
+        se_log = None if spread is None else spread / math.sqrt(n)
+        return Digest(float(shuffled.mean()), _population(shuffled, resampled), se_log, spread, worst)
 
     def objective(self) -> Floats:
         """The objective at the averages over accepted rounds, `->(R)`."""
@@ -109,6 +120,17 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
                 yield Measure(f"{one.outcome} rate {by}={group}", values)
     yield Measure("rounds", run.rounds, "low")
     yield Measure("rows read", run.trace.offered_steps, "high")
+
+
+def _population(shuffled: Floats, resampled: Floats) -> float | None:
+    """Standard error, for the population, of the mean over shuffles, `(n),(B,k)->()`; None without resamples."""
+    if len(resampled) < 2:
+        return None
+    n, (b, k) = len(shuffled), resampled.shape
+    squares = ((shuffled - shuffled.mean()) ** 2).sum() + ((resampled - resampled.mean(1, keepdims=True)) ** 2).sum()
+    order = squares / max(n - 1 + b * (k - 1), 1)
+    people = max(resampled.mean(1).var(ddof=1) - order / k, 0.0)
+    return math.sqrt(people + order / n)
 
 
 def _deviation(values: Floats) -> float | None:

@@ -21,6 +21,8 @@ def draw(replay: Replay, path: Path) -> Path:
     _objective(panels[0], replay)
     for axes, (c, by) in zip(panels[1:], compared, strict=True):
         _rates(axes, replay, c, by)
+    if replay.interrupted:
+        figure.suptitle(f"INTERRUPTED: nothing is known of {'; '.join(replay.missing)}", fontsize=9)
     panels[0].set_yticks(range(len(replay.runs)), [run.name for run in replay.runs])
     panels[0].invert_yaxis()
     return save(list(panels), path)
@@ -31,7 +33,8 @@ def _objective(axes: Axes, replay: Replay) -> None:
     for i, run in enumerate(replay.runs):
         _, d = replay.measured[run.name][name]
         axes.errorbar(d.mean, i, xerr=2 * (d.se or 0.0), fmt="o", color=f"C{i}", capsize=3)
-    axes.set_title(f"{name} per round, ± two standard errors", fontsize=10)
+    of = "two standard errors for the population behind the log"
+    axes.set_title(f"{name} per round: mean over {replay.shuffles} shuffles,\n± {of}", fontsize=10)
     axes.grid(alpha=0.25)
 
 

@@ -14,15 +14,17 @@ from evenhand.replay.measures import Digest, Measure, Run, goal, measures
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import BLIND
 from evenhand.report.results import Measurement, Results
-from evenhand.report.summary import number, table
+from evenhand.report.summary import Ending, endings, number, table
 
 LEGEND = """\
-mean    over the shuffles of the log.
-se      standard error: the standard deviation over bootstrap resamples of the rows, each replayed once. It says how far
-        the numbers of one replay would move had other people been in the log.
-spread  standard deviation over the shuffles. They reuse the same rows, so it says how much the order of the cases
-        matters, and not how sure the mean is.
+mean    over the {shuffles} shuffles of this one log.
+se      standard error of this mean for the population behind the log: how far it would move had other people been in
+        the log. Estimated from {bootstrap} bootstrap resamples of the rows, each replayed in {orders} orders.
+se log  standard error of this mean for this one log: how far it would move over other shuffles of the same rows. It is
+        spread / sqrt({shuffles}), and says nothing of other people.
+spread  standard deviation over the shuffles: how far a single replay of this one log is from another.
 worst   of all runs, shuffled and resampled."""
+COLUMNS = {"mean": "mean", "se": "se", "se log": "se_log", "spread": "spread", "worst": "worst"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +71,7 @@ class Replay:
         return {r.name: {m.name: (m, r.digest(m)) for m in measures(self.problem, r, blind)} for r in self.runs}
 
     def results(self) -> Results:
-        """The result as rows of `results.json`; the spread over shuffles is a separate metric."""
+        """The result as rows of `results.json`; spreads and standard errors over shuffles are metrics of their own."""
         settings = {
             "log": self.log,
             "problem": self.problem_file,
@@ -81,13 +83,14 @@ class Replay:
             "seed": self.seed,
             "policy": self.settings.to_dict(),
         }
-        results = Results("replay", settings, interrupted=self.interrupted)
+        se = "of the mean over the shuffles, for the population behind the log"
+        results = Results("replay", settings, interrupted=self.interrupted, se_of=se)
         for system, found in self.measured.items():
             for name, (_, d) in found.items():
                 results.rows.append(Measurement(system, {}, name, d.mean, d.se, d.worst, None))
-                if d.spread is not None:
-                    spread = f"{name}: spread over shuffles"
-                    results.rows.append(Measurement(system, {}, spread, d.spread, None, None, None))
+                for title, value in (("spread over shuffles", d.spread), ("se over shuffles of this log", d.se_log)):
+                    if value is not None:
+                        results.rows.append(Measurement(system, {}, f"{name}: {title}", value, None, None, None))
         return results
 
     def to_dict(self) -> dict[str, object]:
@@ -95,11 +98,11 @@ class Replay:
         return self.results().to_dict()
 
     def __str__(self) -> str:
-        parts = ["\n".join(self._head())]
+        parts = [f"INTERRUPTED: nothing is known of {'; '.join(self.missing)}"] if self.interrupted else []
+        parts.append("\n".join(self._head()))
         if self.runs:
-            parts += [*self._tables(), LEGEND, *self._promises(), "\n".join(self._ends())]
-        if self.interrupted:
-            parts.append(f"interrupted: nothing is known of {'; '.join(self.missing)}")
+            legend = LEGEND.format(shuffles=self.shuffles, bootstrap=self.bootstrap, orders=self.runs[0].orders)
+            parts += [*self._tables(), legend, *self._promises(), "\n".join(self._ends())]
         return "\n\n".join(p for p in parts if p)
 
     def _head(self) -> Iterator[str]:
@@ -117,7 +120,7 @@ class Replay:
         against = f"{name} minus {BLIND}"
         yield self._table(
             f"{name} per round",
-            *((title, name, title, 4) for title in Digest._fields),
+            *((title, name, part, 4) for title, part in COLUMNS.items()),
             (f"over {BLIND}", against, "mean", 4),
             ("se", against, "se", 4),
         )
@@ -128,16 +131,16 @@ class Replay:
                 yield self._table(
                     f"{o}: budget {total:,.6g}",
                     ("used", f"{o} used", "mean", 1),
-                    *((title, f"{o} used", title, 1) for title in ("se", "spread", "worst")),
+                    *((title, f"{o} used", part, 1) for title, part in COLUMNS.items() if part != "mean"),
                     ("of budget", f"{o} of budget", "mean", 4),
                     ("left", f"{o} left", "mean", 1),
                 )
             elif o != name:
-                yield self._table(f"{o} per round", *((t, f"{o} per round", t, 4) for t in Digest._fields))
+                yield self._table(f"{o} per round", *((t, f"{o} per round", part, 4) for t, part in COLUMNS.items()))
         for c in self.problem.subject_to:
             if c not in budgets.values():
                 head = f"{c.label}: limit {c.limit(self.problem.horizon):g}"
-                yield self._table(head, *((t, c.label, t, 4) for t in Digest._fields))
+                yield self._table(head, *((t, c.label, part, 4) for t, part in COLUMNS.items()))
             for one, by in by_group([c]):
                 yield self._rates(one.outcome, by)
         yield self._table(
@@ -180,17 +183,13 @@ class Replay:
             )
 
     def _ends(self) -> Iterator[str]:
-        """Runs that ended before the horizon, and why."""
+        """Runs that ended before the horizon, or with part of their offer masked: when, and why."""
         horizon = self.problem.horizon
         for run in self.runs:
-            stuck = np.isfinite(run.trace.stopped)
-            short = (run.rounds < horizon) & ~stuck
-            if stuck.any():
-                rounds = run.rounds[stuck].mean()
-                yield (
-                    f"{run.name}: {stuck.sum()} of {len(stuck)} runs stopped after {rounds:,.0f} rounds on average "
-                    "because nothing fitted any more"
-                )
+            trace, of = run.trace, f"of {len(run.rounds)} runs"
+            for ending in endings(Ending.of(trace.stopped), Ending.of(trace.restricted_after)):
+                yield f"{run.name}: {of}, {ending}"
+            short = (run.rounds < horizon) & np.isnan(trace.stopped)
             if short.any():
                 left = "; ".join(
                     f"{name} {m.values[short].mean():,.1f}"
@@ -198,6 +197,6 @@ class Replay:
                     if name.endswith(" left")
                 )
                 yield (
-                    f"{run.name}: the log ended before the horizon in {short.sum()} of {len(short)} runs, after "
-                    f"{run.rounds[short].mean():,.0f} of {horizon:,} rounds on average" + (f" ({left})" if left else "")
+                    f"{run.name}: {of}, {short.sum()} reached the end of the log before the horizon of {horizon:,} "
+                    f"{Ending.of(run.rounds[short])}" + (f"; on average, {left}" if left else "")
                 )

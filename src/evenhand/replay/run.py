@@ -24,6 +24,8 @@ from evenhand.replay.systems import systems
 from evenhand.report.results import folder
 from evenhand.run.simulation import simulate
 
+ORDERS = 3  # in which each resample is read: enough to tell the people in a log from the order of its rows
+
 
 def replay_log(
     log_path: str | Path,
@@ -39,7 +41,8 @@ def replay_log(
     """Run a policy, and others to compare it with, on a log whose actions were randomised.
 
     Every system runs over `replicas` shuffles of the log, which give the means, and over `bootstrap` resamples of its
-    rows, which give the standard errors. Print the result, or read `runs`. Ctrl-C keeps the systems that are done.
+    rows, each in three orders, which give the standard errors for the population behind the log. Print the result, or
+    read `runs`. Ctrl-C keeps the systems that are done.
 
     Args:
         log_path: a CSV file with a header.
@@ -96,7 +99,7 @@ def replay_log(
         raise InvalidInput("policy.model", expected, f"{spec.settings.model} of {policies[0].model.n_features}")
     runs = []
     for p in policies:
-        run = _run(p, log, replicas + bootstrap, seed, progress)
+        run = _run(p, log, replicas + ORDERS * bootstrap, seed, progress)
         if run is None:
             break
         runs.append(run)
@@ -146,10 +149,11 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
         outcomes=encoded.outcomes,
         groups=np.stack(groups, 1) if groups else np.zeros((len(encoded.actions), 0), np.int64),
         shuffles=shuffles,
+        orders=ORDERS,
     )
 
 
 def _run(policy: Policy, log: Logged, runs: int, seed: int, progress: bool | None) -> Run | None:
     """Run one system; None if it was interrupted, as an incomplete replay cannot be compared with others."""
     trace = simulate(policy, replace(log, problem=policy.problem), replicas=runs, seed=seed, progress=progress)
-    return Run(trace=trace, shuffles=log.shuffles or runs) if trace.finished else None
+    return Run(trace=trace, shuffles=log.shuffles or runs, orders=log.orders) if trace.finished else None

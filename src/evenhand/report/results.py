@@ -55,6 +55,7 @@ class Results:
     settings: dict[str, object]
     rows: list[Measurement] = field(default_factory=list)
     interrupted: bool = False
+    se_of: str = "of the mean over replicas"  # what the standard errors of the rows are of
 
     def find(self, system: str, metric: str, at: Mapping[str, float] | None = None) -> Measurement | None:
         """The measurement of a system and metric, at a point of the sweep if one is given; None if there is none."""
@@ -68,6 +69,7 @@ class Results:
         return {
             "experiment": self.experiment,
             "version": __version__,
+            "se": self.se_of,
             "settings": self.settings | ({"interrupted": True} if self.interrupted else {}),
             "rows": [{k: _plain(v) for k, v in row._asdict().items()} for row in self.rows],
         }

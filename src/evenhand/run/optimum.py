@@ -49,8 +49,8 @@ def opt(
 
     Equation: OPT(B) = max E sum_a pi_a(X) r(X, a) s.t. E sum_a pi_a(X) v(X, a) <= B, which by duality is
     min over lam >= 0 of E max_a [r - lam.(v - B)]; a concave objective f(E sum_a pi_a(X) y(X, a)) takes the place of r.
-    Solved once per replica, on `contexts` contexts of its own, and averaged. Where every replica has a truth of its own,
-    a run is to be compared with the optimum of the same replicas and seed; both defaults are those of `simulate`. Where
+    Solved once per replica, on `contexts` contexts of its own, and averaged. Where replicas have truths of their own, a
+    run is to be compared with the optimum of the same replicas and seed; both defaults are those of `simulate`. Where
     all have the same truth, replicas are independent samples, and any will do. (The optimum on a sample is biased
     upwards, by O(d / contexts).)
 

@@ -78,11 +78,15 @@ class Comparison:
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
         best, se = self.optimum.value, self.optimum.se
-        known = f"\nOPT, the best policy that knows everybody's chances: {best:.4f} (standard error {se:.4f})."
+        error = f"(standard error {se:.4f}, over samples of people)"
+        known = f"\nOPT, the best policy that knows everybody's chances: {best:.4f} {error}."
         traces = [run.trace for run in runs if run.trace]
         if not traces:
             return known
-        legend = "worst: the replica that fared worst. overspent: replicas that exceeded a budget."
+        legend = (
+            "se: standard error of the mean over the replicas. worst: the replica that fared worst. "
+            "overspent: replicas that exceeded a budget."
+        )
         return "\n".join([_table(traces, best), known, legend])
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:

@@ -150,7 +150,9 @@ def _compare(point: Point, found: dict[str, Floats]) -> str:
             met = "-" if math.isnan(allowed) else "yes" if abs(gap) <= allowed else "no"
             row += [number(published, 1), f"{round(gap, 1) + 0.0:+.1f}", number(allowed, 1), met]
         rows.append(row + [""] * (len(head) - len(row)))
-    return table(head, rows)
+    return (
+        f"{table(head, rows)}\nse: of our mean over the replicas; 2 se: twice that of our mean minus the published one"
+    )
 
 
 def against(point: Point, name: str, values: Floats) -> tuple[float, float, float]:
