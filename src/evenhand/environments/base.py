@@ -37,7 +37,7 @@ class World(Protocol):
         """The decision as it was taken (with counted = 0 where it was not), and the outcomes that arrive now."""
 
     def expected(self, context: Context, plays: Ints) -> Floats | None:
-        """True means of the observed outcomes of plays, or None where they are unknown, `(P)->(P,M+B)`."""
+        """True means of the observed outcomes of plays, exposure included; None where unknown, `(P)->(P,M+B)`."""
 
 
 class Environment(Protocol):
