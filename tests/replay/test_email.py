@@ -41,7 +41,8 @@ def test_emails_stay_within_the_budget_and_are_shared_evenly():
         assert system["email used"][1].worst <= 6000
         assert system["email used"][1].mean > 5900
     gap = steered["email gap by zip_code"][1]
-    assert gap.worst <= 0.02 + 2 * gap.se
+    one_replay = steered["email gap by zip_code"][0].values[5:].std(ddof=1)  # the worst is of single replays
+    assert gap.worst <= 0.02 + 2 * one_replay
     assert alone["email gap by zip_code"][1].mean > 0.05
     assert free["email per round"][1].mean > 0.9
     assert all(system["rounds"][1].worst == 20_000 for system in (steered, alone, free, blind))
