@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from evenhand.environments import Court, Delayed, FixedContexts, Logged, MixedArms, MixedContexts
-from evenhand.problem.constraints import Parity
+from evenhand.objectives import Linear
+from evenhand.problem.constraints import Floor, Parity
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
@@ -17,7 +18,7 @@ from evenhand.run import simulation
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace, join
 from tests.parts import LOG
-from tests.worlds import Market
+from tests.worlds import Market, Router
 
 LATE = Delayed(MixedArms(horizon=300), 200)
 
@@ -75,13 +76,52 @@ def test_true_means_are_summed_over_all_plays_and_by_group():
 def test_the_truth_does_not_say_which_plays_are_exposed():
     problem = Problem(
         actions=("a", "b"),
-        outcomes=(Outcome("gain"), Outcome("shown", known=1.0, sure=False), Outcome("fee", known=2.0)),
+        outcomes=(
+            Outcome("gain"),
+            Outcome("shown", known=1.0, sure=False),
+            Outcome("fee", known=2.0),
+            Outcome("bill", mean=0.5, sure=False),
+        ),
         maximize="gain",
         horizon=20,
     )
     whole = run(Delayed(Market(problem=problem), 5), replicas=2).in_expectation()
     assert np.isnan(whole.average("shown")).all()
     assert (whole.average("fee")[-1] == 2.0).all()
+    assert (whole.average("bill")[-1] > 0).all()  # of observed outcomes the truth includes exposure
+
+
+def test_late_bills_are_shown_as_arrived_and_as_expected():
+    """150 of 200 bills are under way, so those that arrived are of the first 50 plays; the means are of all plays."""
+    fair, least = Parity("dollars", by="team", tolerance=0.001), Floor("dollars", rate=0.001)
+    router = Router(
+        horizon=200, total=12.0, hard=False, maximize=Linear({"answered": 1.0, "dollars": -2.0}), extra=(fair, least)
+    )
+    trace = run(Delayed(router, 150), record="all")
+    plays, means = trace.plays.actions[..., 0], router.problem.declared[:, 0]
+    bills, teams = trace.plays.outcomes[..., 0, 1], trace.plays.groups[..., 0, 0]
+    assert np.isfinite(bills[:50]).all()
+    assert np.isnan(bills[50:]).all()
+    red = teams == 0
+    sums = {
+        ARRIVED: (np.nansum(bills, 0), np.nansum(bills * red, 0)),
+        EXPECTED: (means[plays].sum(0), (means[plays] * red).sum(0)),
+    }
+    found = {x.name: x for x in trace.summary().lines}
+    assert str(trace.summary()).startswith("uniform: 5 replicas, in each of which the outcomes of 150 rounds")
+    for end, (spent, of_red) in sums.items():
+        line = found["dollars per round" + end]
+        assert line.mean == pytest.approx(spent.mean() / 200)
+        assert line.limit == 0.06
+        assert found[least.label + end].mean == pytest.approx(spent.mean() / 200)
+        per_team = np.stack([of_red, spent - of_red]) / 100  # each team has half of the rounds, as declared
+        gap = np.abs(per_team - spent / 200).max(0)
+        assert found[fair.label + end].mean == pytest.approx(gap.mean())
+    assert found["objective" + EXPECTED].mean == pytest.approx(trace.objective()[-1].mean())
+    seen = trace.totals[-1, :, 0] - 2.0 * sums[ARRIVED][0]
+    assert found["objective" + ARRIVED].mean == pytest.approx(seen.mean() / 200)
+    np.testing.assert_allclose(trace.expected[-1, :, 1], sums[EXPECTED][0])
+    np.testing.assert_allclose(trace.group_expected[-1, :, 0, 1], sums[EXPECTED][1])
 
 
 def test_outcomes_under_way_are_counted_until_they_arrive():
