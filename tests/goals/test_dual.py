@@ -21,7 +21,8 @@ from tests.worlds import Market
 
 
 def rides(d=1):
-    return Rows.plain([f"c{j}" for j in range(d)], np.zeros((d, 1)), np.eye(d))
+    """Learned costs, so that observed steps wait for the outcome."""
+    return Rows.plain([f"c{j}" for j in range(d)], np.eye(d), np.zeros((d, 0)))
 
 
 def receipt(replicas=1, forced=0.0):
@@ -214,6 +215,34 @@ def parity_of_a_learned_cost():
         groups=(Groups("side", {"left": 0.4, "right": 0.6}),),
         horizon=100,
     )
+
+
+def test_the_price_bounds_by_how_much_observed_rows_exceed_their_bounds():
+    """With both signs of a parity and a budget on a learned cost; steps on lower bounds exceed them by the widths."""
+    problem = parity_of_a_learned_cost()
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    excess = {}
+    for on in ("observed", "optimistic"):
+        policy, market = market_policy(problem, Fixed(0.5), on=on), Market(problem=problem)
+        world, state, total = market.start(3, np.arange(4)), policy.start(seed=3, replicas=4), 0.0
+        for step in range(problem.horizon):
+            context = world.context(step)
+            decision = policy.act(state, context)
+            (arrival,) = world.respond(step, context, decision)[1]
+            policy.learn(state, decision, arrival.y)
+            total = total + rows.post(decision, decision.shares, arrival.y, decision.known)
+        excess[on] = total - problem.horizon * bound - state.goals[1].price / 0.2
+    assert (excess["observed"] <= 1e-9).all()
+    assert (excess["optimistic"].max(1) > 1.0).all()
+
+
+def test_observed_steps_do_not_wait_for_the_outcome_where_costs_are_known():
+    policy = court_policy()
+    state = policy.start(seed=3, replicas=2)
+    world = COURT.start(3, np.arange(2))
+    for step in range(60):
+        policy.act(state, world.context(step))
+    assert (state.goals[1].price > 0).any(1).all()
 
 
 def test_rows_read_one_by_one_and_netted_agree_where_costs_are_known():

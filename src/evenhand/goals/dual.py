@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of
 from evenhand.goals._shared import row_prices
 from evenhand.problem.rows import Rows
@@ -110,14 +110,21 @@ class DualState:
 
 @kernel
 def _step(
-    price: Floats, regime: Floats, sizes: Floats, bound: Floats, counted: Floats, forced: Floats, v: Floats
+    price: Floats,
+    regime: Floats,
+    sizes: Floats,
+    bound: Floats,
+    which: Bools,
+    counted: Floats,
+    forced: Floats,
+    v: Floats,
 ) -> None:
     for r in range(len(price)):
         if forced[r] != 0.0:
             continue  # these prices did not choose what was played
         size = sizes[int(regime[r])]
         for j in range(len(bound)):
-            if not np.isnan(v[r, j]):
+            if which[j] and not np.isnan(v[r, j]):
                 price[r, j] = max(0.0, price[r, j] + size * (v[r, j] - counted[r] * bound[j]))
 
 
@@ -153,6 +160,8 @@ class DualGradient:
     """Keep the average of rows v below a bound, with dual prices from projected gradient steps.
 
     Equation: q = -lam, o = lam.bound, lam <- (lam + size (v - bound))_+.
+    Since lam >= sum of size (v - bound), the average of v over n rounds is at most bound + lam / (size n): exactly so
+    on observed outcomes, while a step on lower bounds lets v exceed it by the average half-width as well.
     Source: Chzhen et al. 2023, Boxes B and C. Their step uses the lower-confidence cost (`on="optimistic"`), which
     equals the observed cost where costs are known. Warm-up rounds do not change prices.
 
@@ -160,7 +169,8 @@ class DualGradient:
         rows: the constrained rows, d of them.
         bound: per round, `(d)`; any margin is already taken off.
         step: the step size.
-        on: "observed" steps when outcomes arrive, "optimistic" steps at commit on an optimistic estimate.
+        on: "observed" steps on outcomes, at commit where they are known and else when they arrive; "optimistic" steps
+            at commit on lower confidence bounds.
         optimism: "row" reads every row at its own lower bound, as the paper does; "net" nets rows before optimism,
             so that a row and its negative cancel exactly. They agree where costs are known.
         start_at: initial prices, by default 0.
@@ -213,36 +223,40 @@ class DualGradient:
         return np.full(state.price.shape, -1.0)
 
     def on_decision(self, state: DualState, decision: Decision, estimate: Floats | None) -> None:
-        """Step on the optimistic estimate, if there is one, `(d)`."""
+        """Step on the optimistic estimate if there is one, else on the known rows, `(d)`."""
         if estimate is not None:
-            if self.rows.any_unsure:  # rows that depend on exposure step when the outcome arrives
-                estimate = np.where(self.rows.is_unsure, np.nan, estimate)
-            self._step(state, decision.counted, decision.forced, estimate)
+            self._step(state, self._ahead, decision.counted, decision.forced, estimate)
+        elif self.rows.any_known:
+            self._step(state, self._ahead, decision.counted, decision.forced, self.rows.post_known(decision))
 
     def on_outcome(self, state: DualState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Step on the observed rows that did not step at commit, and end the regime past its limit, `(),(d)`."""
-        if self.on == "optimistic" and not self.rows.any_unsure and len(self._limits) == 1:
-            return  # all rows stepped at commit, and there is only one regime
-        if self.on == "observed":
-            self._step(state, counted, decision.forced, v)
-        elif self.rows.any_unsure:
-            self._step(state, counted, decision.forced, np.where(self.rows.is_unsure, v, np.nan))
+        self._step(state, self._waits, counted, decision.forced, v)
         self._advance(state, counted, decision.forced, v)
 
     def enter(self, state: DualState, counted: Floats, v: Floats) -> None:
         """Enter (counted, v) into the books, `(),(d)`."""
         chosen = np.zeros(len(counted))
         if self.on == "observed":
-            self._step(state, counted, chosen, v)
+            self._step(state, np.ones(len(self.rows), bool), counted, chosen, v)
         self._advance(state, counted, chosen, v)
 
-    def _step(self, state: DualState, counted: Floats, forced: Floats, v: Floats) -> None:
-        _step(state.price, state.regime, self._sizes, self.bound, counted, forced, v)
+    def _step(self, state: DualState, which: Bools, counted: Floats, forced: Floats, v: Floats) -> None:
+        _step(state.price, state.regime, self._sizes, self.bound, which, counted, forced, v)
 
     def _advance(self, state: DualState, counted: Floats, forced: Floats, v: Floats) -> None:
         if len(self._limits) > 1:
             limits, reset = self._limits, self.step.reset
             _advance(state.price, state.excess, state.regime, limits, reset, self.bound, counted, forced, v)
+
+    @cached_property
+    def _ahead(self) -> Bools:
+        """Which rows step at commit: known ones, or, on estimates, all that do not depend on exposure."""
+        return ~self.rows.is_unsure if self.on == "optimistic" else self.rows.is_known
+
+    @cached_property
+    def _waits(self) -> Bools:
+        return ~self._ahead
 
     @cached_property
     def _readings(self) -> Ints:

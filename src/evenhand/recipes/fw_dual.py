@@ -32,7 +32,9 @@ def fw_dual(
     """Play the best action at the objective's slope minus costs at dual prices; hard budgets.
 
     Equation: a = argmax g.y_ucb(a) - lam.c_lcb(a), g = grad f_{t-1}(z_{t-1}),
-    lam <- (lam + step (c - (B - margin)))_+.
+    lam <- (lam + step (c - (B - margin)))_+, with c observed, at commit where costs are known.
+    After the warm-up, the average of a row is at most its bound + lam / (step T), whatever the model says. A parity
+    thus overshoots, by its price P^2 / (w sqrt(T)) at the default step, and widths do not add to that.
     Without constraints and warm-up it is `fw_linucb`. With a linear objective it is `pgd`, but the defaults differ:
     step, warm-up and hard budgets. `resolving` gets closer to the optimum where contexts differ.
 
@@ -58,12 +60,7 @@ def fw_dual(
     rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
     prices = where_constrained(
         problem,
-        lambda: DualGradient(
-            rows=rows,
-            bound=bound,
-            step=Steady(given(step, lambda: gentle_step(problem, slope))),
-            on="optimistic",
-        ),
+        lambda: DualGradient(rows=rows, bound=bound, step=Steady(given(step, lambda: gentle_step(problem, slope)))),
     )
     return Policy(
         problem=problem,
