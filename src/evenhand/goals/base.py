@@ -107,6 +107,18 @@ class Learns(Protocol):
 
 
 @runtime_checkable
+class Restates(Protocol):
+    """Keeps books of rows that may divide by estimated shares, which move."""
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that it reads."""
+
+    def on_shares(self, state: Any, decision: Decision, v: Floats) -> None:
+        """Enter what new shares add to the rows so far, before the decision that moves the shares, `(d)`."""
+
+
+@runtime_checkable
 class Limits(Protocol):
     """Forbids candidates."""
 

@@ -229,6 +229,11 @@ class DualGradient:
         elif self.rows.any_known:
             self._step(state, self._ahead, decision.counted, decision.forced, self.rows.post_known(decision))
 
+    def on_shares(self, state: DualState, decision: Decision, v: Floats) -> None:
+        """Step on what new shares add to the rows so far, `(d)`."""
+        self._step(state, self._every, 0.0 * decision.counted, decision.forced, v)
+        self._advance(state, 0.0 * decision.counted, decision.forced, v)
+
     def on_outcome(self, state: DualState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Step on the observed rows that did not step at commit, and end the regime past its limit, `(),(d)`."""
         self._step(state, self._waits, counted, decision.forced, v)
@@ -238,7 +243,7 @@ class DualGradient:
         """Enter (counted, v) into the books, `(),(d)`."""
         chosen = np.zeros(len(counted))
         if self.on == "observed":
-            self._step(state, np.ones(len(self.rows), bool), counted, chosen, v)
+            self._step(state, self._every, counted, chosen, v)
         self._advance(state, counted, chosen, v)
 
     def _step(self, state: DualState, which: Bools, counted: Floats, forced: Floats, v: Floats) -> None:
@@ -253,6 +258,10 @@ class DualGradient:
     def _ahead(self) -> Bools:
         """Which rows step at commit: known ones, or, on estimates, all that do not depend on exposure."""
         return ~self.rows.is_unsure if self.on == "optimistic" else self.rows.is_known
+
+    @cached_property
+    def _every(self) -> Bools:
+        return np.ones(len(self.rows), bool)
 
     @cached_property
     def _waits(self) -> Bools:
@@ -345,6 +354,10 @@ class DualHedge:
     def price(self, state: HedgeState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`."""
         return row_prices(state.weight, self.max_price, self.bound, self._readings)
+
+    def on_shares(self, state: HedgeState, decision: Decision, v: Floats) -> None:
+        """Step on what new shares add to the rows so far, `(d)`."""
+        _hedge(state.weight, self.step, self.bound, 0.0 * decision.counted, decision.forced, v)
 
     def on_outcome(self, state: HedgeState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Step on the observed rows, `(),(d)`."""

@@ -95,6 +95,10 @@ class TwoStage:
         q, o = self.hedge.price(state.hedge)
         return q * state.max_price[:, None, None], o * state.max_price
 
+    def on_shares(self, state: TwoStageState, decision: Decision, v: Floats) -> None:
+        """Step the weights on what new shares add to the rows so far, `(d)`."""
+        self.hedge.on_shares(state.hedge, decision, v)
+
     def on_outcome(self, state: TwoStageState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Step the weights, except in forced rounds, `(),(d)`."""
         self.hedge.on_outcome(state.hedge, decision, counted, v)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from evenhand.choices.base import Choice, Follows, Hears
-from evenhand.goals.base import Cancels, Estimates, Goal, Learns, Limits, Plans, Priced, StepsAhead
+from evenhand.goals.base import Cancels, Estimates, Goal, Learns, Limits, Plans, Priced, Restates, StepsAhead
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows
 
 
 class Abilities(NamedTuple):
@@ -18,11 +22,12 @@ class Abilities(NamedTuple):
     planning: list[tuple[int, Plans]]
     learning: list[tuple[int, Learns]]
     cancelling: list[tuple[int, Cancels]]
+    restating: list[tuple[int, Restates]]
     follows: Follows | None
     hears: Hears | None
 
 
-def abilities(goals: tuple[Goal, ...], choice: Choice) -> Abilities:
+def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abilities:
     """What goals and choice can do."""
     places = list(enumerate(goals))
     return Abilities(
@@ -33,6 +38,13 @@ def abilities(goals: tuple[Goal, ...], choice: Choice) -> Abilities:
         planning=[(i, g) for i, g in places if isinstance(g, Plans)],
         learning=[(i, g) for i, g in places if isinstance(g, Learns)],
         cancelling=[(i, g) for i, g in places if isinstance(g, Cancels)],
+        restating=[(i, g) for i, g in places if isinstance(g, Restates) and by_estimated_share(problem, g.rows)],
         follows=choice if isinstance(choice, Follows) and choice.goes_on else None,
         hears=choice if isinstance(choice, Hears) else None,
     )
+
+
+def by_estimated_share(problem: Problem, rows: Rows) -> bool:
+    """Whether any row divides by a share that is estimated."""
+    unknown = np.array([not g.known for g in problem.groups] + [False])  # the last one for rows of everybody
+    return bool((rows.by_share & unknown[rows.grouping]).any())

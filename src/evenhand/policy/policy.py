@@ -21,6 +21,7 @@ from evenhand.policy import checks, entries, saving
 from evenhand.policy.abilities import Abilities, abilities
 from evenhand.policy.explain import explain
 from evenhand.policy.questions import Questions
+from evenhand.policy.restating import Restating
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
@@ -78,6 +79,7 @@ class Policy:
             replicas=ids,
             t=np.zeros(count),
             seen=np.zeros((count, len(self.problem.columns))),
+            inside=self._restating.start(count),
             model=self.model.start(count, self.problem.low, self.problem.high, self.problem.horizon),
             goals=[g.start(count) for g in self.goals],
             choice=self.choice.start(count),
@@ -306,9 +308,12 @@ class Policy:
         estimates = self._questions.estimates(state, decision) if self._can.estimates else {}
         if counts:  # nothing can be refused any more
             state.receipts.enter(decision)
+        before = self._restating.shares(state) if self._can.restating else None
+        entries.count_round(context.groups, context.offered, decision.counted, state.seen, state.t)
+        if before is not None:
+            decision = self._restating.commit(state, decision, before)
         for i, goal in self._can.ahead:
             goal.on_decision(state.goals[i], decision, estimates.get(i))
-        entries.count_round(context.groups, context.offered, decision.counted, state.seen, state.t)
         if self._can.follows is not None:
             self._can.follows.on_decision(state.choice, decision)
         try:
@@ -368,6 +373,8 @@ class Policy:
         self, state: PolicyState, decision: Decision, learned: Floats, known: Floats, missing: Bools | None
     ) -> None:
         """Enter outcomes into the books of all goals; rows that read what is missing are NaN, `(P,M),(P,L),(M+L)`."""
+        if self._can.restating:
+            decision = self._restating.learn(state, decision, learned, known)
         for i, goal in self._can.learning:
             v = goal.rows.post(decision, decision.shares, learned, known)
             if missing is not None:
@@ -376,6 +383,8 @@ class Policy:
 
     def _cancel(self, state: PolicyState, decision: Decision) -> None:
         state.receipts.settle(decision)
+        if self._can.restating:
+            decision = self._restating.cancel(state, decision)
         for i, goal in self._can.cancelling:
             goal.on_cancel(state.goals[i], decision)
 
@@ -394,4 +403,8 @@ class Policy:
 
     @cached_property
     def _can(self) -> Abilities:
-        return abilities(self.goals, self.choice)
+        return abilities(self.problem, self.goals, self.choice)
+
+    @cached_property
+    def _restating(self) -> Restating:
+        return Restating(self.problem, self._can.restating)

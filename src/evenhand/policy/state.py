@@ -41,6 +41,7 @@ class PolicyState:
     replicas: Ints  # (R,) which replicas these are: their luck depends on it, not on their place in the batch
     t: Floats  # (R,) decided rounds
     seen: Floats  # (R, C) decided rounds per group, in equal parts of the candidates that were offered
+    inside: Floats  # (R, D) sums inside of groups, of rows by estimated shares
     model: Any
     goals: list[Any]
     choice: Any

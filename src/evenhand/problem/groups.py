@@ -16,6 +16,7 @@ class Groups:
     """A way to divide cases, or candidates, into groups, with each group's share if that is known.
 
     A group belongs to a candidate. Where all candidates of a case are in the same group, it is the group of the case.
+    Estimated shares are those of all cases so far, and the sums of constraints by group are restated as they move.
 
     Args:
         name: how `Parity(by=...)` refers to it.

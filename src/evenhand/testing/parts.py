@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.goals.base import Estimates, Goal, Learns, Limits, Priced, StepsAhead
+from evenhand.goals.base import Estimates, Goal, Learns, Limits, Priced, Restates, StepsAhead
 from evenhand.models.base import Model
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
@@ -177,6 +177,8 @@ def _check_room(limits: Limits, state: Any, context: Context, decision: Decision
 
 
 def _enter(goal: Goal, state: Any, decision: Decision, v: Floats) -> None:
+    if isinstance(goal, Restates):
+        goal.on_shares(state, decision, 0.1 * v)
     if isinstance(goal, StepsAhead):
         ends = goal.ends(state) if isinstance(goal, Estimates) and goal.on_estimates else None
         goal.on_decision(state, decision, None if ends is None else 0.5 * ends * decision.counted[:, None])
