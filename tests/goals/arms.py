@@ -1,6 +1,6 @@
 """Four arms whose means a policy may know, for tests of goals."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,22 +12,29 @@ from evenhand.problem.problem import Problem
 ARMS = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.4, 0.3, 0.1]])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Truth:
-    """Knows the means of four arms."""
+    """Knows the means of some arms."""
 
-    n_features: int = 4
-    n_outcomes: int = 3
+    means: np.ndarray = field(default_factory=lambda: ARMS)
     unit: float = 1.0
 
+    @property
+    def n_features(self):
+        return len(self.means)
+
+    @property
+    def n_outcomes(self):
+        return self.means.shape[1]
+
     def start(self, replicas, low, high, horizon):
-        return Ridge(n_features=4, n_outcomes=3).start(replicas, low, high, horizon)
+        return Ridge(n_features=self.n_features, n_outcomes=self.n_outcomes).start(replicas, low, high, horizon)
 
     def draws(self, candidates):
         return 0
 
     def value(self, state, x, w, u):
-        mean = self.unit * w[:, :, 0] @ np.swapaxes(x @ ARMS, 1, 2)
+        mean = self.unit * w[:, :, 0] @ np.swapaxes(x @ self.means, 1, 2)
         return Worth(mean, np.zeros_like(mean))
 
     def update(self, state, x, y, seen, w):

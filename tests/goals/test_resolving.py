@@ -1,8 +1,10 @@
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
@@ -10,6 +12,7 @@ from evenhand.core.records import Context, Worth
 from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedArms, MixedContexts
 from evenhand.environments.lessons import SLOPES, SUBJECTS
 from evenhand.experiments.court.study import fairness
+from evenhand.goals.resolving import _pulled
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.planning.concave_program import maximize
@@ -20,7 +23,8 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import resolving
 from evenhand.run.optimum import draw, opt
-from evenhand.run.simulation import simulate
+from evenhand.run.simulation import play, simulate
+from tests.goals.arms import Truth
 
 
 def test_the_courts_ten_rows_are_four_directions():
@@ -254,3 +258,52 @@ def test_plans_are_for_one_play_a_round():
     policy = resolving(Court().problem, Logistic(n_features=5))
     with pytest.raises(InvalidInput, match="Resolving plans for one"):
         replace(policy, problem=replace(policy.problem, n_plays=2, subject_to=()), choice=TopK(2))
+
+
+def test_one_context_mixes_the_actions_that_tie_at_the_planned_prices():
+    """Five arms with known means and costs, three outcomes: a linear program over permutations gives the optimum."""
+    means = np.array([[0.0, 0.0, 0.0], [0.1, 1.0, 0.7], [0.3, 0.6, 0.1], [0.3, 0.8, 0.2], [0.6, 0.1, 0.3]])
+    costs, rates = np.array([[0.0, 0.0], [0.3, 0.7], [0.4, 0.6], [0.8, 0.4], [0.1, 0.8]]), np.array([0.21, 0.12])
+    weights = np.array([1.0, 0.5, 0.25])
+    gini = GeneralizedGini(("u", "v", "w"), tuple(weights.tolist()))
+    tangents = [np.append(-means @ weights[list(order)], 1.0) for order in permutations(range(3))]
+    spending = [np.append(c, 0.0) for c in costs.T]
+    limits = np.append(np.zeros(len(tangents)), rates)
+    lottery, free = np.append(np.ones(5), 0.0)[None], [(0, 1)] * 5 + [(None, None)]
+    best = -linprog(np.append(np.zeros(5), -1.0), tangents + spending, limits, lottery, [1.0], free).fun
+    names = tuple("abcde")
+    known = [Outcome(f"cost {j}", known=dict(zip(names, map(float, c), strict=True))) for j, c in enumerate(costs.T)]
+    p = Problem(
+        actions=names,
+        outcomes=(*(Outcome(u) for u in gini.outcomes), *known),
+        maximize=gini,
+        subject_to=tuple(Budget(f"cost {j}", rate=float(r)) for j, r in enumerate(rates)),
+        horizon=2000,
+    )
+    policy = resolving(p, Truth(means), warmup=0)
+    state, total = policy.start(), np.zeros(3)
+    context = Context(np.eye(5)[None], p.declared[None], np.zeros((1, 1, 0), np.int64), np.ones((1, 5), bool))
+    for _ in range(p.horizon):
+        decision = policy.act(state, context)
+        if decision.counted[0] > 0:
+            policy.learn(state, decision, means[decision.plays])
+            total += means[decision.plays[0, 0]]
+    assert gini.value(total / p.horizon) > 0.997 * best  # 0.992 if prices stay between two solves
+
+
+def test_prices_stay_between_two_solves_where_contexts_never_repeat():
+    court = Court(horizon=300)
+    policy = resolving(court.problem, Logistic(n_features=5))
+    state = policy.start(replicas=2)
+    list(play(policy, state, court.start(0, np.arange(2)), range(150)))
+    goal = state.goals[1]
+    assert (goal.solved > 1).all()
+    assert (goal.gap != 0.0).any()
+    np.testing.assert_array_equal(goal.pull, np.zeros_like(goal.mu))
+    np.testing.assert_array_equal(_pulled(goal.mu, goal.pull, goal.gap), goal.mu)
+
+
+def test_a_price_moves_with_what_is_off_plan_and_keeps_its_sign():
+    mu, pull = np.array([[1.0, -1.0, 0.0, 1.0, -1.0]]), np.full((1, 5), 0.5)
+    moved = _pulled(mu, pull, np.array([[1.0, -1.0, 9.0, -9.0, 9.0]]))
+    np.testing.assert_array_equal(moved, [[1.5, -1.5, 0.0, 0.0, 0.0]])

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
@@ -24,6 +25,32 @@ from evenhand.problem.merged_rows import MergedRows, merge
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, stack
 
+_PULL = 2.0  # last temperatures by which a price moves per largest consumption of one round that is off plan
+
+
+@kernel
+def _pulled(mu: Floats, pull: Floats, gap: Floats) -> Floats:
+    """Prices moved by what is off plan, without a change of sign; a price of 0 stays."""
+    price = np.zeros_like(mu)
+    for r in range(len(mu)):
+        for i in range(mu.shape[1]):
+            moved = mu[r, i] + pull[r, i] * gap[r, i]
+            if mu[r, i] > 0.0:
+                price[r, i] = max(moved, 0.0)
+            elif mu[r, i] < 0.0:
+                price[r, i] = min(moved, 0.0)
+    return price
+
+
+@kernel
+def _pull(weight: Floats, kept: Ints, due: Bools, worth: Floats, jump: Floats, pull: Floats) -> None:
+    """Prices per unit off plan, times the share of rounds whose context had come before, `(S),(),(),(),(k),(k)`."""
+    for r in range(len(kept)):
+        if due[r] and kept[r] > 0:
+            repeats = 1.0 - kept[r] / weight[r, : kept[r]].sum()
+            for i in range(jump.shape[1]):
+                pull[r, i] = repeats * worth[r] / jump[r, i] / jump[r, i] if jump[r, i] > 0.0 else 0.0
+
 
 @dataclass
 class ResolvingState:
@@ -35,6 +62,7 @@ class ResolvingState:
     spent: Floats  # (R, d) sums of the rows so far: known rows from commit on, others once the outcome arrives
     counted: Floats  # (R, d) rounds in these sums
     seen: Floats  # (R, m) rounds in which each row of the objective was observed, if its slope moves
+    pull: Floats  # (R, k) what a price moves by per unit of the gap
     gap: Floats  # (R, k) consumption since the last solve, minus the plan
     since: Floats  # (R,) rounds in the gap
     jump: Floats  # (R, k) largest absolute consumption in one round
@@ -53,6 +81,9 @@ class Resolving:
     with r_hat optimistic and v_hat plain. A damped Newton method solves it at falling temperatures, from the last
     prices: when the decided or the remaining rounds have changed by the fraction `growth`, at least every `every`
     rounds, and when consumption is off plan by more than `drift` standard deviations (checked every ten rounds).
+    Where contexts repeat, several actions tie at the planned prices, and the plan mixes them. Between two solves a
+    price that is not 0 therefore moves by 2 h temperature / jump^2 per unit that consumption is off plan, with h the
+    share of rounds whose context came before, and jump the largest consumption in one round.
     Source: evenhand's own (re-solving, as in network revenue management: Jasin & Kumar 2012), with learned rewards,
     costs and parity.
 
@@ -109,6 +140,7 @@ class Resolving:
             spent=np.zeros((n_replicas, d)),
             counted=np.zeros((n_replicas, d)),
             seen=np.zeros((n_replicas, len(self._followed))),
+            pull=np.zeros((n_replicas, k)),
             gap=np.zeros((n_replicas, k)),
             since=np.zeros(n_replicas),
             jump=np.zeros((n_replicas, k)),
@@ -120,7 +152,8 @@ class Resolving:
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
-        return row_prices(self._merged.prices(state.mu), 1.0, self._finite, self.rows.readings(by_row=False))
+        mu = _pulled(state.mu, state.pull, state.gap)
+        return row_prices(self._merged.prices(mu), 1.0, self._finite, self.rows.readings(by_row=False))
 
     def on_decision(self, state: ResolvingState, decision: Decision, estimate: Floats | None) -> None:
         """Enter the known rows of a decision."""
@@ -191,6 +224,7 @@ class Resolving:
             size = spread(look.weight, look.gain, look.kept)
             temperatures = size[:, None] * np.array(self.temperatures)
             solve_fluid(*look, due, ~fresh, size, state.mu, state.plan, state.noise, low, high, temperatures)
+            _pull(look.weight, look.kept, due, _PULL * temperatures[:, -1], state.jump, state.pull)
             reached = self._merged.rows(state.plan)[:, followed]
             end = np.clip((so_far + rest[:, followed] * reached) / horizon, *self._ranges)
             move = due[:, None] & (state.seen > 0)
