@@ -29,7 +29,7 @@ def run(recipe, world, replicas=6, **how):
     return policy, simulate(policy, world, replicas=replicas, seed=4, record="all", progress=False)
 
 
-@pytest.mark.parametrize("recipe", [pgd, primal_lp, fw_dual])
+@pytest.mark.parametrize("recipe", [pgd, primal_lp])
 @pytest.mark.parametrize("extra", [(), EVEN])
 def test_what_is_decided_at_means_is_decided_as_with_sure_costs(recipe, extra):
     """These recipes step or plan at the decision: they never look at the bills, whatever they are."""

@@ -244,7 +244,7 @@ def test_a_width_is_in_units_of_each_outcomes_range(tmp_path):
     spec = read(tmp_path, text)
     model = spec.settings.build_model(spec.problem({"town": ("north", "south")}), 3)
     assert model == Stacked((Ridge(n_features=3, width=Fixed(0.5)),) * 2)
-    state = model.start(1, np.zeros(2), np.array([1.0, 100.0]))
+    state = model.start(1, np.zeros(2), np.array([1.0, 100.0]), 100)
     w, x = np.array([[[[1.0, 0.0]], [[0.0, 1.0]]]]), np.full((1, 1, 3), 0.1)
     bonus = model.value(state, x, w, np.zeros((1, 0))).bonus[0, :, 0]
     assert bonus[1] == 100.0 * bonus[0] > 0.0

@@ -157,7 +157,7 @@ class BayesianLogistic:
     """
 
     n_features: int
-    scale: float = 0.85
+    scale: float = 0.75
     growth: float = 1.1
 
     def __post_init__(self) -> None:

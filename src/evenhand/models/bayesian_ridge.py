@@ -156,12 +156,12 @@ class BayesianRidge:
     ...     model.update(state, one, np.full((1, 1, 1), y), one > 0, price)
     >>> mean, bonus, _ = model.value(state, one, price, luck)
     >>> round(mean.item(), 2), round(bonus.item(), 2)
-    (0.48, 0.14)
+    (0.48, 0.12)
     """
 
     n_features: int
     n_outcomes: int = 1
-    scale: float = 0.85
+    scale: float = 0.75
     growth: float = 1.3
 
     def __post_init__(self) -> None:
