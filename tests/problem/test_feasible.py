@@ -16,7 +16,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 from evenhand.recipes import fw_linucb, lin_cbwk
-from evenhand.recipes.defaults import default_margin, default_max_price, gentle_warmup
+from evenhand.recipes.defaults import default_margin, default_max_price
 from evenhand.recipes.uniform import even_lottery
 from tests.parts import EVERYTHING
 
@@ -122,9 +122,6 @@ def test_defaults_scale_with_what_a_round_can_use():
     assert default_margin(TWICE) == 2 * default_margin(WIDE) > 0
     assert default_max_price(WIDE) == 4.0
     assert default_max_price(TWICE) == 4.0  # twice the reward against twice the budget
-    short = replace(TWICE, subject_to=(Budget(WIDE.subject_to[0].outcome, total=200),))
-    one = replace(short, n_plays=1)
-    assert (gentle_warmup(one), gentle_warmup(short)) == (5, 2)  # a play may cost 2
     assert replace(WIDE, n_plays=3).ranges(("reward",))[1] == 3 * WIDE.ranges(("reward",))[1]
 
 

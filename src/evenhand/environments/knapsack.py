@@ -15,6 +15,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import whole
 from evenhand.environments.base import Arrival
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
@@ -57,9 +58,9 @@ class _LinearWorld:
 
     def __init__(self, steps: int, features: Floats, theta: Floats, noise: float, seed: int, replicas: Ints) -> None:
         self._luck, self._theta, self._noise = Luck(seed=seed, replicas=replicas), theta, noise
-        count, arms = len(replicas), len(features)
+        count, arms = features.shape[:2]
         self._context = Context(
-            features=np.tile(features, (count, 1, 1)),
+            features=features,
             known=np.zeros((1, arms, 0)),
             groups=np.zeros((count, 1, 0), np.int64),
             offered=np.ones((1, arms), bool),
@@ -98,9 +99,12 @@ class FixedContexts:
         horizon: T.
         null_arm: also offer an arm without reward and costs, as OPT does; the published learners have none.
         noise: standard deviation, at least 0 and small against the declared range, as clipping shifts the means.
+        orders: replica i has the arms in random order i modulo `orders`; 0 keeps the order of the paper, in which the
+            best arm comes first. The null arm stays in its place.
 
     Raises:
-        InvalidInput: a dimension or number of arms out of range, or a noise that is not a number of at least 0.
+        InvalidInput: a dimension, number of arms or number of orders out of range, or a noise that is not a number of
+            at least 0.
 
     >>> FixedContexts(arms=3, dimension=52).problem.spending[0].total
     500.0
@@ -111,6 +115,7 @@ class FixedContexts:
     horizon: int = 2000
     null_arm: bool = False
     noise: float = 0.2
+    orders: int = 0
 
     def __post_init__(self) -> None:
         if not (self.dimension > RESOURCES and 1 <= self.arms < self.dimension):
@@ -118,6 +123,7 @@ class FixedContexts:
             raise InvalidInput("FixedContexts", expected, f"{self.arms} arms in dimension {self.dimension}")
         if not (math.isfinite(self.noise) and self.noise >= 0):
             raise InvalidInput("FixedContexts.noise", "a finite number of at least 0", self.noise)
+        whole("FixedContexts.orders", self.orders, 0)
 
     @cached_property
     def problem(self) -> Problem:
@@ -139,7 +145,7 @@ class FixedContexts:
 
     @cached_property
     def arm_features(self) -> Floats:
-        """Features of every arm, `()->(A,n)`."""
+        """Features of every arm in the order of the paper, `()->(A,n)`."""
         x = np.zeros((self.arms, self.dimension))
         x[:, 0] = 1.0
         x[np.arange(self.arms), np.arange(1, self.arms + 1)] = 1.0
@@ -157,4 +163,14 @@ class FixedContexts:
 
     def start(self, seed: int, replicas: Ints) -> _LinearWorld:
         """The same luck for every policy."""
-        return _LinearWorld(self.horizon, self.arm_features, self.theta, self.noise, seed, replicas)
+        features = self.arm_features[self._order(seed, replicas)]
+        return _LinearWorld(self.horizon, features, self.theta, self.noise, seed, replicas)
+
+    def _order(self, seed: int, replicas: Ints) -> Ints:
+        """Which arm of the paper stands at every place, `->(A)`."""
+        places, null = np.arange(len(self.arm_features)), int(self.null_arm)
+        if self.orders == 0:
+            return np.tile(places, (len(replicas), 1))
+        luck = Luck(seed=seed, replicas=replicas % self.orders)
+        shuffled = luck.uniform(Stream.ORDER, np.zeros(1, np.int64), self.arms).argsort(1) + null
+        return np.concatenate([np.tile(places[:null], (len(replicas), 1)), shuffled], 1)

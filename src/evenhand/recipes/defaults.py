@@ -121,18 +121,3 @@ def default_max_price(problem: Problem) -> float:
 def hedge_step(rows: Rows, horizon: int) -> float:
     """sqrt(ln(d + 1) / T) for d rows, the step of exponentiated gradient on losses in [-1, 1]."""
     return math.sqrt(math.log(len(rows) + 1) / horizon)
-
-
-def gentle_warmup(problem: Problem) -> int:
-    """20 rounds, or fewer where their worst case would use more than a twentieth of a budget.
-
-    >>> from evenhand.environments import Court
-    >>> gentle_warmup(Court().problem), gentle_warmup(Court(ride=0.01).problem)
-    (20, 5)
-    """
-    rounds = 20.0
-    for c in problem.spending:
-        most = problem.n_plays * float(reach(problem, c.rows(problem))[1].max())
-        if most > 0:
-            rounds = min(rounds, c.total_over(problem.horizon) / (20.0 * most))
-    return int(rounds)

@@ -12,7 +12,7 @@ from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import gentle_warmup, given, where_constrained
+from evenhand.recipes.defaults import given, where_constrained
 
 
 @named("X1", source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)")
@@ -21,7 +21,7 @@ def resolving(
     model: Model,
     *,
     choice: Choice | None = None,
-    warmup: int | None = None,
+    warmup: int = 0,
     contexts: int = 1000,
     every: int = 100,
 ) -> Policy:
@@ -35,10 +35,9 @@ def resolving(
     Args:
         problem: with any objective, budgets, parities or both; costs may be learned or known; no free action is
             needed.
-        model: any, for the learned outcomes; a ridge penalty and some optimism keep it from locking in early.
+        model: any, for the learned outcomes; `BayesianLogistic` and `BayesianRidge` explore without constants to tune.
         choice: of one action, after the warm-up; `TopK(1)` by default; use `InverseGap` with models without widths.
-        warmup: rounds played uniformly at first; 20 by default, fewer where they could use more than a
-            twentieth of a budget.
+        warmup: rounds played uniformly at first, for models that do not explore by themselves.
         contexts: how many different ones are kept at most.
         every: largest number of rounds between two solves.
 
@@ -46,8 +45,8 @@ def resolving(
         InvalidInput: a choice of several actions.
 
     >>> from evenhand.environments import Court
-    >>> from evenhand.models import Logistic
-    >>> resolving(Court().problem, Logistic(n_features=5)).name
+    >>> from evenhand.models import BayesianLogistic
+    >>> resolving(Court().problem, BayesianLogistic(n_features=5)).name
     'resolving'
     """
     objective = objective_goal(problem)
@@ -62,6 +61,6 @@ def resolving(
         problem=problem,
         model=model,
         goals=(objective, *plan, *hard_limits(problem, True)),
-        choice=Staged(given(warmup, lambda: gentle_warmup(problem)), given(choice, lambda: TopK(1))),
+        choice=Staged(warmup, given(choice, lambda: TopK(1))),
         name="resolving",
     )

@@ -83,16 +83,19 @@ class Results:
     def table(self, at: Mapping[str, float], metrics: tuple[str, ...]) -> str:
         """Systems down, metrics across: mean, worst replica and published value of each."""
         systems = list(dict.fromkeys(row.system for row in self.rows if row.at == at))
-        shown = {m: any(r.published is not None for r in self.rows if r.metric == m and r.at == at) for m in metrics}
+        here = {m: [r for r in self.rows if r.metric == m and r.at == at] for m in metrics}
+        shown = {m: any(r.published is not None for r in rows) for m, rows in here.items()}
+        spread = {m: any(r.worst is not None for r in rows) or not rows for m, rows in here.items()}
         head = ["system"]
         for m in metrics:
-            head += [m, "worst"] + (["published"] if shown[m] else [])
+            head += [m, *(["worst"] if spread[m] else []), *(["published"] if shown[m] else [])]
         lines = []
         for system in systems:
             cells = [system]
             for m in metrics:
                 row = self.find(system, m, at)
-                cells += [number(row.mean), number(row.worst)] if row else ["", ""]
+                cells += [number(row.mean if row else None)]
+                cells += [number(row.worst if row else None)] if spread[m] else []
                 cells += [number(row.published if row else None)] if shown[m] else []
             lines.append(cells)
         return table(head, lines)

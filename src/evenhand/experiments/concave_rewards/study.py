@@ -18,11 +18,12 @@ from evenhand.core.types import Bools, Floats
 from evenhand.environments import MultiObjective
 from evenhand.experiments.concave_rewards import ConcaveRewardsExperiment
 from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_ins
 from evenhand.models import Fixed, Ridge, Scalarised
 from evenhand.models.ridge import RidgeState
 from evenhand.objectives import Randomized
 from evenhand.policy.policy import Policy
-from evenhand.recipes import fw_epsilon_greedy, fw_linucb, fw_squarecb, molincb
+from evenhand.recipes import fw_epsilon_greedy, fw_linucb, fw_squarecb, molincb, uniform
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import best, draw
 from evenhand.run.parallel import bar_disabled
@@ -75,7 +76,7 @@ class Truth:
 
 
 def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
-    """Frank-Wolfe that knows the truth, and the paper's algorithms with one ridge of 0.1 for all."""
+    """Frank-Wolfe that knows the truth, and the paper's algorithms with one ridge of 0.1 for all, and the baseline."""
     p, n, m = world.problem, world.n_features, world.n_outcomes
     known = Truth(theta=world.start(seed, np.arange(replicas)).theta)
     ridge = Ridge(n_features=n, n_outcomes=m, ridge=RIDGE)
@@ -89,6 +90,7 @@ def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
         fw_squarecb(p, ridge, rate=Rate(GAMMA, 0.5)),
         fw_epsilon_greedy(p, ridge),
         molincb(p, ridge),
+        uniform(p, n),
     ]
 
 
@@ -141,6 +143,7 @@ class Instances:
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
         (at,), traces = self.points, _traces(runs)
         found = [row for trace in traces for row in _rows(trace, traces[0], at)]
+        found += lock_ins(runs, lambda trace: trace.objective()[-1] / traces[0].objective()[-1])
         if self.hindsight:
             share = np.array(self.hindsight) / traces[0].objective()[-1, : len(self.hindsight)]
             found.append(Measurement.of(OPTIMUM, at, "share late", share, worst="low"))
@@ -148,12 +151,12 @@ class Instances:
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
         rounds = self.settings.rounds
-        metrics = (f"t={min(EARLY, rounds)}", "share early", f"t={rounds}", "share late")
+        metrics = (f"t={min(EARLY, rounds)}", "share early", f"t={rounds}", "share late", LOCKED_IN)
         return results.table(self.points[0], metrics) + "\n"
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
         path = out / f"concave-rewards-arms={self.arms}-outcomes={self.outcomes}.png"
-        return [picture(_traces(runs), np.array(self.hindsight), path)]
+        return [picture([t for t in _traces(runs) if t.policy != BASELINE], np.array(self.hindsight), path)]
 
 
 def sections(settings: ConcaveRewardsExperiment, session: Session) -> Iterator[Instances]:

@@ -14,12 +14,13 @@ from evenhand.core.types import Floats
 from evenhand.environments import Court
 from evenhand.experiments.court import CourtExperiment
 from evenhand.experiments.experiment import Case, Point, Run, Session
-from evenhand.models import Logarithmic, Logistic
+from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_ins
+from evenhand.models import BayesianLogistic, Logarithmic, Logistic
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.sums import disparity
 from evenhand.problem.problem import Problem
-from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, primal_lp, resolving
+from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, primal_lp, resolving, uniform
 from evenhand.recipes.primal_lp import Slack
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import Optimum, opt
@@ -62,18 +63,13 @@ def model() -> Logistic:
     return Logistic(n_features=5, ridge=1e-6, width=Logarithmic(0.025))
 
 
-def penalised() -> Logistic:
-    """The model of `resolving`: a ridge of 1 and widths twice as large, so that no run locks in early."""
-    return Logistic(n_features=5, ridge=1.0, width=Logarithmic(0.05))
-
-
 def policies(problem: Problem, prices: Floats) -> list[Policy]:
-    """The rows of Table 1 in its order, the paper's primal policy (which the paper does not run), and `resolving`."""
+    """The rows of Table 1, the paper's primal policy (which the paper does not run), `resolving`, and the baseline."""
     fixed = [pgd(problem, model(), step=gamma, margin=MARGIN) for gamma in GAMMAS]
     adaptive = pgd_adaptive(problem, model(), margin=MARGIN)
     mixed = mixed_oracle(problem, model(), tuple(prices.tolist()), margin=MARGIN)
     primal = primal_lp(problem, model(), slack=Slack(0.0, MARGIN))
-    return [*fixed, adaptive, mixed, primal, resolving(problem, penalised())]
+    return [*fixed, adaptive, mixed, primal, resolving(problem, BayesianLogistic(n_features=5)), uniform(problem, 5)]
 
 
 def fairness(trace: Trace) -> Floats:
@@ -126,13 +122,14 @@ class Table:
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
         found = [m for run in runs if run.trace for m in _rows(run.trace, self.tau, self.settings.rounds)]
+        found += lock_ins(runs, lambda trace: trace.objective()[-1])
         return found + _optimum_rows(self.optima, self.tau, self.settings.rounds)
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
-        return results.table({"tau": self.tau}, METRICS) + "\n"
+        return results.table({"tau": self.tau}, (*METRICS, LOCKED_IN)) + "\n"
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        traces = [run.trace for run in runs if run.trace]
+        traces = [run.trace for run in runs if run.trace and run.case.system != BASELINE]
         best, inside = (o.value for o in self.optima.values())
         return [picture(traces, best, inside, out / f"court-tau={self.tau:g}.png")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,9 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.environments import Court
-from evenhand.experiments.court.study import MEASURES, METRICS, WORST, fairness, model, penalised, picture
+from evenhand.experiments.court.study import MEASURES, METRICS, WORST, fairness, model, picture
 from evenhand.experiments.demo import DemoExperiment
 from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.lock_in import BASELINE, lock_ins, locked_in
+from evenhand.models import BayesianLogistic
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes import pgd, pgd_adaptive, resolving, uniform
@@ -29,7 +32,7 @@ def policies(problem: Problem) -> list[Policy]:
         pgd(problem, model(), step=0.02),
         pgd_adaptive(problem, model()),
         pgd_adaptive(problem, model(), hard=True),
-        resolving(problem, penalised()),
+        resolving(problem, BayesianLogistic(n_features=5)),
     ]
 
 
@@ -74,6 +77,7 @@ class Comparison:
             if run.trace
             for metric in METRICS
         ]
+        found += lock_ins(runs, lambda trace: trace.objective()[-1])
         return [*found, Measurement("OPT", {}, "reward", self.optimum.value, self.optimum.se, None, None)]
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
@@ -85,7 +89,8 @@ class Comparison:
             return known
         legend = (
             "se: standard error of the mean over the replicas. worst: the replica that fared worst. "
-            "overspent: replicas that exceeded a budget."
+            "overspent: replicas that exceeded a budget.\n"
+            "locked in: share of replicas that gained less than half of the mean gain over uniform."
         )
         return "\n".join([_table(traces, best), known, legend])
 
@@ -112,8 +117,9 @@ def _table(traces: list[Trace], best: float) -> str:
         "overspent",
         "unfairness",
         "to OPT",
+        "locked in",
     ]
-    rows = []
+    rows, base = [], next((t.objective()[-1].mean() for t in traces if t.policy == BASELINE), math.nan)
     for t in traces:
         reward, ride, voucher = t.objective()[-1], t.total("ride"), t.total("voucher")
         spent = np.array([b.total_over(t.problem.horizon) for b in t.problem.spending])
@@ -123,5 +129,6 @@ def _table(traces: list[Trace], best: float) -> str:
             [t.policy, number(float(reward.mean())), number(se), number(float(reward.min()))]
             + [f"{z:.0f}" for z in (ride.mean(), ride.max(), voucher.mean(), voucher.max())]
             + [f"{over} of {len(reward)}", number(float(fairness(t)[-1].mean())), number(best - float(reward.mean()))]
+            + [number(locked_in(reward, base), 2)]
         )
     return table(head, rows)

@@ -13,27 +13,27 @@ from evenhand.environments.base import Environment
 from evenhand.environments.lessons import SUBJECTS
 from evenhand.experiments.experiment import Case, Point, Run, Session
 from evenhand.experiments.lessons import LessonsExperiment
-from evenhand.models import Fixed, Ridge, Tabular
+from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_ins
+from evenhand.models import BayesianRidge, Tabular
 from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Constraint, by_group, of_one_outcome
-from evenhand.recipes import bwcr, fw_dual, resolving
+from evenhand.recipes import bwcr, fw_dual, resolving, uniform
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import Optimum, opt, opt_without_contexts
 from evenhand.run.trace import Trace
 
-WIDTH = 0.3
 GAMMA = 0.5  # of `Tabular`: the best of 0.02 to 16, see docs/goals.md
 PUPILS, SAMPLES, OTHERS = 4000, 16, 10**6  # of the optimum: other pupils than those of the policies
 
 
 def cases(rounds: int) -> list[Case]:
-    """`resolving` and `fw_dual` on the whole problem, `resolving` on each half of it, and `bwcr` without contexts."""
+    """`resolving` and `fw_dual`, `resolving` on each half of the problem, `bwcr` without contexts, and the baseline."""
     both = Lessons(horizon=rounds)
     goal = Lessons(horizon=rounds, constrained=False)
     limits = Lessons(horizon=rounds, objective=Linear(dict.fromkeys(SUBJECTS, 1.0)))
     hidden = WithoutContexts(Lessons(horizon=rounds, parity=False))
-    ridge = Ridge(n_features=both.n_features, n_outcomes=len(SUBJECTS), width=Fixed(WIDTH))
+    ridge = BayesianRidge(n_features=both.n_features, n_outcomes=len(SUBJECTS))
     tabular = Tabular(arms=len(both.problem.actions), n_outcomes=len(SUBJECTS), confidence=GAMMA)
     found: list[tuple[Policy, Environment]] = [
         (resolving(both.problem, ridge), both),
@@ -41,6 +41,7 @@ def cases(rounds: int) -> list[Case]:
         (replace(resolving(goal.problem, ridge), name="resolving, goal only"), goal),
         (replace(resolving(limits.problem, ridge), name="resolving, plain sum"), limits),
         (replace(bwcr(hidden.problem, tabular), name="bwcr, no contexts"), hidden),
+        (uniform(both.problem, both.n_features), both),
     ]
     return [Case({}, policy.name, world, policy) for policy, world in found]
 
@@ -79,14 +80,22 @@ class Lesson:
         for name, o in self.optima.items():
             found.append(Measurement(name, {}, "objective", o.value, o.se, None, None))
             found.append(Measurement(name, {}, "share", o.value / best, None, None, None))
-        return found + [m for run in runs if run.trace for m in _rows(run.trace, best)]
+        found += [m for run in runs if run.trace for m in _rows(run.trace, best)]
+        return found + lock_ins(runs, lambda trace: _goal(trace)[-1])
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
-        return results.table({}, ("objective", "share", "hours used", "money used", "parity gap"))
+        return results.table({}, ("objective", "share", "hours used", "money used", "parity gap", LOCKED_IN))
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
         seeing, blind = (o.value for o in self.optima.values())
-        return [picture([run.trace for run in runs if run.trace], seeing, blind, out / "lessons.png")]
+        return [
+            picture(
+                [run.trace for run in runs if run.trace and run.case.system != BASELINE],
+                seeing,
+                blind,
+                out / "lessons.png",
+            )
+        ]
 
 
 def sections(settings: LessonsExperiment, session: Session) -> Iterator[Lesson]:

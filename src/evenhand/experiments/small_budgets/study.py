@@ -14,9 +14,10 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.environments import Court
-from evenhand.experiments.court.study import penalised
 from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.lock_in import LOCKED_IN, lock_ins
 from evenhand.experiments.small_budgets import SmallBudgetsExperiment
+from evenhand.models import BayesianLogistic
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import of_one_outcome
 from evenhand.problem.problem import Problem
@@ -76,18 +77,22 @@ def recipes() -> dict[str, Callable[[Problem], Policy]]:
     """Every policy, with one model for all."""
     return {
         "uniform": partial(uniform, n_features=5),
-        "pgd": lambda p: pgd(p, penalised()),
-        "pgd_adaptive": lambda p: pgd_adaptive(p, penalised()),
-        "pgd_adaptive, hard": lambda p: pgd_adaptive(p, penalised(), hard=True),
-        "primal_lp": lambda p: primal_lp(p, penalised()),
-        "primal_lp, hard": lambda p: primal_lp(p, penalised(), hard=True),
-        "lin_cbwk": lambda p: lin_cbwk(p, penalised()),
-        "square_cbwk": lambda p: square_cbwk(p, penalised(), rate=_gamma(p)),
+        "pgd": lambda p: pgd(p, _model()),
+        "pgd_adaptive": lambda p: pgd_adaptive(p, _model()),
+        "pgd_adaptive, hard": lambda p: pgd_adaptive(p, _model(), hard=True),
+        "primal_lp": lambda p: primal_lp(p, _model()),
+        "primal_lp, hard": lambda p: primal_lp(p, _model(), hard=True),
+        "lin_cbwk": lambda p: lin_cbwk(p, _model()),
+        "square_cbwk": lambda p: square_cbwk(p, _model(), rate=_gamma(p)),
         "two_stage_square_cbwk": lambda p: two_stage_square_cbwk(
-            p, penalised(), rate=_gamma(p), explore=linear_exploration(p, 5), radius=0.02
+            p, _model(), rate=_gamma(p), explore=linear_exploration(p, 5), radius=0.02
         ),
-        "resolving": lambda p: resolving(p, penalised()),
+        "resolving": lambda p: resolving(p, _model()),
     }
+
+
+def _model() -> BayesianLogistic:
+    return BayesianLogistic(n_features=5)
 
 
 def _gamma(problem: Problem) -> float:
@@ -138,6 +143,7 @@ class Sweep:
                     at = {"total": budget}
                     rows.append(Measurement.of(name, at, "gained", o.gained, worst="low"))
                     rows.append(Measurement.of(name, at, "overspent", o.overspent, worst="high"))
+        rows += lock_ins(runs, lambda trace: trace.objective()[-1])
         order = [p["total"] for p in self.points]
         return sorted(rows, key=lambda m: order.index(m.at["total"]))
 
@@ -157,7 +163,11 @@ class Sweep:
         found, budgets = self.found(runs), [p["total"] for p in self.points]
         reasons = {case.system: case.refused for case, trace in runs if trace is None}
         notes = [f"{name} was refused: {why}" for name, why in reasons.items()]
-        parts = [_table(found, budgets), *(["\n".join(notes)] if notes else [])]
+        parts = [
+            _table(found, budgets),
+            _lock_ins(results, list(found), budgets),
+            *(["\n".join(notes)] if notes else []),
+        ]
         return "\n\n".join(parts if results.interrupted else [*parts, _limits(found)])
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
@@ -188,6 +198,18 @@ def _table(found: Found, budgets: Sequence[float]) -> str:
             cells.append(number(float(o.gained.mean()), 3) + over)
         lines.append(cells)
     return table(["T B =", *(f"{budget:.0f}" for budget in budgets)], lines)
+
+
+def _lock_ins(results: Results, names: Sequence[str], budgets: Sequence[float]) -> str:
+    """The share of replicas that gain less than half of the mean gain over uniform play."""
+    lines = []
+    for name in names:
+        there = [results.find(name, LOCKED_IN, {"total": budget}) for budget in budgets]
+        if any(there):
+            lines.append([name, *(number(m.mean, 2) if m else "" for m in there)])
+    return "locked in (share of replicas that gain less than half of the mean gain over uniform)\n" + table(
+        ["T B =", *(f"{budget:.0f}" for budget in budgets)], lines
+    )
 
 
 def _limits(found: Found) -> str:

@@ -33,6 +33,9 @@ class SquareCBwKExperiment:
     sweeps: tuple[str, ...] = option(
         (), None, "run all of an axis: dimension m, arms K or rounds T", flag="sweep", choices=AXES
     )
+    orders: int = option(
+        10, "N", "of the arms, drawn at random, one after the other by replica; 0: as published", least=0
+    )
     seed: int = option(0, "S", "of all luck", least=None)
 
     def __post_init__(self) -> None:

@@ -12,10 +12,12 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.experiments.experiment import Case, Point as At, Run, Session
+from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_ins, locked_in
 from evenhand.experiments.square_cbwk import SquareCBwKExperiment
 from evenhand.experiments.square_cbwk.systems import GRADIENT, NEWTON, UCB, Point, systems
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import number, standard_error, table
+from evenhand.run.trace import Trace
 
 OPT = 0.5  # per round: arm 1 every other round
 RUNS = 10  # behind every published number
@@ -65,22 +67,24 @@ class Block:
     @property
     def title(self) -> str:
         along = f", by {self.letter}" if self.letter else ""
-        return f"{self.name}{along}: {self.settings.replicas} replicas, seed {self.settings.seed}"
+        s = self.settings
+        order = f"{s.orders} random orders of the arms" if s.orders else "arms in the published order"
+        return f"{self.name}{along}: {s.replicas} replicas, {order}, seed {s.seed}"
 
     @property
     def points(self) -> Sequence[At]:
         return [p._asdict() for p in self.instances]
 
     def cases(self, point: At) -> Iterator[Case]:
-        for world, policy in systems(_instance(point)):
+        for world, policy in systems(_instance(point), self.settings.orders):
             yield Case(point, policy.name, world, policy)
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
-        rows = []
+        rows = lock_ins(runs, _reward)
         for case, trace in runs:
             if trace:
                 point, name = _instance(case.at), case.system
-                regret = OPT * point.T - trace.objective()[-1] * trace.elapsed[-1]  # of expected rewards
+                regret = OPT * point.T - _reward(trace)
                 self.found.setdefault(point, {})[name] = regret
                 published, middle = PUBLISHED.get(point, {}).get(name, (None,))[0], float(np.median(regret))
                 rows.append(Measurement.of(name, case.at, "regret", regret, worst="high", published=published))
@@ -100,6 +104,11 @@ def sections(settings: SquareCBwKExperiment, session: Session) -> Iterator[Block
     blocks = [(s, title, points) for s in settings.sweeps for title, points in SWEEPS[s].panels.items()]
     for letter, title, points in blocks or [("", str(p), (p,)) for p in POINTS]:
         yield Block(settings=settings, letter=letter, name=title, instances=points, found=found)
+
+
+def _reward(trace: Trace) -> Floats:
+    """The sum of expected rewards, `->(R)`."""
+    return np.asarray(trace.objective()[-1] * trace.elapsed[-1])
 
 
 def _instance(at: Mapping[str, float]) -> Point:
@@ -140,18 +149,21 @@ def _middle(values: Floats | None, middle: Literal["mean", "median"]) -> str:
 
 def _compare(point: Point, found: dict[str, Floats]) -> str:
     """Every system of a point; a published number is met if the difference is within two standard errors."""
-    head = ["system", "regret", "se", "worst", "published", "difference", "2 se", "met"]
-    rows = []
+    head = ["system", "regret", "se", "worst", LOCKED_IN, "published", "difference", "2 se", "met"]
+    rows, base = [], found.get(BASELINE, np.full(1, np.nan)).mean()
     for name, values in found.items():
         mean, se = float(values.mean()), standard_error(values)
         row = [name, number(mean, 1), number(se, 1), number(float(values.max()), 1)]
+        row.append("" if name == BASELINE else number(locked_in(-values, -base), 2))
         if name in PUBLISHED.get(point, {}):
             published, gap, allowed = against(point, name, values)
             met = "-" if math.isnan(allowed) else "yes" if abs(gap) <= allowed else "no"
             row += [number(published, 1), f"{round(gap, 1) + 0.0:+.1f}", number(allowed, 1), met]
         rows.append(row + [""] * (len(head) - len(row)))
     return (
-        f"{table(head, rows)}\nse: of our mean over the replicas; 2 se: twice that of our mean minus the published one"
+        f"{table(head, rows)}\n"
+        "se: of our mean over the replicas; 2 se: twice that of our mean minus the published one\n"
+        f"{LOCKED_IN}: share of replicas that gain less than half of the mean gain over {BASELINE}"
     )
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from evenhand.environments import FixedContexts
-from evenhand.models import Fixed, Glmtron, Gradient, Ridge
+from evenhand.models import BayesianRidge, Fixed, Glmtron, Gradient, Ridge
 from evenhand.models.oracles import Projection
 from evenhand.policy.policy import Policy
-from evenhand.recipes import lin_cbwk, resolving, square_cbwk
+from evenhand.recipes import lin_cbwk, resolving, square_cbwk, uniform
 
 NEWTON, GRADIENT, UCB = "newton, published", "gradient, published", "ucb, published"
 OUTCOMES = 5  # a reward and four costs
@@ -29,10 +29,10 @@ class Point(NamedTuple):
         return f"m = {self.m}, K = {self.K}, T = {self.T}"
 
 
-def systems(point: Point) -> list[tuple[FixedContexts, Policy]]:
-    """The three published systems, the two oracles with the right projection, and `resolving`, each with its world."""
-    world = FixedContexts(dimension=point.m, arms=point.K, horizon=point.T)
-    free = FixedContexts(dimension=point.m, arms=point.K, horizon=point.T, null_arm=True)
+def systems(point: Point, orders: int) -> list[tuple[FixedContexts, Policy]]:
+    """The published systems, both oracles with the right projection, `resolving` and the baseline, with worlds."""
+    world = FixedContexts(dimension=point.m, arms=point.K, horizon=point.T, orders=orders)
+    free = replace(world, null_arm=True)
     return [
         (world, newton(world, "whole", NEWTON)),
         (world, gradient(world, "whole", GRADIENT)),
@@ -40,6 +40,7 @@ def systems(point: Point) -> list[tuple[FixedContexts, Policy]]:
         (world, newton(world, "row", "newton")),
         (world, gradient(world, "row", "gradient")),
         (free, resolver(free)),
+        (world, uniform(world.problem, world.n_features)),
     ]
 
 
@@ -83,12 +84,8 @@ def ucb(world: FixedContexts, name: str) -> Policy:
 
 
 def resolver(world: FixedContexts) -> Policy:
-    """`resolving`, in a world that also offers the null arm, which OPT may play.
-
-    Optimism alone explores: it tries one arm after the other until it finds the best. A warm-up would try all of them.
-    """
-    model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, ridge=0.01, width=Fixed(0.02 / RANGE))
-    return resolving(world.problem, model, warmup=0)
+    """`resolving` with its usual model, in a world that also offers the null arm, which OPT may play."""
+    return resolving(world.problem, BayesianRidge(n_features=world.n_features, n_outcomes=OUTCOMES))
 
 
 def dual_step(world: FixedContexts) -> float:
