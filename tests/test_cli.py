@@ -148,7 +148,7 @@ def test_reproduce_square_cbwk_writes_where_it_is_told(tmp_path, capsys, monkeyp
     monkeypatch.setattr(module, "POINTS", (Point(5, 3, 80),))
     assert main(["reproduce", "square-cbwk", "--replicas", "2", "--seed", "4", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("m = 5, K = 3, T = 80: 2 replicas, seed 4\n")
+    assert out.startswith("m = 5, K = 3, T = 80: 2 replicas, 10 random orders of the arms, seed 4\n")
     assert out.endswith(f"written: {tmp_path / 'results.json'}\n")
     sweep = module.SWEEPS["m"]._replace(panels={"short": (Point(5, 3, 80),)})
     monkeypatch.setattr(module, "SWEEPS", {"m": sweep})

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -97,3 +98,23 @@ def test_budgets_are_a_quarter_of_the_horizon():
 def test_what_cannot_be_built_is_refused(change):
     with pytest.raises(InvalidInput, match=r"^FixedContexts"):
         FixedContexts(**change)
+
+
+@pytest.mark.parametrize("null_arm", [False, True])
+def test_replicas_take_turns_with_random_orders_of_the_arms(null_arm):
+    shuffled = FixedContexts(arms=6, dimension=9, null_arm=null_arm, orders=3)
+    plain, ids = replace(shuffled, orders=0), np.arange(7)
+    x = shuffled.start(5, ids).context(0).features
+    for r in ids:
+        np.testing.assert_array_equal(x[r], x[r % 3])
+        np.testing.assert_array_equal(shuffled.start(5, ids[r : r + 1]).context(0).features[0], x[r])
+        np.testing.assert_array_equal(np.sort(x[r], 0), np.sort(plain.arm_features, 0))
+        assert not null_arm or not x[r, 0].any()
+    assert len(np.unique(x.reshape(7, -1), axis=0)) == 3
+    np.testing.assert_array_equal(plain.start(5, ids).context(0).features[3], plain.arm_features)
+    assert (shuffled.start(6, ids).context(0).features != x).any()
+
+
+def test_orders_are_counted():
+    with pytest.raises(InvalidInput, match=r"^FixedContexts\.orders: expected a whole number of at least 0, got -1"):
+        FixedContexts(orders=-1)

@@ -26,7 +26,7 @@ def test_results_follow_the_schema(tmp_path):
     assert found["settings"]["arms"] == [4]
     assert [r["system"] for r in found["rows"] if r["metric"] == "t=60"] == [
         "truth", "fw_linucb", "fw_linucb, scalarised", "fw_linucb, random smoothing", "fw_squarecb",
-        "fw_epsilon_greedy", "molincb",
+        "fw_epsilon_greedy", "molincb", "uniform",
     ]  # fmt: skip
     assert (tmp_path / "concave-rewards-arms=4-outcomes=2.png").read_bytes()[:4] == b"\x89PNG"
     assert "share late" in "\n".join(said)

@@ -25,7 +25,7 @@ def test_results_follow_the_schema(tmp_path):
         assert row["at"] == {"tau": 0.025}
         assert row["published"] is None  # another horizon than the published one
     systems = [r["system"] for r in found["rows"] if r["metric"] == "reward"]
-    assert systems == [*list(PUBLISHED[0.025])[:7], "primal_lp", "resolving", "OPT(B)", "OPT(B-margin)"]
+    assert systems == [*list(PUBLISHED[0.025])[:7], "primal_lp", "resolving", "uniform", "OPT(B)", "OPT(B-margin)"]
     assert (tmp_path / "court-tau=0.025.png").read_bytes()[:4] == b"\x89PNG"
     assert "pgd_adaptive" in "\n".join(said)
 
@@ -35,10 +35,10 @@ def test_a_negative_tolerance_is_refused():
         run(CourtExperiment(replicas=1, rounds=100, taus=(-0.1,)), progress=False, log=lambda _: None)
 
 
-def test_the_rows_of_the_table_are_the_papers_and_two_more():
+def test_the_rows_of_the_table_are_the_papers_and_three_more():
     problem = Court().problem
     found = policies(problem, np.full(10, 0.1))
-    assert [p.name for p in found] == [*PUBLISHED[1e-7], "primal_lp", "resolving"]
+    assert [p.name for p in found] == [*PUBLISHED[1e-7], "primal_lp", "resolving", "uniform"]
     dual = found[0].goals[1]
     assert isinstance(dual, DualGradient)
     assert dual.bound[:2] == pytest.approx([0.045, 0.195])

@@ -16,7 +16,7 @@ def test_everything_at_once_and_its_halves(tmp_path, monkeypatch):
     found = json.loads((tmp_path / "results.json").read_text())
     assert [r["system"] for r in found["rows"] if r["metric"] == "objective"] == [
         "optimum", "optimum, no contexts", "resolving", "fw_dual", "resolving, goal only", "resolving, plain sum",
-        "bwcr, no contexts",
+        "bwcr, no contexts", "uniform",
     ]  # fmt: skip
     assert (tmp_path / "lessons.png").read_bytes()[:4] == b"\x89PNG"
     assert "parity gap" in "\n".join(said)

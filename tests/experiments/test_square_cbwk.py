@@ -37,22 +37,22 @@ def test_results_follow_the_schema(tmp_path, small):
     found = json.loads((tmp_path / "results.json").read_text())
     assert set(found) == {"experiment", "version", "se", "settings", "rows"}
     assert found["experiment"] == "square-cbwk"
-    assert found["settings"] == {"replicas": 2, "sweeps": [], "seed": 3}
+    assert found["settings"] == {"replicas": 2, "sweeps": [], "orders": 10, "seed": 3}
     for row in found["rows"]:
         assert set(row) == {"system", "at", "metric", "mean", "se", "worst", "published"}
         assert row["published"] is None  # no published point
     for point in (SMALL, SMALLER):
         for metric in ("regret", "median regret"):
             there = [r["system"] for r in found["rows"] if r["at"] == point._asdict() and r["metric"] == metric]
-            assert there == [p.name for _, p in systems(point)]
-    assert sorted(LOOKS) == sorted(there)
-    assert "m = 5, K = 3, T = 120: 2 replicas, seed 3" in said
+            assert there == [p.name for _, p in systems(point, 10)]
+    assert sorted([*LOOKS, "uniform"]) == sorted(there)
+    assert "m = 5, K = 3, T = 120: 2 replicas, 10 random orders of the arms, seed 3" in said
     assert list(tmp_path.iterdir()) == [tmp_path / "results.json"]  # pictures are of sweeps
 
 
 def test_regret_is_the_optimum_minus_expected_rewards(small):
     results = run(SquareCBwKExperiment(replicas=3), progress=False, log=lambda _: None)
-    world, policy = systems(SMALL)[0]
+    world, policy = systems(SMALL, 10)[0]
     expected = simulate(policy, world, replicas=3, progress=False).expected
     assert expected is not None
     regret = 0.5 * SMALL.T - expected[-1, :, 0]
