@@ -13,7 +13,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.models._shared import check_binary, check_sizes, optimism
 from evenhand.models.base import Worth
-from evenhand.numerics.evidence import ahead, reach
+from evenhand.numerics.evidence import FAINT, ahead, reach, within
 from evenhand.numerics.newton import fit_logistic, invert, sigmoid
 from evenhand.numerics.precision import absorb, dot, quadratic
 
@@ -58,8 +58,10 @@ def _value(
         for a in range(x.shape[1]):
             own, center = a if each else 0, sigmoid(dot(x[r, a], theta[r]))
             variance = center * (1.0 - center)
-            square = 1.0 if x[r, a].any() else 0.0  # before any data, one observation's worth is known of each
-            if count[r] > 0.0:
+            square = (
+                1.0 if dot(x[r, a], x[r, a]) > FAINT else 0.0
+            )  # before any data, one observation's worth is known of each
+            if square > 0.0 and count[r] > 0.0:
                 square = variance * quadratic(x[r, a], inverse[r], product)
             half = scale * math.sqrt(variance) * reach(square, more, x.shape[2])
             for k in range(w.shape[1]):
@@ -75,6 +77,7 @@ def _fit(x: Floats, y: Floats, size: float, ridge: float, theta: Floats, inverse
     root = np.empty((n, n))
     rho = ridge if ridge > 0.0 else scale / _BELIEVED
     for step in range(_PASSES):
+        rho = within(rho, size)
         fit_logistic(x, y, theta, root, rho, 1e-4)
         invert(root, inverse)
         if step + 1 < _PASSES:
@@ -109,7 +112,7 @@ def _update(
             if not seen[r, p, 0]:
                 continue
             some = True
-            if not x[r, p].any():  # it shows no parameter: its odds are even by the model
+            if not dot(x[r, p], x[r, p]) > FAINT:  # it shows no parameter: its odds are even by the model
                 continue
             s = int(count[r])
             past_x[r, s] = x[r, p]
@@ -135,7 +138,7 @@ class BayesianLogistic:
     Equation: theta minimises sum [log(1 + exp(u)) - y u] + rho/2 |theta|^2, u = x.theta; H is the Hessian there, and
     rho = g / |theta|^2 with g = n - rho tr H^-1 effective parameters, where one observation at even odds counts as
     believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + m q / n)),
-    q = p (1 - p) x^T H^-1 x, and m = (T - t) N / t the observations to come, as for `BayesianRidge`. It is clipped to
+    q = p (1 - p) x^T H^-1 x, and m the observations to come, as for `BayesianRidge`. It is clipped to
     the outcome's range. Nothing depends on the units of features.
 
     Args:

@@ -13,7 +13,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import Worth
-from evenhand.numerics.evidence import BELIEVED, ahead, fit, reach
+from evenhand.numerics.evidence import BELIEVED, FAINT, ahead, fit, reach
 from evenhand.numerics.precision import absorb, dot, quadratic
 
 
@@ -56,12 +56,13 @@ def _value(
     for r in range(len(x)):
         more = ahead(count[r], rounds[r], horizon)
         for a in range(x.shape[1]):
-            own = a if each else 0
-            for m in range(outcomes):
-                center[m] = dot(x[r, a], theta[r, m])
-            square = 1.0 if x[r, a].any() else 0.0  # before any data, one observation's worth is known of each
+            if not dot(x[r, a], x[r, a]) > FAINT:  # such as doing nothing: worth 0, for sure
+                continue
+            own, square = a if each else 0, 1.0  # before any data, one observation's worth is known of each
             if count[r] > 0.0:
                 square = quadratic(x[r, a], inverse[r], product)
+            for m in range(outcomes):
+                center[m] = dot(x[r, a], theta[r, m])
             half = scale * reach(square, more, n)
             for k in range(w.shape[1]):
                 p, variance, far = w[r, k, own], 0.0, 0.0
@@ -100,7 +101,7 @@ def _update(
             if not seen[r, p].all():
                 continue
             some = True
-            if not x[r, p].any():  # nothing is learned from a candidate without features
+            if not dot(x[r, p], x[r, p]) > FAINT:  # nothing is learned from a candidate without features
                 continue
             count[r] += 1.0
             for i in range(n):
@@ -132,8 +133,8 @@ class BayesianRidge:
 
     Equation: V = rho I + sum x x^T, theta_m = V^-1 sum y_m x; rho and the covariance Sigma of the noise maximise the
     evidence (`numerics.evidence.fit`). At prices w the bonus of a candidate is
-    scale sqrt(w^T Sigma w) sqrt(q ln(1 + m q / n)), q = x^T V^-1 x, and m = (T - t) N / t the observations to come if
-    they go on at the rate of the N in the t rounds so far. It is at most what the liked ends of the ranges allow. What
+    scale sqrt(w^T Sigma w) sqrt(q ln(1 + m q / n)), q = x^T V^-1 x, and m = (T - t) (1 + N) / (1 + t) the observations
+    to come if they go on at the rate of the N in the t rounds so far, and of one in a round before. It is at most what the liked ends of the ranges allow. What
     is unlikely to pay back in the remaining rounds is not explored.
 
     Nothing depends on the units of outcomes or of features. Before any data, noise and means are believed to spread by

@@ -17,14 +17,25 @@ from evenhand.numerics.newton import cholesky, invert
 from evenhand.numerics.precision import dot
 
 BELIEVED = 0.25**2  # variance of noise, and of means, before any data
+FAINT = 1e-200  # features whose squares sum to less count as 0: squares of smaller numbers leave the range of floats
+_LARGEST = 1e300
 _PASSES = 3
+
+
+@kernel
+def within(ridge: float, trace: float) -> float:
+    """The penalty, kept within 1e-10 and 1e10 times the trace of the data's precision; the least of these if NaN.
+
+    Below, collinear features would make a matrix that rounding cannot invert; above, numbers overflow. Neither bound
+    moves a prediction by more than a 1e-10th of it.
+    """
+    return min(ridge, 1e10 * trace) if ridge > 1e-10 * trace else 1e-10 * trace
 
 
 @inlined
 def ahead(count: float, rounds: float, horizon: float) -> float:
-    """How many more observations to expect, if they go on at the rate of those so far."""
-    left = max(horizon - rounds, 0.0)
-    return left * count / rounds if rounds > 0.0 else left
+    """How many more observations to expect, if they go on at the rate of those so far and of one in a round before."""
+    return max(horizon - rounds, 0.0) * (1.0 + count) / (1.0 + rounds)
 
 
 @inlined
@@ -34,7 +45,8 @@ def reach(square: float, more: float, n: int) -> float:
     q is the variance of the estimate in units of the noise's. m more observations, spread over n directions, would
     leave a variance of n / m in each: what is known better than that is not worth exploring.
     """
-    return math.sqrt(square * math.log1p(more * square / n))
+    finite = square if square < _LARGEST else _LARGEST  # else it has overflowed, or is NaN by inf - inf
+    return math.sqrt(finite) * math.sqrt(math.log1p(more * (finite / n)))
 
 
 @kernel
@@ -52,7 +64,8 @@ def fit(
 
     With g = n - rho tr V^-1 effective parameters, noise_m = RSS_m / (N - g), spread_m = |theta_m|^2 / g per unit of the
     features' mean square, and rho = 1 / mean_m (spread_m / noise_m) in that unit, each with what is believed before any
-    data as one more observation; iterated from the present rho.
+    data as one more observation; iterated from the present rho. A fixed point for one outcome maximises the evidence
+    times the density of one observation of variance 1/16 for noise and for spread.
     Source: MacKay 1992 (Bayesian interpolation, Section 4), with one penalty for all outcomes.
     """
     n, outcomes = len(gram), len(moment)
@@ -63,6 +76,7 @@ def fit(
     matrix, mean = np.empty((n, n)), np.empty(n)
     rho = ridge if ridge > 0.0 else scale
     for step in range(_PASSES):
+        rho = within(rho, trace)
         matrix[:] = gram
         for i in range(n):
             matrix[i, i] += rho
@@ -85,7 +99,10 @@ def fit(
         if step + 1 < _PASSES:
             ratio = 0.0
             for m in range(outcomes):
-                spread = (BELIEVED + scale * dot(theta[m], theta[m])) / (1.0 + free)
+                spread = BELIEVED
+                for i in range(n):
+                    spread += (math.sqrt(scale) * theta[m, i]) ** 2
+                spread /= 1.0 + free
                 ratio += spread / sigma[m, m] / outcomes
             rho = scale / ratio
     return rho
