@@ -1,0 +1,173 @@
+"""The penalty and noise of a fit, against plain NumPy and against SciPy's maximum of the closed-form evidence."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy.optimize import minimize
+
+from evenhand.numerics.evidence import BELIEVED, ahead, fit, reach, within
+from evenhand.numerics.newton import cholesky, invert
+
+
+def fitted(x, y, ridge=0.0, times=1):
+    """(rho, theta, V^-1, Sigma) after fits in a row, `(N,n),(N,M)`."""
+    n, m = x.shape[1], y.shape[1]
+    theta, inverse, sigma = np.zeros((m, n)), np.zeros((n, n)), np.zeros((m, m))
+    for _ in range(times):
+        ridge = fit(x.T @ x, y.T @ x, y.T @ y, float(len(x)), ridge, theta, inverse, sigma)
+    return ridge, theta, inverse, sigma
+
+
+def twin(x, y, ridge=0.0):
+    """The same formulas on the data themselves, by np.linalg."""
+    count, n = x.shape
+    scale = (x**2).sum() / count
+    rho = ridge or scale
+    for step in range(3):
+        rho = min(max(rho, 1e-10 * scale * count), 1e10 * scale * count)
+        v = x.T @ x + rho * np.eye(n)
+        theta, inverse = np.linalg.solve(v, x.T @ y).T, np.linalg.inv(v)
+        free = n - rho * np.trace(inverse)
+        miss = y - x @ theta.T
+        sigma = (BELIEVED * np.eye(y.shape[1]) + miss.T @ miss) / (1.0 + count - free)
+        if step < 2:
+            spread = (BELIEVED + scale * (theta**2).sum(1)) / (1.0 + free)
+            rho = scale / (spread / np.diag(sigma)).mean()
+    return rho, theta, inverse, sigma
+
+
+def log_evidence(x, y, noise, penalty):
+    """Log density of y = x.theta + e, theta ~ N(0, noise / penalty I), e ~ N(0, noise I), `(N,n),(N)`."""
+    covariance = noise * (np.eye(len(y)) + x @ x.T / penalty)
+    return -0.5 * (np.linalg.slogdet(2.0 * math.pi * covariance)[1] + y @ np.linalg.solve(covariance, y))
+
+
+def log_believed(variance):
+    """Log density, up to a constant, of one observation with the variance believed before any data."""
+    return -0.5 * (math.log(variance) + BELIEVED / variance)
+
+
+def data(seed, count, n, m=1, noise=0.1, spread=0.2):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(count, n)) * (rng.random((count, n)) < 0.8)
+    return x, x @ rng.normal(size=(n, m)) * spread + noise * rng.normal(size=(count, m))
+
+
+@given(
+    count=st.integers(1, 40),
+    n=st.integers(1, 7),
+    m=st.integers(1, 3),
+    ridge=st.sampled_from([0.0, 0.3, 50.0]),
+    noise=st.sampled_from([0.0, 0.1, 3.0]),
+    size=st.sampled_from([1e-6, 1.0, 1e6]),
+    seed=st.integers(0, 10_000),
+)
+def test_a_fit_is_its_twin(count, n, m, ridge, noise, size, seed):
+    x, y = data(seed, count, n, m, noise)
+    x = size * (x + (x == 0.0))
+    ridge *= size**2
+    for own, expected in zip(fitted(x, y, ridge), twin(x, y, ridge), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(("noise", "spread"), [(0.1, 0.2), (0.5, 0.05), (0.02, 1.0)])
+@pytest.mark.parametrize("count", [15, 300])
+def test_a_fixed_point_maximises_the_evidence_and_what_is_believed(noise, spread, count):
+    """Over both variances at once; SciPy starts elsewhere, without derivatives."""
+    x, y = data(3, count, 6, noise=noise, spread=spread)
+    scale = (x**2).sum() / count
+
+    def lost(logs):
+        variance, means = np.exp(logs)
+        total = log_evidence(x, y[:, 0], variance, scale * variance / means)
+        return -total - log_believed(variance) - log_believed(means)
+
+    best = minimize(lost, np.log([BELIEVED, BELIEVED]), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-10})
+    penalty, _, _, sigma = fitted(x, y, times=100)
+    assert sigma[0, 0] == pytest.approx(np.exp(best.x[0]), rel=1e-5)
+    assert penalty == pytest.approx(scale * np.exp(best.x[0] - best.x[1]), rel=1e-4)
+
+
+def test_a_fixed_point_maximises_the_evidence_alone_where_data_outweigh_what_is_believed():
+    """Sizes of 50 in place of 1/4, and 60 directions: what one more observation moves is below its standard error."""
+    x, y = data(4, 600, 60, noise=200.0, spread=50.0)
+    best = minimize(
+        lambda logs: -log_evidence(x, y[:, 0], *np.exp(logs)),
+        np.log([1e4, 1.0]),
+        method="Nelder-Mead",
+        options={"xatol": 1e-6, "fatol": 1e-8},
+    )
+    penalty, _, _, sigma = fitted(x, y, times=100)
+    assert sigma[0, 0] == pytest.approx(np.exp(best.x[0]), rel=1.5 / 540)
+    assert penalty == pytest.approx(np.exp(best.x[1]), rel=1.5 / 60)
+
+
+def test_estimated_noise_and_spread_are_right_on_data_from_the_prior():
+    """On average over 200 data sets, within five standard errors; what is believed beforehand is the truth."""
+    count, n, noises, ratios = 100, 20, [], []
+    for seed in range(200):
+        x, y = data(seed, count, n, noise=0.25, spread=0.25 / math.sqrt(0.8 * n))
+        penalty, _, _, sigma = fitted(x, y, times=20)
+        noises.append(sigma[0, 0])
+        ratios.append(math.log((x**2).sum() / count * sigma[0, 0] / penalty))
+    assert abs(np.mean(noises) - 0.0625) < 5.0 * np.std(noises) / math.sqrt(200)
+    assert np.std(noises) == pytest.approx(0.0625 * math.sqrt(2.0 / (count - n)), rel=0.25)
+    # the log of a sum of 20 squares is on average lower by 1/20 than that of its mean
+    assert abs(np.mean(ratios) - math.log(0.0625) + 1.0 / n) < 5.0 * np.std(ratios) / math.sqrt(200)
+
+
+def test_correlated_noise_is_estimated():
+    rng = np.random.default_rng(8)
+    x, truth = rng.normal(size=(4000, 5)), np.array([[0.04, 0.03], [0.03, 0.09]])
+    y = x @ rng.normal(size=(5, 2)) * 0.2 + rng.multivariate_normal(np.zeros(2), truth, 4000)
+    error = np.sqrt((truth**2 + np.outer(np.diag(truth), np.diag(truth))) / 4000)
+    assert (np.abs(fitted(x, y)[3] - truth) < 4.0 * error).all()
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("size", [1e-90, 1e-8, 1.0, 1e8, 1e90])
+def test_collinear_features_and_no_noise_leave_a_finite_fit(rank, size):
+    rng = np.random.default_rng(2)
+    for count in (1, 3, 30, 1000):
+        x = size * rng.normal(size=(count, rank)) @ rng.normal(size=(rank, 6))
+        y = x[:, :1] / size
+        penalty, theta, inverse, sigma = fitted(x, y, times=10)
+        assert all(np.isfinite(z).all() for z in (penalty, theta, inverse, sigma))
+        assert penalty > 0.0
+        assert (np.linalg.eigvalsh(inverse * size**2) > 0.0).all()
+    np.testing.assert_allclose(x @ theta.T, y, atol=1e-2 * np.abs(y).max())
+
+
+@settings(max_examples=20)
+@given(n=st.integers(1, 12), seed=st.integers(0, 1000))
+def test_invert_is_the_inverse(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(2 * n, n))
+    factor, out = x.T @ x + 0.1 * np.eye(n), np.full((n, n), np.nan)
+    expected = np.linalg.inv(factor)
+    cholesky(factor)
+    invert(factor, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
+    np.testing.assert_array_equal(out, out.T)
+
+
+def test_penalties_stay_within_what_can_be_inverted():
+    assert [within(rho, 2.0) for rho in (1.0, 0.0, 1e-30, 1e30, math.inf)] == [1.0, 2e-10, 2e-10, 2e10, 2e10]
+    assert within(math.nan, 2.0) == 2e-10
+
+
+def test_observations_ahead_go_on_at_the_rate_so_far():
+    assert ahead(0.0, 0.0, 100.0) == 100.0
+    assert ahead(10.0, 10.0, 100.0) == 90.0
+    assert ahead(0.0, 9.0, 100.0) == pytest.approx(9.1)  # not 0: else a run that saw nothing would never look
+    assert ahead(2999.0, 999.0, 1999.0) == 3000.0
+    assert ahead(10.0, 100.0, 100.0) == ahead(10.0, 200.0, 100.0) == 0.0
+
+
+def test_reach_is_finite_for_any_square():
+    assert reach(0.0, 100.0, 3) == 0.0
+    assert reach(0.5, 0.0, 3) == 0.0
+    assert reach(0.5, 60.0, 3) == pytest.approx(math.sqrt(0.5 * math.log(11.0)))
+    assert all(math.isfinite(reach(square, 1e9, 3)) for square in (1e300, math.inf, math.nan))
