@@ -133,7 +133,7 @@ class BayesianRidge:
 
     Equation: V = rho I + sum x x^T, theta_m = V^-1 sum y_m x; rho and the covariance Sigma of the noise maximise the
     evidence (`numerics.evidence.fit`). At prices w the bonus of a candidate is
-    scale sqrt(w^T Sigma w) sqrt(q ln(1 + m q / n)), q = x^T V^-1 x, and at most what the liked ends of the ranges allow.
+    scale sqrt(w^T Sigma w) sqrt(q ln(1 + m q / n)), q = x^T V^-1 x, at most up to the liked ends of the ranges.
     m = (T - t) (1 + N) / (1 + t) is the number of observations to come, if they go on at the rate of the N in the t
     rounds so far and of one in a round before. What is unlikely to pay back in the remaining rounds is not explored.
 

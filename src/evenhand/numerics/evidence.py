@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
 from evenhand.numerics.newton import cholesky, invert
-from evenhand.numerics.precision import dot
+from evenhand.numerics.precision import dot, multiply
 
 BELIEVED = 0.25**2  # variance of noise, and of means, before any data
 FAINT = 1e-200  # features whose squares sum to less count as 0: squares of smaller numbers leave the range of floats
@@ -87,11 +87,9 @@ def fit(
             free -= rho * inverse[i, i]
         free = min(max(free, 0.0), float(n))
         for m in range(outcomes):
-            for i in range(n):
-                theta[m, i] = dot(moment[m], inverse[i])
+            multiply(inverse, moment[m], theta[m])
         for m in range(outcomes):
-            for i in range(n):
-                mean[i] = dot(theta[m], gram[i])
+            multiply(gram, theta[m], mean)
             for j in range(outcomes):
                 missed = squares[m, j] - dot(theta[m], moment[j]) - dot(theta[j], moment[m]) + dot(theta[j], mean)
                 believed = BELIEVED if m == j else 0.0

@@ -134,19 +134,21 @@ def fit_logistic(x: Floats, y: Floats, theta: Floats, root: Floats, ridge: float
 def invert(factor: Floats, out: Floats) -> None:
     """(L L^T)^-1, `(n,n)->(n,n)`, where the lower half of `factor` is L, as `cholesky` leaves it."""
     n = len(factor)
-    for j in range(n):  # the lower half of `out` becomes L^-1
-        out[j, j] = 1.0 / factor[j, j]
-        for i in range(j + 1, n):
-            total = 0.0
-            for k in range(j, i):
-                total -= factor[i, k] * out[k, j]
-            out[i, j] = total / factor[i, i]
-    for i in range(n):  # then L^-T L^-1, row by row, each of which reads later rows only
+    for i in range(n):  # the lower half of `out` becomes L^-1, row by row, because numbers in a row do not wait
+        out[i, :i] = 0.0
+        for k in range(i):
+            for j in range(k + 1):
+                out[i, j] -= factor[i, k] * out[k, j]
+        for j in range(i):
+            out[i, j] /= factor[i, i]
+        out[i, i] = 1.0 / factor[i, i]
+    for i in range(n):  # then L^-T L^-1, where each row reads itself and later rows only
+        last = out[i, i]
         for j in range(i + 1):
-            total = 0.0
-            for k in range(i, n):
-                total += out[k, i] * out[k, j]
-            out[i, j] = total
+            out[i, j] *= last
+        for k in range(i + 1, n):
+            for j in range(i + 1):
+                out[i, j] += out[k, i] * out[k, j]
     for i in range(n):
         for j in range(i):
             out[j, i] = out[i, j]

@@ -37,7 +37,7 @@ def norm2(x: Floats) -> float:
 
 
 @inlined
-def _multiply(inverse: Floats, x: Floats, product: Floats) -> None:
+def multiply(inverse: Floats, x: Floats, product: Floats) -> None:
     """V^-1 x, `(n,n),(n),(n)`, into `product`, column by column, so that additions do not wait for one another."""
     n = len(x)
     product[:] = 0.0
@@ -50,7 +50,7 @@ def _multiply(inverse: Floats, x: Floats, product: Floats) -> None:
 @inlined
 def quadratic(x: Floats, inverse: Floats, product: Floats) -> float:
     """x^T V^-1 x, `(n),(n,n),(n)->()`, with V^-1 x left in `product`; rounding never makes it negative."""
-    _multiply(inverse, x, product)
+    multiply(inverse, x, product)
     return max(dot(x, product), 0.0)
 
 
@@ -62,7 +62,7 @@ def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
     and `gain` and the result are 0: an inverse that is not positive definite would grow without bound.
     """
     n = len(x)
-    _multiply(inverse, x, gain)
+    multiply(inverse, x, gain)
     square = dot(x, gain)
     sound = square > 0.0
     for i in range(n):
