@@ -472,6 +472,7 @@ RECIPES = {
     ],
     "ucb": [
         (ucb(COURT.problem, _LEARNER, warmup=10), COURT),
+        (ucb(COURT.problem, BayesianLogistic(n_features=5), warmup=10), Delayed(COURT, delay=5)),
         (ucb(EVERYTHING, Ridge(n_features=8, n_outcomes=2, width=Fixed(0.2)), warmup=0), LOG),
     ],
     "square_cbwk": [
@@ -501,6 +502,7 @@ RECIPES = {
     ],
     "resolving": [
         (resolving(_LESSONS.problem, Ridge(n_features=12, n_outcomes=4, width=Fixed(0.3)), warmup=5), _LESSONS),
+        (resolving(_LESSONS.problem, BayesianRidge(n_features=12, n_outcomes=4), warmup=5), Delayed(_LESSONS, delay=4)),
         (resolving(_SHARED, _PAIR, contexts=3, warmup=0), Delayed(_SHARED_MARKET, delay=4)),
         (resolving(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),
         (resolving(COURT.problem, _LEARNER, warmup=0, every=7), Delayed(COURT, delay=5)),

@@ -1,12 +1,12 @@
 """A problem restated in other units takes the same actions, where no number is given in these units: margins are 0."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from evenhand.models import Fixed, Logarithmic, Ridge, Sampled
+from evenhand.models import BayesianRidge, Fixed, Logarithmic, Ridge, Sampled
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.recipes import fw_dual, fw_linucb, pgd, pgd_adaptive, primal_lp, resolving, ucb
@@ -54,6 +54,7 @@ def school(reward, cost, fee):
 
 
 RIDGE = Ridge(n_features=3, n_outcomes=2, width=Fixed(0.2))
+BAYESIAN = BayesianRidge(n_features=3, n_outcomes=2)
 POLICIES = {
     "ucb": lambda unit: ucb(shop(*unit), RIDGE),
     "pgd": lambda unit: pgd(shop(*unit), Ridge(n_features=3, n_outcomes=2, width=Logarithmic(0.1)), margin=0.0),
@@ -66,13 +67,46 @@ POLICIES = {
     "fw_dual, concave": lambda unit: fw_dual(school(*unit), RIDGE, margin=0.0),
     "resolving, concave": lambda unit: resolving(school(*unit), RIDGE),
     "fw_linucb": lambda unit: fw_linucb(replace(school(*unit), subject_to=()), RIDGE),
+    "ucb, Bayesian": lambda unit: ucb(shop(*unit), BAYESIAN),
+    "resolving, Bayesian": lambda unit: resolving(shop(*unit), BAYESIAN),
+    "resolving, concave, Bayesian": lambda unit: resolving(school(*unit), BAYESIAN),
+    "primal_lp, Bayesian": lambda unit: primal_lp(shop(*unit), BAYESIAN, slack=Slack(0.0, 0.0)),
+    "fw_dual, Bayesian": lambda unit: fw_dual(shop(*unit), BAYESIAN, margin=0.0),
+    "fw_dual, concave, Bayesian": lambda unit: fw_dual(school(*unit), BAYESIAN, margin=0.0),
 }
 PLAIN = {}
 
 
-def plays(name, unit):
+@dataclass(frozen=True)
+class Restated:
+    """A world whose features are in another unit."""
+
+    market: Market
+    factor: float
+
+    def start(self, seed, replicas):
+        return _RestatedWorld(self.market.start(seed, replicas), self.factor)
+
+
+class _RestatedWorld:
+    def __init__(self, world, factor):
+        self._world, self._factor, self.steps, self.counts_idle_steps = world, factor, world.steps, True
+
+    def context(self, step):
+        context = self._world.context(step)
+        return context._replace(features=context.features * self._factor)
+
+    def respond(self, step, context, decision):
+        plain = decision._replace(features=decision.features / self._factor)
+        return decision, [a._replace(decision=decision) for a in self._world.respond(step, context, plain)[1]]
+
+
+def plays(name, unit, factor=1.0):
     policy = POLICIES[name](unit)
-    state, world = policy.start(seed=3, replicas=2), Market(problem=policy.problem).start(3, np.arange(2))
+    state, world = (
+        policy.start(seed=3, replicas=2),
+        Restated(Market(problem=policy.problem), factor).start(3, np.arange(2)),
+    )
     return np.array([r.decision.plays[:, 0] for r in play(policy, state, world, range(ROUNDS))])
 
 
@@ -88,3 +122,15 @@ def test_a_problem_in_other_units_takes_the_same_actions(name, exponents):
         PLAIN[name] = plays(name, (1.0, 1.0, 1.0))
         assert min(np.bincount(PLAIN[name].ravel() + 1)[1:]) > 10  # every action is played
     np.testing.assert_array_equal(plays(name, tuple(10.0**e for e in exponents)), PLAIN[name])
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if "Bayesian" in name])
+@settings(max_examples=2, deadline=None)
+@given(exponent=st.integers(-6, 6))
+@example(exponent=-6)
+@example(exponent=6)
+def test_features_in_other_units_take_the_same_actions(name, exponent):
+    """Under a model that estimates its penalty."""
+    if name not in PLAIN:
+        PLAIN[name] = plays(name, (1.0, 1.0, 1.0))
+    np.testing.assert_array_equal(plays(name, (1.0, 1.0, 1.0), 10.0**exponent), PLAIN[name])
