@@ -8,7 +8,16 @@ import pytest
 
 from evenhand.core.errors import EvenhandError, InfeasibleProblem, InvalidInput, MissingExtra, StateMismatch
 from evenhand.goals import Doubling, DualGradient, Steady
-from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, SelfNormalised, Stacked
+from evenhand.models import (
+    BayesianLogistic,
+    BayesianRidge,
+    Fixed,
+    Logarithmic,
+    Logistic,
+    Ridge,
+    SelfNormalised,
+    Stacked,
+)
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.groups import Groups
@@ -144,6 +153,17 @@ STATEMENTS = {
     # models
     "no features": (lambda: Ridge(n_features=0), "Ridge.n_features, n_outcomes: expected at least 1 each, got (0, 1)"),
     "no outcome": (lambda: Ridge(n_features=1, n_outcomes=0), "Ridge.n_features, n_outcomes: expected at least 1 each"),
+    "scale below 0": (lambda: BayesianRidge(n_features=1, scale=-1), "BayesianRidge.scale: expected a finite number"),
+    "no growth": (
+        lambda: BayesianRidge(n_features=1, growth=1),
+        "BayesianRidge.growth: expected a finite number above",
+    ),
+    "no scale": (lambda: BayesianLogistic(n_features=1, scale=math.nan), "BayesianLogistic.scale: expected a finite"),
+    "endless growth": (lambda: BayesianLogistic(n_features=1, growth=math.inf), "BayesianLogistic.growth: expected a"),
+    "no range of odds": (
+        lambda: BayesianLogistic(n_features=1).start(1, np.zeros(1), np.full(1, 2.0), 9),
+        "BayesianLogistic: expected an outcome with a range within",
+    ),
     "no ridge": (lambda: Ridge(n_features=1, ridge=0), "Ridge.ridge: expected a number above 0"),
     "negative ridge": (lambda: Logistic(n_features=1, ridge=-1), "Logistic.ridge: expected a number above 0"),
     "ridge nan": (lambda: Logistic(n_features=1, ridge=NAN), "Logistic.ridge: expected a number above 0"),

@@ -35,7 +35,7 @@ class BayesianLogisticState:
     x: Floats  # (R, room, n)
     y: Floats  # (R, room)
     ends: Floats  # (2, 1) of the range
-    horizon: float
+    horizon: Floats  # (R,)
 
 
 @kernel
@@ -44,7 +44,8 @@ def _value(
     inverse: Floats,
     count: Floats,
     rounds: Floats,
-    rule: tuple[float, float],
+    horizon: Floats,
+    scale: float,
     ends: Floats,
     x: Floats,
     w: Floats,
@@ -52,9 +53,8 @@ def _value(
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     each, product = w.shape[2] > 1, np.empty(x.shape[2])
-    horizon, scale = rule
     for r in range(len(x)):
-        more = ahead(count[r], rounds[r], horizon)
+        more = ahead(count[r], rounds[r], horizon[r])
         for a in range(x.shape[1]):
             own, center = a if each else 0, sigmoid(dot(x[r, a], theta[r]))
             variance = center * (1.0 - center)
@@ -192,13 +192,13 @@ class BayesianLogistic:
             x=np.zeros((n_replicas, 256, n)),
             y=np.zeros((n_replicas, 256)),
             ends=np.stack([low, high]),
-            horizon=float(horizon),
+            horizon=np.full(n_replicas, float(horizon)),
         )
 
     def value(self, state: BayesianLogisticState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
-        s, rule = state, (state.horizon, float(self.scale))
-        return Worth(*_value(s.theta, s.inverse, s.count, s.rounds, rule, s.ends, x, w))
+        s, scale = state, float(self.scale)
+        return Worth(*_value(s.theta, s.inverse, s.count, s.rounds, s.horizon, scale, s.ends, x, w))
 
     def update(self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Append plays whose outcome was seen; refit if the history grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""

@@ -33,7 +33,7 @@ class BayesianRidgeState:
     rounds: Floats  # (R,) rounds in which something was seen
     ends: Floats  # (2, M) of the ranges
     units: Floats  # (M,) lengths of the ranges, 1 where infinite
-    horizon: float
+    horizon: Floats  # (R,)
 
 
 @kernel
@@ -43,7 +43,8 @@ def _value(
     sigma: Floats,
     count: Floats,
     rounds: Floats,
-    rule: tuple[float, float],
+    horizon: Floats,
+    scale: float,
     ends: Floats,
     x: Floats,
     w: Floats,
@@ -52,9 +53,8 @@ def _value(
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     n, outcomes = x.shape[2], w.shape[3]
     product, center, each = np.empty(n), np.empty(outcomes), w.shape[2] > 1
-    horizon, scale = rule
     for r in range(len(x)):
-        more = ahead(count[r], rounds[r], horizon)
+        more = ahead(count[r], rounds[r], horizon[r])
         for a in range(x.shape[1]):
             if not dot(x[r, a], x[r, a]) > FAINT:  # such as doing nothing: worth 0, for sure
                 continue
@@ -190,13 +190,13 @@ class BayesianRidge:
             rounds=np.zeros(n_replicas),
             ends=np.stack([low, high]) / units,
             units=units,
-            horizon=float(horizon),
+            horizon=np.full(n_replicas, float(horizon)),
         )
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
-        s, rule = state, (state.horizon, float(self.scale))
-        return Worth(*_value(s.theta, s.inverse, s.sigma, s.count, s.rounds, rule, s.ends, x, w * s.units))
+        s, scale = state, float(self.scale)
+        return Worth(*_value(s.theta, s.inverse, s.sigma, s.count, s.rounds, s.horizon, scale, s.ends, x, w * s.units))
 
     def update(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each, O(n^3) per fit."""
