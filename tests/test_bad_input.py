@@ -156,7 +156,7 @@ STATEMENTS = {
     "scale below 0": (lambda: BayesianRidge(n_features=1, scale=-1), "BayesianRidge.scale: expected a finite number"),
     "no growth": (
         lambda: BayesianRidge(n_features=1, growth=1),
-        "BayesianRidge.growth: expected a finite number above",
+        "BayesianRidge.growth: expected a finite number",
     ),
     "no scale": (lambda: BayesianLogistic(n_features=1, scale=math.nan), "BayesianLogistic.scale: expected a finite"),
     "endless growth": (lambda: BayesianLogistic(n_features=1, growth=math.inf), "BayesianLogistic.growth: expected a"),
