@@ -9,14 +9,16 @@ import pytest
 
 from evenhand.choices import Random, Staged, TopK
 from evenhand.core.errors import InvalidInput, StateMismatch
+from evenhand.environments import Court
 from evenhand.goals import Doubling, Steady
-from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, SelfNormalised
+from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, Logarithmic, Logistic, Ridge, SelfNormalised
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import fingerprint, flatten
 from evenhand.problem.constraints import Budget, Parity
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
-from evenhand.recipes import pgd, pgd_adaptive, uniform
+from evenhand.recipes import pgd, pgd_adaptive, ucb, uniform
+from evenhand.run.simulation import play
 from tests.parts import COURT, EVERYTHING, RECIPES
 from tests.resume import CASES, go_on
 
@@ -281,3 +283,18 @@ def test_configuration_that_cannot_be_read_is_refused():
         InvalidInput, match="configuration: expected dataclasses, arrays, numbers and names, got object"
     ):
         fingerprint((1, object()))
+
+
+@pytest.mark.parametrize("model", [BayesianLogistic(n_features=5), BayesianRidge(n_features=5)], ids=repr)
+def test_a_longer_horizon_reaches_the_model(tmp_path, model):
+    """A model that no longer explores, because the horizon is over, goes on exploring under a longer one."""
+    short = ucb(Court(horizon=30).problem, model)
+    long, state = dataclasses.replace(short, problem=Court(horizon=300).problem), short.start(seed=1, replicas=2)
+    list(play(short, state, Court(horizon=30).start(1, np.arange(2)), range(30)))
+    short.save(state, tmp_path / "s.npz")
+    loaded = long.load(tmp_path / "s.npz", allow=("horizon",))
+    x, price, none = COURT.start(1, np.arange(2)).context(7).features, np.ones((2, 1, 1, 1)), np.zeros((2, 0))
+    before, after = (model.value(m, x, price, none).bonus for m in (state.model, loaded.model))
+    assert (before <= 0.0).all()  # below 0 where a prediction is above the range
+    assert (after > before).sum() >= 5  # of six candidates
+    np.testing.assert_array_equal(loaded.model.theta, state.model.theta)

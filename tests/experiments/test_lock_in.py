@@ -11,7 +11,7 @@ from evenhand.experiments.lock_in import lock_ins, locked_in
 def test_a_run_that_gains_less_than_half_of_the_mean_gain_is_locked_in():
     """Gains of 4, 4, 4 and 1 are 3.25 on average."""
     assert locked_in(np.array([6.0, 6.0, 6.0, 3.0]), base=2.0) == 0.25
-    assert locked_in(np.array([6.0, 6.0, 6.0, 3.7]), base=2.0) == 0.0
+    assert locked_in(np.array([6.0, 6.0, 6.0, 4.0]), base=2.0) == 0.0
     assert locked_in(-np.array([4.0, 4.0, 9.0]), base=-10.0) == pytest.approx(1 / 3)  # of regrets
 
 

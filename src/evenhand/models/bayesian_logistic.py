@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class BayesianLogisticState:
     x: Floats  # (R, room, n)
     y: Floats  # (R, room)
     ends: Floats  # (2, 1) of the range
-    horizon: Floats  # (R,)
+    horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
 
 
 @kernel
@@ -160,7 +160,7 @@ class BayesianLogistic:
     """
 
     n_features: int
-    scale: float = 0.75
+    scale: float = 1.0
     growth: float = 1.1
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class BayesianRidgeState:
     rounds: Floats  # (R,) rounds in which something was seen
     ends: Floats  # (2, M) of the ranges
     units: Floats  # (M,) lengths of the ranges, 1 where infinite
-    horizon: Floats  # (R,)
+    horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
 
 
 @kernel
@@ -157,12 +157,12 @@ class BayesianRidge:
     ...     model.update(state, one, np.full((1, 1, 1), y), one > 0, price)
     >>> mean, bonus, _ = model.value(state, one, price, luck)
     >>> round(mean.item(), 2), round(bonus.item(), 2)
-    (0.48, 0.12)
+    (0.48, 0.17)
     """
 
     n_features: int
     n_outcomes: int = 1
-    scale: float = 0.75
+    scale: float = 1.0
     growth: float = 1.3
 
     def __post_init__(self) -> None:

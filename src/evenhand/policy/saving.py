@@ -124,8 +124,10 @@ def _refusals(z: object) -> Iterator[str]:
 
 
 def _fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "") -> None:
-    """Set every array and number of a state to what was read."""
+    """Set every array and number of a state to what was read, but for settings such as a horizon that was allowed."""
     for f in dataclasses.fields(z):  # type: ignore[arg-type]
+        if f.metadata.get("setting"):
+            continue
         here, old = f"{path}.{f.name}", getattr(z, f.name)
         if isinstance(old, list):
             for i, part in enumerate(old):
