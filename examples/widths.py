@@ -7,13 +7,14 @@ import evenhand as eh
 replicas, shorter = (int(z) for z in sys.argv[1:]) if len(sys.argv) > 1 else (10, 10)  # docs/choosing.md: 40 1
 
 
-def models(world, outcomes):
+def models(world):
     """A model that sets its own width, and one with each of three fixed widths."""
-    n, yes_no = world.n_features, outcomes == 1
-    yield "Bayesian", eh.BayesianLogistic(n_features=n) if yes_no else eh.BayesianRidge(n_features=n, n_outcomes=outcomes)
+    n, m = world.n_features, len(world.problem.learned)
+    yes_no = m == 1
+    yield "Bayesian", eh.BayesianLogistic(n_features=n) if yes_no else eh.BayesianRidge(n_features=n, n_outcomes=m)
     for width in map(eh.Fixed, (0.01, 0.1, 0.3)):
-        fixed = eh.Logistic(n_features=n, width=width) if yes_no else eh.Ridge(n_features=n, n_outcomes=outcomes, width=width)
-        yield f"Fixed({width.value})", fixed
+        ridge = eh.Ridge(n_features=n, n_outcomes=m, width=width)
+        yield f"Fixed({width.value})", eh.Logistic(n_features=n, width=width) if yes_no else ridge
 
 
 print("Gain over drawing actions at random; 1 is the best policy that knows all chances.\n")
@@ -27,7 +28,7 @@ for world in (
     problem, name = world.problem, type(world).__name__
     best = eh.opt(world, contexts=10_000 // shorter).value
     random = eh.simulate(eh.uniform(problem, world.n_features), world, replicas=replicas).objective()[-1].mean()
-    for label, model in models(world, len(problem.learned)):
+    for label, model in models(world):
         policy = eh.resolving(problem, model, warmup=0)
         gain = (eh.simulate(policy, world, replicas=replicas).objective()[-1] - random) / (best - random)
         low = int((gain < 0.5).sum())
