@@ -189,28 +189,34 @@ def _consumption(
 def spread(weight: Floats, g: Floats, kept: Ints) -> Floats:
     """Difference d between the best and the worst reward, averaged over contexts with weights proportional to d.
 
-    `(S),(S,A),()->()`: sum of d^2 over sum of d, so that contexts in which all rewards are equal do not count; 1 if
-    rewards never differ.
+    `(S),(S,A),()->()`: sum of d^2 over sum of d, so that contexts in which all rewards are equal do not count. If they
+    never differ, it is the largest reward, or 1 if all are 0.
     """
     out = np.ones(len(kept))
     for r in range(len(kept)):
-        first, second = 0.0, 0.0
+        first, second, largest = 0.0, 0.0, 0.0
         for s in range(kept[r]):
             d = _difference(g[r, s])
             first += weight[r, s] * d
             second += weight[r, s] * d * d
+            for a in range(g.shape[2]):
+                if g[r, s, a] > -np.inf:
+                    largest = max(largest, abs(g[r, s, a]))
         if first > 0.0:
             out[r] = second / first
+        elif largest > 0.0:
+            out[r] = largest
     return out
 
 
 @kernel
 def _difference(g: Floats) -> float:
+    """The best minus the worst reward; 0 if that is within rounding, `(A)->()`."""
     top, bottom = -np.inf, np.inf
     for a in range(len(g)):
         if g[a] > -np.inf:
             top, bottom = max(top, g[a]), min(bottom, g[a])
-    return top - bottom if top > bottom else 0.0
+    return top - bottom if top - bottom > 1e-9 * max(abs(top), abs(bottom)) else 0.0
 
 
 @kernel
