@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.problem.constraints import Floor, Parity
@@ -114,3 +115,44 @@ def test_a_saved_state_goes_on_with_its_sums(tmp_path):
     back = policy.load(tmp_path / "state.npz")
     assert np.abs(state.inside).max() > 1.0
     np.testing.assert_array_equal(back.inside, state.inside)
+
+
+def one_case(policy, state, group, observed=None, y=1.0):
+    """A case of a group in which every play has outcome y."""
+    plays = policy.choice.n_plays
+    context = Context(np.ones((1, 3, 1)), np.zeros((1, 3, 0)), np.array([[[group]]]), np.ones((1, 3), bool))
+    decision = policy.act(state, context)
+    policy.learn(state, decision, np.full((1, plays, 1), y), observed)
+
+
+def shop(n_plays=1):
+    return Problem(
+        actions=("a", "b", "c"),
+        outcomes=(Outcome("y"),),
+        maximize="y",
+        subject_to=(Parity("y", by="g", tolerance=0.1),),
+        groups=(Groups("g", ["u", "v"]),),
+        horizon=200,
+        n_plays=n_plays,
+    )
+
+
+def test_rounds_of_a_warm_up_move_no_price_later():
+    """Their outcomes differ between groups, those of later rounds are all 0; only the shares move."""
+    policy = fw_dual(shop(), Ridge(n_features=1), warmup=20, step=0.05)
+    state = policy.start()
+    for i in range(20):
+        one_case(policy, state, 1 if i % 10 == 9 else 0)
+    for _ in range(40):
+        one_case(policy, state, 1, y=0.0)
+    assert (state.inside == 0.0).all()
+    assert (policy.goals[1].price(state.goals[1])[0] == 0.0).all()
+
+
+def test_what_was_observed_in_part_is_not_restated():
+    policy = fw_dual(shop(n_plays=2), Ridge(n_features=1), warmup=0, step=0.05)
+    state = policy.start()
+    for i in range(20):
+        one_case(policy, state, int(i % 3 == 0), observed=np.array([[[True], [False]]]))
+    assert (state.inside == 0.0).all()
+    assert (policy.goals[1].price(state.goals[1])[0] == 0.0).all()

@@ -77,3 +77,13 @@ def test_plots_have_a_panel_per_quantity(trace, tmp_path):
     assert all(len(a.lines) >= 1 for a in axes)
     path = save(axes, tmp_path / "new" / "trace.png")
     assert path.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_trace_of_an_earlier_version_is_refused_by_name(tmp_path):
+    trace = simulate(uniform(COURT.problem, n_features=5), COURT, replicas=1, progress=False)
+    trace.save(tmp_path / "t.npz")
+    with np.load(tmp_path / "t.npz") as file:
+        kept = {name: file[name] for name in file.files if name != "under_way"}
+    np.savez(tmp_path / "old.npz", **kept)
+    with pytest.raises(InvalidInput, match=r"^path: expected a trace saved by this version.*without \['under_way'\]"):
+        Trace.load(tmp_path / "old.npz", COURT.problem)

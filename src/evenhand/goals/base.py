@@ -114,6 +114,10 @@ class Restates(Protocol):
     def rows(self) -> Rows:
         """The rows that it reads."""
 
+    @property
+    def enters_forced(self) -> bool:
+        """Whether its books have the rounds in which values did not make the choice."""
+
     def on_shares(self, state: Any, decision: Decision, v: Floats) -> None:
         """Enter what new shares add to the rows so far, before the decision that moves the shares, `(d)`."""
 

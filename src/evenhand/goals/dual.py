@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -192,6 +192,7 @@ class DualGradient:
     on: Literal["observed", "optimistic"] = "observed"
     optimism: Literal["row", "net"] = "row"
     start_at: tuple[float, ...] = field(default=())
+    enters_forced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
@@ -336,6 +337,7 @@ class DualHedge:
     max_price: float
     step: float
     optimism: Literal["row", "net"] = "row"
+    enters_forced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def _pulled(mu: Floats, pull: Floats, gap: Floats) -> Floats:
 
 @kernel
 def _pull(weight: Floats, kept: Ints, due: Bools, worth: Floats, jump: Floats, pull: Floats) -> None:
-    """Prices per unit off plan, times the share of rounds whose context had come before, `(S),(),(),(),(k),(k)`."""
+    """Prices per unit off plan, times the share of repeats in the kept contexts, `(S),(),(),(),(k),(k)`."""
     for r in range(len(kept)):
         if due[r] and kept[r] > 0:
             repeats = 1.0 - kept[r] / weight[r, : kept[r]].sum()
@@ -63,7 +64,7 @@ class ResolvingState:
     counted: Floats  # (R, d) rounds in these sums
     seen: Floats  # (R, m) rounds in which each row of the objective was observed, if its slope moves
     pull: Floats  # (R, k) what a price moves by per unit of the gap
-    gap: Floats  # (R, k) consumption since the last solve, minus the plan
+    gap: Floats  # (R, k) consumption since the last solve, minus the plan, plus what new shares added to earlier rounds
     since: Floats  # (R,) rounds in the gap
     jump: Floats  # (R, k) largest absolute consumption in one round
     due: Floats  # (R,) number of decided rounds at which to solve next
@@ -119,6 +120,7 @@ class Resolving:
     every: int = 100
     drift: float = 4.0
     temperatures: tuple[float, ...] = (0.05, 0.0125)
+    enters_forced: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.bound.shape != (len(self.constraints),) or not np.isfinite(self.bound).all():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -68,6 +69,7 @@ class TwoStage:
     radius: float
     collect_from: int
     collect_until: int
+    enters_forced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.hedge.max_price != 1.0:

@@ -374,7 +374,7 @@ class Policy:
     ) -> None:
         """Enter outcomes into the books of all goals; rows that read what is missing are NaN, `(P,M),(P,L),(M+L)`."""
         if self._can.restating:
-            decision = self._restating.learn(state, decision, learned, known)
+            decision = self._restating.learn(state, decision, learned, known, missing)
         for i, goal in self._can.learning:
             v = goal.rows.post(decision, decision.shares, learned, known)
             if missing is not None:

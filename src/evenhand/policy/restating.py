@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.records import Decision
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import Restates
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
@@ -54,10 +54,17 @@ class Restating:
         state.inside += self._known(decision)
         return decision._replace(shares=now)
 
-    def learn(self, state: PolicyState, decision: Decision, learned: Floats, known: Floats) -> Decision:
-        """Enter outcomes, 0 where they do not count; returns the decision at the present shares, `(P,M),(P,L)`."""
+    def learn(
+        self, state: PolicyState, decision: Decision, learned: Floats, known: Floats, missing: Bools | None
+    ) -> Decision:
+        """Enter outcomes, 0 where they do not count; returns the decision at the present shares, `(P,M),(P,L),(M+L)`.
+
+        A row that reads what is missing is in no book, so none of it is restated.
+        """
         v = self._insides.post(decision, decision.shares, learned, known)
-        state.inside += np.where(self._insides.is_known, 0.0, v)
+        if missing is not None:
+            v = np.where((missing[:, None] & (self._insides.weights != 0.0)).any(2), 0.0, v)
+        state.inside += np.where(self._insides.is_known, 0.0, v) * self._entered(decision)
         return decision._replace(shares=self.shares(state))
 
     def cancel(self, state: PolicyState, decision: Decision) -> Decision:
@@ -66,7 +73,16 @@ class Restating:
         return decision._replace(shares=self.shares(state))
 
     def _known(self, decision: Decision) -> Floats:
-        return np.where(self._insides.is_known, self._insides.post_known(decision), 0.0)
+        return np.where(self._insides.is_known, self._insides.post_known(decision), 0.0) * self._entered(decision)
+
+    def _entered(self, decision: Decision) -> Floats:
+        """1 for the rows of goals whose books have the decision, else 0, `->(D)`."""
+        return np.where(self._always, 1.0, 1.0 - decision.forced[:, None])
+
+    @cached_property
+    def _always(self) -> Bools:
+        """The rows of goals that enter forced rounds, `->(D)`."""
+        return np.concatenate([np.full(len(goal.rows), goal.enters_forced) for _, goal in self.goals])
 
     @cached_property
     def _insides(self) -> Rows:

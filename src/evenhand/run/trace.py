@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,6 +63,9 @@ class Plays(NamedTuple):
             np.concatenate([self.groups[:step], rest.groups]),
             np.concatenate([self.outcomes[:step], rest.outcomes]),
         )
+
+
+_ELSEWHERE = ("problem", "expected", "group_expected")  # not in every file of a trace
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -247,6 +250,9 @@ class Trace:
         if names != json.loads(json.dumps({"outcomes": problem.names, "columns": problem.columns})):
             raise InvalidInput("problem", f"outcomes and groups as in the trace: {names}", problem.names)
         kept = {k.removeprefix("plays."): z.pop(k) for k in list(z) if k.startswith("plays.")}
+        lacking = [f.name for f in fields(Trace) if f.default is MISSING and f.name not in (*z, *_ELSEWHERE)]
+        if lacking:
+            raise InvalidInput("path", "a trace saved by this version of evenhand", f"one without {lacking}")
         return Trace(
             problem=problem,
             policy=str(z.pop("policy")),
