@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats
+from evenhand.experiments.lock_in import locked_in
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.policy.policy import Policy
 from evenhand.report.summary import standard_error
@@ -68,12 +69,11 @@ def measure(recipe: str, name: str, seed: int, replicas: int = REPLICAS) -> Row 
     best, best_se = world(name).best(seed, replicas)
     share = reached / best
     base = nothing_or_uniform(name, seed, replicas)
-    gain = share - base
     return Row(
         share=float(share.mean()),
         se=math.hypot(standard_error(share), float(share.mean()) * best_se / float(best.mean())),
         worst=float(share.min()),
-        locked=float((gain < gain.mean() / 2).mean()) if gain.mean() > (1.0 - base) / 10 else math.nan,
+        locked=locked_in(share, base) if share.mean() - base > (1.0 - base) / 10 else math.nan,
         overspent=overspent(trace),
         missed=_missed(trace),
         hard=any(isinstance(g, HardBudget) for g in policy.goals),

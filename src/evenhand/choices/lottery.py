@@ -30,7 +30,10 @@ def _mix(gain: Floats, slack: Floats, playable: Bools, r: int, a: int, b: int) -
 
 @kernel
 def _lottery(mean: Floats, bonus: Floats, playable: Bools, wanted: int) -> Floats:
-    """The best lottery, `(K,A),(K,A),(A),()->(A)`; with one constraint, some optimum mixes at most two candidates."""
+    """Weights of the best lottery, the sum of all that tie, `(K,A),(K,A),(A),()->(A)`.
+
+    With one constraint, some optimum mixes at most two candidates.
+    """
     p = np.zeros(playable.shape)
     readings = mean + bonus
     gain, slack = add_up(readings[:, :wanted]), add_up(readings[:, wanted:])
@@ -46,16 +49,12 @@ def _lottery(mean: Floats, bonus: Floats, playable: Bools, wanted: int) -> Float
                 if playable[r, a] and slack[r, a] >= edge:
                     p[r, a] = 1.0 / count
             continue
-        optima = 0
         for a in actions:
             for b in actions:
                 worth, chance = _mix(gain, slack, playable, r, a, b)
                 if worth >= best - TIE * abs(best):
-                    optima += 1
                     p[r, a] += 1.0 - chance
                     p[r, b] += chance
-        for a in actions:
-            p[r, a] /= optima
     return p
 
 

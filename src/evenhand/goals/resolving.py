@@ -168,7 +168,6 @@ class Resolving:
     def on_shares(self, state: ResolvingState, decision: Decision, v: Floats) -> None:
         """Enter what new shares add to the rows so far, `(d)`."""
         state.spent += v
-        state.gap += v[:, self._merged.first] * (1.0 - decision.forced)[:, None]
 
     def on_outcome(self, state: ResolvingState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Enter (counted, v) into the books, `(),(d)`.

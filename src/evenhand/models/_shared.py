@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
+from evenhand.core.validate import number
 from evenhand.models.base import Model
 
 
@@ -34,6 +35,12 @@ def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float = 1.0)
         raise InvalidInput(f"{name}.n_features, n_outcomes", "at least 1 each", (n_features, n_outcomes))
     if not (math.isfinite(ridge) and ridge > 0):
         raise InvalidInput(f"{name}.ridge", "a number above 0 (such as 1e-6 for next to none)", ridge)
+
+
+def check_exploration(name: str, scale: float, growth: float) -> None:
+    """Refuse a negative scale of the bonus, and a growth that would fit again at once."""
+    number(f"{name}.scale", scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+    number(f"{name}.growth", growth, "a finite number above 1", lambda x: 1 < x < math.inf)
 
 
 def check_binary(name: str, low: Floats, high: Floats) -> None:

@@ -10,8 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number
-from evenhand.models._shared import check_binary, check_sizes, optimism
+from evenhand.models._shared import check_binary, check_exploration, check_sizes, optimism
 from evenhand.models.base import Worth
 from evenhand.numerics.evidence import FAINT, ahead, reach, within
 from evenhand.numerics.newton import fit_logistic, invert, sigmoid
@@ -58,9 +57,8 @@ def _value(
         for a in range(x.shape[1]):
             own, center = a if each else 0, sigmoid(dot(x[r, a], theta[r]))
             variance = center * (1.0 - center)
-            square = (
-                1.0 if dot(x[r, a], x[r, a]) > FAINT else 0.0
-            )  # before any data, one observation's worth is known of each
+            # before any data, one observation's worth is known of each
+            square = 1.0 if dot(x[r, a], x[r, a]) > FAINT else 0.0
             if square > 0.0 and count[r] > 0.0:
                 square = variance * quadratic(x[r, a], inverse[r], product)
             half = scale * math.sqrt(variance) * reach(square, more, x.shape[2])
@@ -165,8 +163,7 @@ class BayesianLogistic:
 
     def __post_init__(self) -> None:
         check_sizes("BayesianLogistic", self.n_features, 1)
-        number("BayesianLogistic.scale", self.scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
-        number("BayesianLogistic.growth", self.growth, "a finite number above 1", lambda x: 1 < x < math.inf)
+        check_exploration("BayesianLogistic", self.scale, self.growth)
 
     @property
     def n_outcomes(self) -> int:

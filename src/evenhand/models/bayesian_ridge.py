@@ -10,8 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number
-from evenhand.models._shared import check_sizes
+from evenhand.models._shared import check_exploration, check_sizes
 from evenhand.models.base import Worth
 from evenhand.numerics.evidence import BELIEVED, FAINT, ahead, fit, reach
 from evenhand.numerics.precision import absorb, dot, quadratic
@@ -138,7 +137,8 @@ class BayesianRidge:
     rounds so far and of one in a round before. What is unlikely to pay back in the remaining rounds is not explored.
 
     Nothing depends on the units of outcomes or of features. Before any data, noise and means are believed to spread by
-    a quarter of each outcome's range; declare ranges, but they need not be tight.
+    a quarter of each outcome's range, and a range counts as one observation: one that is a thousand times too long is
+    explored for too long.
 
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has no bonus and teaches nothing.
@@ -167,8 +167,7 @@ class BayesianRidge:
 
     def __post_init__(self) -> None:
         check_sizes("BayesianRidge", self.n_features, self.n_outcomes)
-        number("BayesianRidge.scale", self.scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
-        number("BayesianRidge.growth", self.growth, "a finite number above 1", lambda x: 1 < x < math.inf)
+        check_exploration("BayesianRidge", self.scale, self.growth)
 
     def draws(self, candidates: int) -> int:
         """No luck."""
