@@ -1,4 +1,4 @@
-"""A problem restated in other units takes the same actions, where no number is given in these units: margins are 0."""
+"""A problem restated in other units takes the same actions, where no number is given in these units."""
 
 from dataclasses import dataclass, replace
 
@@ -9,8 +9,7 @@ from hypothesis import example, given, settings, strategies as st
 from evenhand.models import BayesianRidge, Fixed, Logarithmic, Ridge, Sampled
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
-from evenhand.recipes import fw_dual, fw_linucb, pgd, pgd_adaptive, primal_lp, resolving, ucb
-from evenhand.recipes.primal_lp import Slack
+from evenhand.recipes import fw_dual, fw_linucb, lin_cbwk, pgd, pgd_adaptive, primal_lp, resolving, square_cbwk, ucb
 from evenhand.run.simulation import play
 from tests.worlds import Market
 
@@ -57,22 +56,24 @@ RIDGE = Ridge(n_features=3, n_outcomes=2, width=Fixed(0.2))
 BAYESIAN = BayesianRidge(n_features=3, n_outcomes=2)
 POLICIES = {
     "ucb": lambda unit: ucb(shop(*unit), RIDGE),
-    "pgd": lambda unit: pgd(shop(*unit), Ridge(n_features=3, n_outcomes=2, width=Logarithmic(0.1)), margin=0.0),
-    "pgd, hard": lambda unit: pgd(shop(*unit), RIDGE, margin=0.0, hard=True),
-    "pgd, sampled": lambda unit: pgd(shop(*unit), Sampled(inner=RIDGE, scale=0.3), margin=0.0),
-    "pgd_adaptive": lambda unit: pgd_adaptive(shop(*unit), RIDGE, margin=0.0),
+    "pgd": lambda unit: pgd(shop(*unit), Ridge(n_features=3, n_outcomes=2, width=Logarithmic(0.1))),
+    "pgd, hard": lambda unit: pgd(shop(*unit), RIDGE, hard=True),
+    "pgd, sampled": lambda unit: pgd(shop(*unit), Sampled(inner=RIDGE, scale=0.3)),
+    "pgd_adaptive": lambda unit: pgd_adaptive(shop(*unit), RIDGE),
+    "lin_cbwk": lambda unit: lin_cbwk(shop(*unit), RIDGE),
+    "square_cbwk": lambda unit: square_cbwk(shop(*unit), RIDGE, rate=100.0 / unit[0]),
     "resolving": lambda unit: resolving(shop(*unit), RIDGE),
-    "primal_lp": lambda unit: primal_lp(shop(*unit), RIDGE, slack=Slack(0.0, 0.0)),
-    "fw_dual": lambda unit: fw_dual(shop(*unit), RIDGE, margin=0.0),
-    "fw_dual, concave": lambda unit: fw_dual(school(*unit), RIDGE, margin=0.0),
+    "primal_lp": lambda unit: primal_lp(shop(*unit), RIDGE),
+    "fw_dual": lambda unit: fw_dual(shop(*unit), RIDGE),
+    "fw_dual, concave": lambda unit: fw_dual(school(*unit), RIDGE),
     "resolving, concave": lambda unit: resolving(school(*unit), RIDGE),
     "fw_linucb": lambda unit: fw_linucb(replace(school(*unit), subject_to=()), RIDGE),
     "ucb, Bayesian": lambda unit: ucb(shop(*unit), BAYESIAN),
     "resolving, Bayesian": lambda unit: resolving(shop(*unit), BAYESIAN),
     "resolving, concave, Bayesian": lambda unit: resolving(school(*unit), BAYESIAN),
-    "primal_lp, Bayesian": lambda unit: primal_lp(shop(*unit), BAYESIAN, slack=Slack(0.0, 0.0)),
-    "fw_dual, Bayesian": lambda unit: fw_dual(shop(*unit), BAYESIAN, margin=0.0),
-    "fw_dual, concave, Bayesian": lambda unit: fw_dual(school(*unit), BAYESIAN, margin=0.0),
+    "primal_lp, Bayesian": lambda unit: primal_lp(shop(*unit), BAYESIAN),
+    "fw_dual, Bayesian": lambda unit: fw_dual(shop(*unit), BAYESIAN),
+    "fw_dual, concave, Bayesian": lambda unit: fw_dual(school(*unit), BAYESIAN),
 }
 PLAIN = {}
 

@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Court, FixedContexts
+from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Ridge
 from evenhand.problem.constraints import Budget, Floor
 from evenhand.problem.feasible import feasible, reach
@@ -16,7 +17,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 from evenhand.recipes import fw_linucb, lin_cbwk
-from evenhand.recipes.defaults import default_margin, default_max_price
+from evenhand.recipes.defaults import default_margin, evened
 from evenhand.recipes.uniform import even_lottery
 from tests.parts import EVERYTHING
 
@@ -119,9 +120,12 @@ def test_a_choice_that_plays_another_number_is_refused():
 
 
 def test_defaults_scale_with_what_a_round_can_use():
-    assert default_margin(TWICE) == 2 * default_margin(WIDE) > 0
-    assert default_max_price(WIDE) == 4.0
-    assert default_max_price(TWICE) == 4.0  # twice the reward against twice the budget
+    np.testing.assert_array_equal(default_margin(TWICE), 2 * default_margin(WIDE))
+    assert (default_margin(WIDE) > 0).all()
+    once, twice = (evened(p, reward(p)) for p in (WIDE, TWICE))
+    assert once.max_price == 8.0  # a play is worth 2 at most, and a round may spend 0.25
+    assert twice.max_price == 8.0  # twice the reward against twice the budget
+    assert twice.step == pytest.approx(once.step / 2)  # twice the most against twice the budget
     assert replace(WIDE, n_plays=3).ranges(("reward",))[1] == 3 * WIDE.ranges(("reward",))[1]
 
 

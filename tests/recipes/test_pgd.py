@@ -70,10 +70,11 @@ def test_limits_of_the_theory_are_those_of_box_c():
     assert theoretical_margin(COURT.problem, delta, widths) == pytest.approx(15 * (limits[top] + 2 * math.sqrt(d)) / t)
 
 
-def test_the_margin_is_half_of_the_least_of_budgets_and_root_of_the_horizon():
-    assert default_margin(COURT.problem) == pytest.approx(0.005)
-    assert default_margin(Court(ride=0.004).problem) == pytest.approx(0.002)
-    assert default_margin(Court(horizon=100).problem) == pytest.approx(0.025)
+def test_the_margin_of_a_budget_is_half_of_the_least_of_it_and_root_of_the_horizon():
+    for court, ride in ((COURT, 0.005), (Court(ride=0.004), 0.002), (Court(horizon=100), 0.025)):
+        margin = default_margin(court.problem)
+        np.testing.assert_allclose(margin[:2], [ride, min(0.5 / court.horizon**0.5, 0.1)])
+        assert (margin[2:] == 0.0).all()  # parities
 
 
 def test_the_mixed_oracle_holds_its_prices_and_learns_rewards_only():

@@ -21,7 +21,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import default_margin, given, where_constrained
+from evenhand.recipes.defaults import fluctuation, given, where_constrained
 
 
 @named("B7", source="Agrawal & Devanur 2014, Algorithm 6, with primal updates (Algorithms 4 and 5) of both vectors")
@@ -50,7 +50,8 @@ def bwcr(
         problem: with any objective; budgets are the only constraints.
         model: with widths.
         smoothing: as for `fw_linucb`.
-        margin: taken off every budget per round; as for `pgd` by default.
+        margin: taken off every budget b per round; half of sqrt(c b / T) by default, or of b if that is less, with
+            c the most that a round can use.
         hard: never exceed a budget.
 
     Raises:
@@ -63,7 +64,7 @@ def bwcr(
     """
     _need_budgets_only(problem)
     slope = frank_wolfe(problem, problem.objective, smoothing, on="optimistic")
-    off = given(margin, lambda: default_margin(problem))
+    off = given(margin, lambda: fluctuation(problem))
     penalty = where_constrained(problem, lambda: _keep_within(*constraint_rows(problem, problem.subject_to, off)))
     return Policy(
         problem=problem,

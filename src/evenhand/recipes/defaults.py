@@ -6,8 +6,9 @@ Defaults are per round of P plays: what one play can use is multiplied by P.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,9 +23,10 @@ from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
-def given(value: T | None, default: Callable[[], T]) -> T:
+def given(value: T | None, default: Callable[[], U]) -> T | U:
     """The value, or the default where it is None.
 
     >>> given(None, lambda: 0.5), given(0.0, lambda: 0.5)
@@ -61,7 +63,7 @@ def with_limits(name: str, limits: tuple[HardBudget, ...]) -> str:
     return f"{name}, hard" if limits else name
 
 
-def priced_rows(problem: Problem, margin: float = 0.0) -> tuple[Rows, Floats]:
+def priced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
     """The rows and bounds of all constraints, in units of the most that one play can add to each row, `()->(d)`.
 
     Steps and prices that suit one problem then suit it in any units. Factors of groups do not count as units.
@@ -93,29 +95,75 @@ def _size(problem: Problem, rows: Rows) -> Floats:
     return np.asarray(learned + np.abs(rows.known) @ np.abs(problem.declared).max(0, initial=0.0))
 
 
-def default_margin(problem: Problem) -> float:
-    """Half of c / sqrt(T), but at most half of the smallest budget.
+def default_margin(problem: Problem) -> Floats:
+    """Half of c / sqrt(T) of every budget, but at most half of the budget, one per constraint.
 
-    c is the most that a round can use of a budget, for the budget where this is least, and at most P.
+    c is the most that a round can use of the budget, or P where that is not bounded. Prices that move by steps of
+    1 / sqrt(T) overspend that much before they are high enough.
 
     >>> from evenhand.environments import Court
     >>> default_margin(Court(horizon=10_000).problem)
-    0.005
+    array([0.005, 0.005, 0.   , 0.   ])
     """
-    smallest = min((c.limit(problem.horizon) for c in problem.spending), default=math.inf)
-    most = np.array([reach(problem, c.rows(problem))[1].max() for c in problem.spending])
-    unit = problem.n_plays * min(1.0, float(most[most > 0].min(initial=1.0)))
-    return 0.5 * min(unit / math.sqrt(problem.horizon), smallest)
+    return _margins(problem, lambda most, limit: most / math.sqrt(problem.horizon))
 
 
-def default_max_price(problem: Problem) -> float:
-    """Z = P T / B for the smallest budget B, if a play is worth at most 1.
+def fluctuation(problem: Problem) -> Floats:
+    """Half of sqrt(c b / T) of every budget b, but at most half of the budget, one per constraint.
+
+    The average of T uses that are at most c and b on average spreads by at most sqrt(c b / T). It suits recipes with
+    hard limits, which only have to last until the end.
+
+    >>> from evenhand.environments import Court
+    >>> fluctuation(Court(horizon=10_000).problem).round(4)
+    array([0.0011, 0.0022, 0.    , 0.    ])
+    """
+    return _margins(problem, lambda most, limit: math.sqrt(most * limit / problem.horizon))
+
+
+def _margins(problem: Problem, size: Callable[[float, float], float]) -> Floats:
+    margins = np.zeros(len(problem.subject_to))
+    for i, c in enumerate(problem.subject_to):
+        if c.spends:
+            most, limit = float(reach(problem, c.rows(problem))[1].max()), c.limit(problem.horizon)
+            most = problem.n_plays * (most if 0.0 < most < math.inf else 1.0)
+            margins[i] = 0.5 * min(size(most, limit), limit)
+    return margins
+
+
+class Evened(NamedTuple):
+    """Constraints in the unit of the scarcest budget, and defaults for prices by exponentiated gradient."""
+
+    rows: Rows
+    bound: Floats  # (d) per round, the same for all budgets
+    max_price: float  # Z, per unit of the scarcest budget
+    step: float
+
+
+def evened(problem: Problem, goal: LinearReward) -> Evened:
+    """Restate all constraints so that all budgets are equal, as the analysis of knapsacks assumes.
+
+    Equation: v_i = c_i b / b_i with b_i the limits per round and b that of the scarcest budget, the one with the least
+    b_i / most_i, most_i being what a round of P plays can use. Rows that are not spent become as long as the row of
+    the scarcest budget. Z = P worth / b, the price at which it takes all that the best plays are worth;
+    step = sqrt(ln(d + 1) / (T b most)), as losses are at most `most` and b on average. Actions do not depend on units.
 
     >>> from evenhand.environments import FixedContexts
-    >>> default_max_price(FixedContexts(horizon=100).problem)
-    4.0
+    >>> from evenhand.goals.linear_reward import reward
+    >>> problem = FixedContexts(horizon=100).problem  # a play is worth 2 at most, and uses at most 2
+    >>> evened(problem, reward(problem))[1:3]
+    (array([0.25, 0.25, 0.25, 0.25]), 8.0)
     """
-    return problem.n_plays / min(c.limit(problem.horizon) for c in problem.spending)
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    most = problem.n_plays * _size(problem, rows)
+    spends = np.concatenate([np.full(len(c.rows(problem)), c.spends) for c in problem.subject_to])
+    unused = most == 0.0
+    most = np.where(unused, 1.0, most)
+    least = int(np.argmin(np.where(spends, np.where(unused, sys.float_info.max, bound / most), np.inf)))
+    one = bound[least]
+    rows, bound = in_units(rows, bound, np.where(spends, bound / one, most / most[least]))
+    step = math.sqrt(math.log(len(rows) + 1) / (problem.horizon * float(one * most[least])))
+    return Evened(rows, bound, problem.n_plays * worth_unit(problem, goal) / float(one), step)
 
 
 def hedge_step(rows: Rows, horizon: int) -> float:

@@ -24,8 +24,8 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
     """Make a recipe for a linear objective maximise a concave one: its reward becomes the objective's slope.
 
     Equation: the scalar policy is run on the reward g_t.y, g_t = grad f_{t-1}(z_{t-1}).
-    `lin_cbwk` and `square_cbwk` bound their prices as if a play were worth at most 1: give them a `max_price` where
-    slopes make it worth more.
+    The recipe is told to maximise the mean of the outcomes. `lin_cbwk` and `square_cbwk` bound their prices by what a
+    play is then worth at most: give them a `max_price` where slopes make it worth more.
 
     Args:
         problem: with any objective; the recipe decides how constraints are kept.
@@ -43,7 +43,8 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
     >>> fw(MultiObjective().problem, lambda p: ucb(p, model)).name
     'fw(ucb)'
     """
-    scalar = recipe(replace(problem, maximize=Linear(dict.fromkeys(problem.objective.outcomes, 1.0))))
+    names = problem.objective.outcomes
+    scalar = recipe(replace(problem, maximize=Linear(dict.fromkeys(names, 1.0 / len(names)))))
     _check(scalar)
     slope = frank_wolfe(problem, problem.objective, smoothing)
     goals = tuple(slope if isinstance(g, LinearReward) else g for g in scalar.goals)

@@ -15,7 +15,7 @@ from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import default_margin, given, priced_rows, where_constrained
+from evenhand.recipes.defaults import fluctuation, given, priced_rows, where_constrained
 
 
 @named("X2", source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023")
@@ -44,7 +44,8 @@ def fw_dual(
         smoothing: as for `fw_linucb`.
         step: of the prices of rows in units of the most that a play can add to each; w / (P^2 sqrt(T)) by default, with
             w what a play can be worth at the slope of the start.
-        margin: taken off every budget per round; as for `pgd` by default.
+        margin: taken off every budget b per round; half of sqrt(c b / T) by default, or of b if that is less, with
+            c the most that a round can use.
         warmup: rounds played uniformly at first.
         hard: never exceed a budget.
 
@@ -57,7 +58,7 @@ def fw_dual(
     'fw_dual'
     """
     slope = frank_wolfe(problem, problem.objective, smoothing)
-    rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
+    rows, bound = priced_rows(problem, given(margin, lambda: fluctuation(problem)))
     prices = where_constrained(
         problem,
         lambda: DualGradient(rows=rows, bound=bound, step=Steady(given(step, lambda: gentle_step(problem, slope)))),

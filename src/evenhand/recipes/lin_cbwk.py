@@ -12,9 +12,8 @@ from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import default_max_price, given, hedge_step, need_spending
+from evenhand.recipes.defaults import evened, given, need_spending
 
 
 @named("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
@@ -29,13 +28,15 @@ def lin_cbwk(
 
     Equation: a = argmax r_ucb(a) - Z theta.c_lcb(a), theta on the simplex with a slack, by exponentiated gradient.
     Deviation: every cost has its own lower confidence bound; the source bounds the priced sum, which is the same if
-    all outcomes share one width.
+    all outcomes share one width. Budgets are scaled to be equal (`recipes.defaults.evened`).
 
     Args:
         problem: with budgets; costs may be learned or known.
         model: with widths, such as `Ridge`.
-        max_price: Z; P T / B of the smallest budget by default (the source knows Z, or explores to estimate it).
-        step: of the dual; sqrt(ln(d + 1) / T) by default.
+        max_price: Z, in units of worth per unit of the scarcest budget; what the best plays are worth over what a round
+            may spend by default (the source knows Z, or explores to estimate it).
+        step: of the dual, per unit of the scarcest budget b; sqrt(ln(d + 1) / (T b most)) by default, with what a round
+            can use at most.
 
     Raises:
         InvalidInput: no budget, or numbers that are not positive.
@@ -46,18 +47,19 @@ def lin_cbwk(
     'lin_cbwk'
     """
     need_spending(problem)
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    objective = reward(problem)
+    even = evened(problem, objective)
     hedge = DualHedge(
-        rows=rows,
-        bound=bound,
-        max_price=given(max_price, lambda: default_max_price(problem)),
-        step=given(step, lambda: hedge_step(rows, problem.horizon)),
+        rows=even.rows,
+        bound=even.bound,
+        max_price=given(max_price, lambda: even.max_price),
+        step=given(step, lambda: even.step),
         optimism="row",
     )
     return Policy(
         problem=problem,
         model=model,
-        goals=(reward(problem), hedge, *hard_limits(problem, True)),
+        goals=(objective, hedge, *hard_limits(problem, True)),
         choice=TopK(problem.n_plays),
         name="lin_cbwk",
     )

@@ -42,8 +42,8 @@ def pgd(
         model: for the learned outcomes, with optimism of its own.
         step: of the prices, where the most that a play can add to a row, and the most that it can be worth, are 1;
             2 / (P sqrt(T)) by default, for P plays per round.
-        margin: taken off every budget per round; half of c / sqrt(T) by default, or of the smallest budget if that is
-            less; c is the most that a round can use of a budget, as in `recipes.defaults.default_margin`.
+        margin: taken off every budget per round; half of c / sqrt(T) by default, or of the budget if that is less;
+            c is the most that a round can use of it.
         warmup: rounds played uniformly at first.
         hard: never exceed a budget.
 

@@ -75,8 +75,8 @@ def primal_lp(
     'primal_lp'
     """
     need_constraints(problem)
-    slack = given(slack, lambda: Slack(0.0, default_margin(problem)))
-    rows, bound = constraint_rows(problem, problem.subject_to, slack.margin)
+    scale, margin = given(slack, lambda: (0.0, default_margin(problem)))
+    rows, bound = constraint_rows(problem, problem.subject_to, margin)
     objective, limits = reward(problem), hard_limits(problem, hard)
     temperature = given(temperature, lambda: 0.002 * _range(problem, objective))
     plan = Primal(
@@ -84,7 +84,7 @@ def primal_lp(
         objective=objective,
         rows=rows,
         bound=bound,
-        slack=slack.scale,
+        slack=scale,
         temperature=temperature,
         contexts=contexts,
         growth=growth,

@@ -16,9 +16,8 @@ from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import default_max_price, given, hedge_step, need_spending
+from evenhand.recipes.defaults import evened, given, need_spending
 
 
 @named("S1", source="Han et al. 2022, Algorithm 1; Theorem 1")
@@ -34,14 +33,17 @@ def square_cbwk(
 
     Equation: l_a = r_hat_a + lam.(B/T - c_hat_a), p by inverse gaps on l, lam on {lam >= 0, ||lam||_1 <= Z} with
     loss <B/T - c_t, lam> of the observed costs.
-    Deviation: the stopping rule is exact: an arm is masked when its worst case exceeds what is left.
+    Deviations: the stopping rule is exact: an arm is masked when its worst case exceeds what is left. Budgets are
+    scaled to be equal (`recipes.defaults.evened`).
 
     Args:
         problem: with budgets; costs may be learned or known.
         model: any oracle; its bonuses are not read.
         rate: learning rate of the choice; `square_cbwk_rate` gives the theory's.
-        max_price: Z; P T / B of the smallest budget by default, so that prices may outweigh any reward.
-        step: of the dual; sqrt(ln(d + 1) / T) by default.
+        max_price: Z, in units of worth per unit of the scarcest budget; what the best plays are worth over what a round
+            may spend by default, so that prices may outweigh any reward.
+        step: of the dual, per unit of the scarcest budget b; sqrt(ln(d + 1) / (T b most)) by default, with what a round
+            can use at most.
 
     Raises:
         InvalidInput: no budget, or numbers that are not positive.
@@ -53,18 +55,19 @@ def square_cbwk(
     'square_cbwk'
     """
     need_spending(problem)
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    objective = reward(problem)
+    even = evened(problem, objective)
     hedge = DualHedge(
-        rows=rows,
-        bound=bound,
-        max_price=given(max_price, lambda: default_max_price(problem)),
-        step=given(step, lambda: hedge_step(rows, problem.horizon)),
+        rows=even.rows,
+        bound=even.bound,
+        max_price=given(max_price, lambda: even.max_price),
+        step=given(step, lambda: even.step),
         optimism="net",  # no bonus is read
     )
     return Policy(
         problem=problem,
         model=model,
-        goals=(reward(problem), hedge, *hard_limits(problem, True)),
+        goals=(objective, hedge, *hard_limits(problem, True)),
         choice=InverseGap(Rate.of(rate), problem.n_plays),
         name="square_cbwk",
     )
@@ -75,13 +78,13 @@ def square_cbwk_rate(
 ) -> float:
     """gamma = sqrt(A T / (Reg_r + c^2 Reg_c + 4 ln 2T)) from bounds on the oracles' regrets.
 
-    c is T/B + 1 as in Theorem 1, or, if a max_price Z is given, Z as in Theorem 2.
+    For rewards in [0, 1]; c is T/B + 1 as in Theorem 1, or, if a max_price Z is given, Z as in Theorem 2.
 
     >>> from evenhand.environments import MixedArms
     >>> round(square_cbwk_rate(MixedArms().problem, arms=5, reward_regret=30.0, cost_regret=30.0), 2)
     5.64
     """
-    factor = given(max_price, lambda: default_max_price(problem) + 1)
+    factor = given(max_price, lambda: evened(problem, reward(problem)).max_price + 1)
     return math.sqrt(
         arms * problem.horizon / (reward_regret + factor**2 * cost_regret + 4 * math.log(2 * problem.horizon))
     )

@@ -39,7 +39,7 @@ class Optimum(NamedTuple):
 def opt(
     environment: Environment,
     *,
-    margin: float = 0.0,
+    margin: float | Floats = 0.0,
     contexts: int = 10_000,
     replicas: int | Sequence[int] = 20,
     seed: int = 0,
@@ -56,7 +56,7 @@ def opt(
 
     Args:
         environment: with a known truth.
-        margin: taken off every budget per round.
+        margin: taken off budgets per round: one number for all, or one per constraint.
         contexts: sampled per replica.
         replicas: how many, numbered from 0, or a list of their numbers, as in the run to compare with.
         seed: of truths and contexts, as in the run to compare with.
@@ -76,7 +76,7 @@ def opt(
 def opt_without_contexts(
     environment: Environment,
     *,
-    margin: float = 0.0,
+    margin: float | Floats = 0.0,
     contexts: int = 10_000,
     replicas: int | Sequence[int] = 20,
     seed: int = 0,
@@ -105,7 +105,7 @@ def opt_without_contexts(
 
 def _over_replicas(
     environment: Environment,
-    margin: float,
+    margin: float | Floats,
     contexts: int,
     replicas: int | Sequence[int],
     seed: int,

@@ -79,19 +79,24 @@ def by_group(constraints: Iterable[Constraint]) -> Iterator[tuple[OneOutcome, st
     yield from ((c, c.by) for c in of_one_outcome(constraints) if c.by is not None)
 
 
-def constraint_rows(problem: Problem, constraints: Iterable[Constraint], margin: float = 0.0) -> tuple[Rows, Floats]:
+def constraint_rows(
+    problem: Problem, constraints: Iterable[Constraint], margin: float | Floats = 0.0
+) -> tuple[Rows, Floats]:
     """The rows v of some constraints and their bounds per round: on average v <= bound, `()->(d)`.
 
+    A margin is taken off whatever is spent: one number for all, or one per constraint.
+
     Raises:
-        InvalidInput: a margin, to be taken off whatever is spent, that is negative or leaves nothing of it.
+        InvalidInput: a margin that is negative or leaves nothing of a budget.
     """
+    constraints = tuple(constraints)
     parts, bounds = [select(problem, ())], [np.zeros(0)]
-    for c in constraints:
-        if c.spends and not 0 <= margin < c.limit(problem.horizon):
+    for c, off in zip(constraints, np.broadcast_to(margin, len(constraints)).tolist(), strict=True):
+        if c.spends and not 0 <= off < c.limit(problem.horizon):
             expected = f"at least 0 and below {c.limit(problem.horizon):g}, the limit of {c.label}"
-            raise InvalidInput("margin", expected, margin)
+            raise InvalidInput("margin", expected, off)
         parts.append(c.rows(problem))
-        bounds.append(c.bound(problem) - margin if c.spends else c.bound(problem))
+        bounds.append(c.bound(problem) - off if c.spends else c.bound(problem))
     return stack(parts), np.concatenate(bounds)
 
 
