@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput, StaleDecision
-from evenhand.core.luck import Stream, check_seed, uniform
+from evenhand.core.luck import Stream, check_seed
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import numbered
@@ -199,9 +199,7 @@ class Policy:
             checks.context(context, len(state.t), self.model.n_features, self.problem)
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             checks.pair(context, decision, len(self._questions.rows))
-            net, offset = self._questions.rows.pull(context, decision.shares, decision.row_prices[:, None])
-            said = self._questions.worth(state, context.features, decision.prices if net.shape[2] == 1 else net)
-        return np.asarray((said.mean + said.bonus).sum(1) + offset[:, 0])
+            return self._questions.net_worth(state, context, decision)
 
     def explain(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> str:
         """Say in numbers why a decision was made: prices, worth, and what was masked.
@@ -263,10 +261,10 @@ class Policy:
         shares = ask.believed(state, context)
         offer = ask.offer(state, context)
         w, offset, row_prices = ask.prices(state, context, shares)
-        luck = self._draw(state, Stream.MODEL, self.model.draws(candidates))
+        luck = state.luck(Stream.MODEL, self.model.draws(candidates))
         worth = ask.worth(state, context.features, w, luck)
         worth = Worth(worth.mean + offset, worth.bonus, worth.random)
-        luck = self._draw(state, Stream.CHOICE, self.choice.draws(candidates))
+        luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
         propensities = pick.propensities
         if worth.random:
@@ -304,7 +302,7 @@ class Policy:
             raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
         if late:
             raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
-        self._refuse_stale(state, decision)
+        self._questions.refuse_stale(state, decision)
         estimates = self._questions.estimates(state, decision) if self._can.estimates else {}
         if counts:  # nothing can be refused any more
             state.receipts.enter(decision)
@@ -323,15 +321,6 @@ class Policy:
             if counts:
                 self._cancel(state, decision)
             raise
-
-    def _refuse_stale(self, state: PolicyState, decision: Decision) -> None:
-        for i, limits in self._can.limits:
-            r = entries.first_misfit(decision.counted, limits.fits(state.goals[i], decision))
-            if r >= 0:
-                raise StaleDecision(
-                    f"plays {decision.plays[r].tolist()} of replica {r} no longer fit {', '.join(limits.rows.names)}, "
-                    "as other decisions were committed since: decide again"
-                )
 
     def _learn(
         self, state: PolicyState, decision: Decision, y: Floats, observed: Bools | None, exposed: Bools | None
@@ -387,11 +376,6 @@ class Policy:
             decision = self._restating.cancel(state, decision)
         for i, goal in self._can.cancelling:
             goal.on_cancel(state.goals[i], decision)
-
-    def _draw(self, state: PolicyState, stream: Stream, size: int) -> Floats:
-        if size == 0:
-            return np.zeros((len(state.t), 0))
-        return uniform(state.seed, stream, state.replicas, state.t, size)
 
     @cached_property
     def _horizon(self) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core.errors import StaleDecision
 from evenhand.core.records import Context, Decision, Offer, Worth
 from evenhand.core.types import Floats
 from evenhand.goals.base import Estimates
@@ -75,6 +76,26 @@ class Questions:
         worth = self.model.value(state.model, x, w, np.zeros((len(x), 0)) if u is None else u)
         checks.worth(type(self.model).__name__, worth, w, self._reach, x.shape[1], state.t)
         return worth
+
+    def net_worth(self, state: PolicyState, context: Context, decision: Decision) -> Floats:
+        """Worth of every candidate, with its bonus, at the prices of a decision, without luck, `->(A)`."""
+        net, offset = self.rows.pull(context, decision.shares, decision.row_prices[:, None])
+        said = self.worth(state, context.features, decision.prices if net.shape[2] == 1 else net)
+        return np.asarray((said.mean + said.bonus).sum(1) + offset[:, 0])
+
+    def refuse_stale(self, state: PolicyState, decision: Decision) -> None:
+        """Refuse a decision whose plays no longer fit.
+
+        Raises:
+            StaleDecision: naming the first replica in which they exceed a hard limit, and the limit.
+        """
+        for i, limits in self.can.limits:
+            r = entries.first_misfit(decision.counted, limits.fits(state.goals[i], decision))
+            if r >= 0:
+                raise StaleDecision(
+                    f"plays {decision.plays[r].tolist()} of replica {r} no longer fit {', '.join(limits.rows.names)}, "
+                    "as other decisions were committed since: decide again"
+                )
 
     def estimates(self, state: PolicyState, decision: Decision) -> dict[int, Floats]:
         """What the model says of the rows of every goal that steps on estimates, by the goal's place."""

@@ -6,7 +6,10 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from evenhand.core.errors import ConcurrentUse
+from evenhand.core.luck import Stream, uniform
 from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.receipts import Receipts
@@ -50,3 +53,9 @@ class PolicyState:
     def __post_init__(self) -> None:
         self.guard = Guard()  # not a field, so that it is never saved
         self.checked: Context | None = None  # the context that was looked at last; not a field either
+
+    def luck(self, stream: Stream, size: int) -> Floats:
+        """The luck of the round that comes, `->(size)`."""
+        if size == 0:
+            return np.zeros((len(self.t), 0))
+        return uniform(self.seed, stream, self.replicas, self.t, size)
