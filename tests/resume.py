@@ -4,7 +4,16 @@ import json
 import sys
 
 from evenhand.environments import Court
-from evenhand.models import BayesianLogistic, BayesianRidge, Logarithmic, Logistic, Ridge, SelfNormalised, Stacked
+from evenhand.models import (
+    BayesianLogistic,
+    BayesianRidge,
+    Bilinear,
+    Logarithmic,
+    Logistic,
+    Ridge,
+    SelfNormalised,
+    Stacked,
+)
 from evenhand.recipes import pgd, pgd_adaptive
 from tests.parts import EVERYTHING
 from tests.worlds import Market
@@ -15,6 +24,7 @@ PERSON = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
 CASES = {
     "court": (pgd_adaptive(LONG.problem, PERSON, limits=(2.0, 2.0, 4.0), hard=True), LONG),
     "ridge": (pgd(EVERYTHING, Ridge(n_features=3, n_outcomes=2, width=SelfNormalised(delta=0.1)), step=0.1), MARKET),
+    "bilinear": (pgd(EVERYTHING, Bilinear(who=1, what=2, n_outcomes=2, width=Logarithmic(0.1)), step=0.1), MARKET),
     "beside": (pgd_adaptive(EVERYTHING, Stacked((Logistic(n_features=3), Ridge(n_features=3)))), MARKET),
     "bayesian": (
         pgd(EVERYTHING, Stacked((BayesianLogistic(n_features=3), BayesianRidge(n_features=3))), step=0.1),

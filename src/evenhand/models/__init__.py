@@ -4,6 +4,7 @@ from evenhand.models.aggregation import Aggregation
 from evenhand.models.base import Averageable, Model, Posterior
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
+from evenhand.models.bilinear import Bilinear
 from evenhand.models.bootstrapped import Bootstrapped
 from evenhand.models.experts import Cover, Experts, ExpertSet
 from evenhand.models.glmtron import Glmtron
@@ -24,6 +25,7 @@ __all__ = [
     "Averageable",
     "BayesianLogistic",
     "BayesianRidge",
+    "Bilinear",
     "Bootstrapped",
     "Cover",
     "ExpertSet",

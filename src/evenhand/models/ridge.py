@@ -49,7 +49,7 @@ def _value(
 
 
 @kernel
-def _sample(theta: Floats, inverse: Floats, low: Floats, high: Floats, x: Floats, w: Floats, z: Floats) -> Floats:
+def drawn_worth(theta: Floats, inverse: Floats, low: Floats, high: Floats, x: Floats, w: Floats, z: Floats) -> Floats:
     """Worth under theta_m + unit_m root(V^-1) z_m, `(M,n),(n,n),(M),(M),(A,n),(K,1|A,M),(U,Mn)->(K,A)`."""
     outcomes, n = theta.shape[1:]
     worth, drawn = np.zeros((len(x), w.shape[1], x.shape[1])), np.empty((outcomes, n))
@@ -153,4 +153,4 @@ class Ridge:
 
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
         """Worth under parameters drawn from N(theta_m, unit_m^2 V^-1), `(A,n),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
-        return _sample(state.theta, state.inverse, state.low, state.high, x, w, z)
+        return drawn_worth(state.theta, state.inverse, state.low, state.high, x, w, z)
