@@ -20,6 +20,8 @@ from evenhand.choices import (
     TopK,
 )
 from evenhand.environments import (
+    Absences,
+    Audience,
     Court,
     Delayed,
     FixedContexts,
@@ -28,6 +30,8 @@ from evenhand.environments import (
     MixedArms,
     MixedContexts,
     MultiObjective,
+    Phases,
+    Ranking,
     WithoutContexts,
 )
 from evenhand.environments.logged import blocks
@@ -401,7 +405,20 @@ def _log(problem, rows, seed, **options):
 LOG = _log(EVERYTHING, 400, 1)
 UNEVEN_LOG = _log(EVERYTHING, 300, 2, uneven=True, shuffles=3)
 
+AUDIENCE = Audience(
+    users=np.array([[0.9, 0.0], [0.2, 0.7], [0.3, 0.3]]),
+    items=np.array([[1.0, 0.1], [0.1, 1.0], [0.5, 0.5], [0.2, 0.1]]),
+    names=("song", "film", "book", "play"),
+)
+OFFERS = [
+    Phases(np.array([[True, True, False, True], [False, True, False, False]]), length=3),
+    Absences(0.4, length=2),
+]
 ENVIRONMENTS = [
+    Ranking(audience=AUDIENCE, horizon=60, slots=3, labels={"song": "a", "film": "a", "book": "b", "play": "b"}),
+    Ranking(audience=AUDIENCE, horizon=60, slots=4, fees={"film": 2.0}, users=(1.0, 3.0, 2.0), flat=True),
+    *(Ranking(audience=AUDIENCE, horizon=60, slots=2, offers=offers, position=(1.0, 0.5)) for offers in OFFERS),
+    Ranking(audience=Audience(users=np.ones((2, 1)), items=np.ones((1, 1))), horizon=20, slots=1),
     COURT,
     Court(horizon=50, ride=0.2),
     FixedContexts(arms=3, dimension=6, horizon=100),

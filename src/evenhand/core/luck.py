@@ -60,7 +60,8 @@ def philox(
 
 
 @kernel
-def _uniform(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
+def uniform_within(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
+    """`uniform` for use inside of kernels, where seed and stream are unsigned."""
     out = np.empty((len(replicas), size))
     for r in range(len(replicas)):
         replica, now = np.uint64(replicas[r]), np.uint64(t[r if len(t) > 1 else 0])
@@ -86,12 +87,12 @@ def box_muller(u: Floats, size: int) -> Floats:
 
 @kernel
 def _normal(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
-    return box_muller(_uniform(seed, stream, replicas, t, size + size % 2), size)
+    return box_muller(uniform_within(seed, stream, replicas, t, size + size % 2), size)
 
 
 def uniform(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
     """Draw `size` numbers in [0, 1) per replica for round `t`, `(1) or (R) -> (R, size)`."""
-    return _uniform(np.uint64(seed), _STREAMS[stream], replicas, t, size)
+    return uniform_within(np.uint64(seed), _STREAMS[stream], replicas, t, size)
 
 
 def normal(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: int) -> Floats:

@@ -1,5 +1,6 @@
 """Environments: where contexts and outcomes come from."""
 
+from evenhand.environments.audience import Audience
 from evenhand.environments.base import Arrival, Environment, World
 from evenhand.environments.court import Court
 from evenhand.environments.delayed import Delayed
@@ -8,10 +9,14 @@ from evenhand.environments.lessons import Lessons
 from evenhand.environments.logged import Logged
 from evenhand.environments.mixture import MixedArms, MixedContexts
 from evenhand.environments.multi_objective import MultiObjective
+from evenhand.environments.offers import Absences, Offers, Phases
+from evenhand.environments.ranking import Ranking
 from evenhand.environments.without_contexts import WithoutContexts
 
 __all__ = [
+    "Absences",
     "Arrival",
+    "Audience",
     "Court",
     "Delayed",
     "Environment",
@@ -21,6 +26,9 @@ __all__ = [
     "MixedArms",
     "MixedContexts",
     "MultiObjective",
+    "Offers",
+    "Phases",
+    "Ranking",
     "WithoutContexts",
     "World",
 ]

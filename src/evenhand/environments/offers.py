@@ -1,0 +1,87 @@
+"""Items that come and go: which of them are offered in each phase of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.types import Bools
+from evenhand.core.validate import number, whole
+
+
+class Offers(Protocol):
+    """Which items are offered, phase by phase."""
+
+    @property
+    def length(self) -> int:
+        """How many rounds a phase lasts."""
+
+    def offered(self, luck: Luck, phase: int, items: int) -> Bools:
+        """Which items are offered in a phase, numbered from 0; a pure function of the luck and the phase, `->(m)`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Phases:
+    """A plan that repeats: which items are offered in each phase.
+
+    Args:
+        plan: one row per phase, `(phases, m)`.
+        length: rounds per phase.
+
+    Raises:
+        InvalidInput: no matrix of true and false, a phase without items, or a length below 1; in a run, another number
+            of items.
+
+    >>> seasons = Phases(np.array([[True, False], [True, True]]), length=100)
+    >>> seasons.offered(Luck(seed=0, replicas=np.arange(1)), phase=2, items=2)
+    array([[ True, False]])
+    """
+
+    plan: Bools
+    length: int
+
+    def __post_init__(self) -> None:
+        plan = np.array(self.plan)
+        if plan.ndim != 2 or not plan.size or plan.dtype.kind != "b" or not plan.any(1).all():
+            expected = "a matrix of true and false, a row per phase, with at least one item in each"
+            raise InvalidInput("Phases.plan", expected, repr(self.plan))
+        whole("Phases.length", self.length, 1)
+        object.__setattr__(self, "plan", plan)
+
+    def offered(self, luck: Luck, phase: int, items: int) -> Bools:
+        """The row of the phase, for all replicas, `->(1,m)`."""
+        if self.plan.shape[1] != items:
+            raise InvalidInput("Phases.plan", f"a column for each of {items} items", f"{self.plan.shape[1]} columns")
+        return np.asarray(self.plan[phase % len(self.plan)][None])
+
+
+@dataclass(frozen=True)
+class Absences:
+    """Every item is absent in a share of the phases, by luck and independently of the others.
+
+    Args:
+        share: of the phases, in [0, 1).
+        length: rounds per phase.
+
+    Raises:
+        InvalidInput: a share or a length out of range.
+
+    >>> offered = Absences(0.25, length=10).offered(Luck(seed=0, replicas=np.arange(400)), phase=0, items=50)
+    >>> bool(abs(offered.mean() - 0.75) < 0.01)
+    True
+    """
+
+    share: float
+    length: int
+
+    def __post_init__(self) -> None:
+        number("Absences.share", self.share, "a number in [0, 1)", lambda x: 0 <= x < 1)
+        whole("Absences.length", self.length, 1)
+
+    def offered(self, luck: Luck, phase: int, items: int) -> Bools:
+        """A draw for every item, `->(m)`."""
+        return np.asarray(luck.uniform(Stream.TRUTH, np.array([phase]), items) >= self.share)
