@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from evenhand.experiments.experiment import Case, Run
-from evenhand.experiments.lock_in import lock_ins, locked_in
+from evenhand.experiments.lock_in import LOCKED_IN, lock_ins, locked_in
+from evenhand.report.results import Measurement, Results
 
 
 def test_a_run_that_gains_less_than_half_of_the_mean_gain_is_locked_in():
@@ -29,3 +30,12 @@ def test_gains_are_counted_above_the_baseline_of_the_same_point():
     (found,) = lock_ins(runs, lambda trace: trace.worth)
     assert (found.system, dict(found.at), found.metric) == ("ours", {"T": 1}, "locked in")
     assert found.mean == pytest.approx(1 / 3)
+
+
+def test_a_table_has_columns_for_what_was_measured_alone():
+    """A share of replicas has no worst replica, and nothing here is published."""
+    reward = Measurement.of("ours", {}, "reward", np.array([1.0, 3.0]), worst="low")
+    rows = [reward, Measurement("ours", {}, LOCKED_IN, 0.5, None, None, None)]
+    head, _, line = Results("own", {}, rows).table({}, ("reward", LOCKED_IN, "late")).splitlines()
+    assert head.split() == ["system", "reward", "worst", "locked", "in", "late"]
+    assert line.split() == ["ours", "2.0000", "1.0000", "0.5000"]

@@ -98,6 +98,15 @@ def test_without_any_difference_in_rewards_budgets_are_kept_all_the_same():
     assert plan[0] <= 0.3 + 0.01
 
 
+def test_rewards_that_are_equal_but_for_rounding_are_measured_by_their_size():
+    """0.1 + 0.2 exceeds 0.3 by rounding. A price in units of that difference, or of 1, would depend on the units."""
+    for unit in (1e-8, 1.0, 1e8):
+        g = unit * np.array([[[0.1 + 0.2, 0.3]], [[-0.3, -np.inf]], [[0.1, 0.3]]])
+        assert g[0, 0, 0] != g[0, 0, 1]
+        np.testing.assert_allclose(spread(np.ones((3, 1)), g, np.ones(3, int)), unit * np.array([0.3, 0.3, 0.2]))
+    assert spread(np.ones((1, 1)), np.zeros((1, 1, 2)), np.ones(1, int)) == 1.0
+
+
 def test_an_infeasible_plan_ends_at_capped_prices():
     g, u, _ = instance(1)
     mu, _, _ = prices(g, u + 0.1, np.full(2, -np.inf), np.array([0.01, 0.3]))

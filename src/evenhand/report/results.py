@@ -81,11 +81,11 @@ class Results:
         return path
 
     def table(self, at: Mapping[str, float], metrics: tuple[str, ...]) -> str:
-        """Systems down, metrics across: mean, worst replica and published value of each."""
+        """Systems down, metrics across: mean, and worst replica and published value where there is any."""
         systems = list(dict.fromkeys(row.system for row in self.rows if row.at == at))
         here = {m: [r for r in self.rows if r.metric == m and r.at == at] for m in metrics}
         shown = {m: any(r.published is not None for r in rows) for m, rows in here.items()}
-        spread = {m: any(r.worst is not None for r in rows) or not rows for m, rows in here.items()}
+        spread = {m: any(r.worst is not None for r in rows) for m, rows in here.items()}
         head = ["system"]
         for m in metrics:
             head += [m, *(["worst"] if spread[m] else []), *(["published"] if shown[m] else [])]
