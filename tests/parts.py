@@ -25,7 +25,9 @@ from evenhand.environments import (
     Court,
     Delayed,
     FixedContexts,
+    LastFM,
     Lessons,
+    Listeners,
     Logged,
     MixedArms,
     MixedContexts,
@@ -410,6 +412,7 @@ AUDIENCE = Audience(
     items=np.array([[1.0, 0.1], [0.1, 1.0], [0.5, 0.5], [0.2, 0.1]]),
     names=("song", "film", "book", "play"),
 )
+AUDIENCES = [AUDIENCE, Listeners(users=4, items=6, factors=2), LastFM(path="data")]
 OFFERS = [
     Phases(np.array([[True, True, False, True], [False, True, False, False]]), length=3),
     Absences(0.4, length=2),
@@ -418,6 +421,7 @@ ENVIRONMENTS = [
     Ranking(audience=AUDIENCE, horizon=60, slots=3, labels={"song": "a", "film": "a", "book": "b", "play": "b"}),
     Ranking(audience=AUDIENCE, horizon=60, slots=4, fees={"film": 2.0}, users=(1.0, 3.0, 2.0), flat=True),
     *(Ranking(audience=AUDIENCE, horizon=60, slots=2, offers=offers, position=(1.0, 0.5)) for offers in OFFERS),
+    Ranking(audience=AUDIENCES[1].audience, horizon=60, slots=5),
     Ranking(audience=Audience(users=np.ones((2, 1)), items=np.ones((1, 1))), horizon=20, slots=1),
     COURT,
     Court(horizon=50, ride=0.2),

@@ -16,7 +16,7 @@ EXAMPLES = {
     models: [*parts.MODELS, *parts.WIDTHS, *parts.EXPERTS],
     goals: [*(goal for goal, _ in parts.GOALS), *parts.STEPS],
     choices: [*parts.CHOICES, *parts.RATES],
-    environments: [*parts.ENVIRONMENTS, *parts.OFFERS, parts.AUDIENCE],
+    environments: [*parts.ENVIRONMENTS, *parts.OFFERS, *parts.AUDIENCES],
     objectives: [*parts.OBJECTIVES, *parts.WRITTEN, *parts.SMOOTHINGS],
 }
 

@@ -5,7 +5,9 @@ from evenhand.environments.base import Arrival, Environment, World
 from evenhand.environments.court import Court
 from evenhand.environments.delayed import Delayed
 from evenhand.environments.knapsack import FixedContexts
+from evenhand.environments.last_fm import LastFM
 from evenhand.environments.lessons import Lessons
+from evenhand.environments.listeners import Listeners
 from evenhand.environments.logged import Logged
 from evenhand.environments.mixture import MixedArms, MixedContexts
 from evenhand.environments.multi_objective import MultiObjective
@@ -21,7 +23,9 @@ __all__ = [
     "Delayed",
     "Environment",
     "FixedContexts",
+    "LastFM",
     "Lessons",
+    "Listeners",
     "Logged",
     "MixedArms",
     "MixedContexts",

@@ -1,4 +1,4 @@
-"""Any scikit-learn regressor or classifier as a model. This is the one module that imports scikit-learn."""
+"""Any scikit-learn regressor or classifier as a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import scikit_learn
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import Worth
@@ -231,8 +232,4 @@ class Sklearn:
 
 
 def _base() -> Any:
-    try:
-        import sklearn.base
-    except ImportError as error:  # pragma: no cover
-        raise MissingExtra("scikit-learn models", "sklearn") from error
-    return sklearn.base
+    return scikit_learn("base", "scikit-learn models")
