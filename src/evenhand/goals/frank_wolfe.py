@@ -9,12 +9,13 @@ from typing import Literal
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, normal
 from evenhand.core.records import Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of
 from evenhand.goals._shared import known_entry, row_prices
-from evenhand.objectives.base import Objective, Tangential, able
+from evenhand.objectives.base import Objective, Tangential, able, whole_space
 from evenhand.objectives.smoothing import Smoothing, default_smoothing
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
@@ -26,6 +27,27 @@ class FrankWolfeState:
 
     total: Floats  # (R, d)
     rounds: Floats  # (R, d) in which each was observed
+
+
+@kernel
+def _average(total: Floats, rounds: Floats, start_at: Floats) -> tuple[Floats, Floats]:
+    """Averages over the rounds in which each outcome was observed, and the most rounds, `(d),(d),(d)->(d),()`."""
+    z, t = np.empty(total.shape), np.zeros(len(total))
+    for r in range(len(total)):
+        for j in range(total.shape[1]):
+            z[r, j] = total[r, j] / max(rounds[r, j], 1.0) if rounds[r, j] > 0.0 else start_at[j]
+            t[r] = max(t[r], rounds[r, j])
+    return z, t
+
+
+@kernel
+def _enter_observed(total: Floats, rounds: Floats, counted: Floats, waits: Bools, v: Floats) -> None:
+    """Enter the rows that wait and were observed, `(d),(d),(),(d),(d)`, in place."""
+    for r in range(len(v)):
+        for j in range(len(waits)):
+            if waits[j] and not np.isnan(v[r, j]):
+                total[r, j] += v[r, j]
+                rounds[r, j] += counted[r]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,15 +117,16 @@ class FrankWolfe:
 
     def price(self, state: FrankWolfeState) -> tuple[Floats, Floats]:
         """The slope at the average so far, `->(k,d),()`, with k = d readings where optimism differs by row."""
-        z, t = self.average(state), state.rounds.max(1)
-        self._stay(z, t)
+        z, t = _average(state.total, state.rounds, self._start_at)
+        if self._leaves:
+            self._stay(z, t)
         slope = self.slope(z, t)
-        q, o = row_prices(-slope, 1.0, np.zeros(len(self.rows)), self._readings)
+        q, o = row_prices(slope, -1.0, self._no_bound, self._readings)
         return q, o if self._tangent is None else self._tangent.intercept(slope)
 
     def average(self, state: FrankWolfeState) -> Floats:
         """The averages so far, `->(d)`; `start_at` for outcomes that were never observed."""
-        return np.where(state.rounds > 0, state.total / np.maximum(state.rounds, 1.0), np.array(self.start_at, float))
+        return _average(state.total, state.rounds, self._start_at)[0]
 
     @property
     def on_estimates(self) -> bool:
@@ -112,7 +135,7 @@ class FrankWolfe:
 
     def ends(self, state: FrankWolfeState) -> Floats:
         """The sign of the slope, `->(d)`."""
-        sign = np.sign(self.slope(self.average(state), state.rounds.max(1)))
+        sign = np.sign(self.slope(*_average(state.total, state.rounds, self._start_at)))
         return np.where(sign == 0.0, 1.0, sign)
 
     def on_decision(self, state: FrankWolfeState, decision: Decision, estimate: Floats | None) -> None:
@@ -125,10 +148,8 @@ class FrankWolfe:
 
     def on_outcome(self, state: FrankWolfeState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Enter the rows that were not entered at commit; averages are over observed rounds only, `(),(d)`."""
-        waits = ~self.rows.is_known if self.on == "observed" else self.rows.is_unsure
-        if waits.any():
-            seen = ~np.isnan(v) & waits
-            self.enter(state, counted[:, None] * seen, np.where(seen, v, 0.0))
+        if self._any_waits:
+            _enter_observed(state.total, state.rounds, counted, self._waits, v)
 
     def on_cancel(self, state: FrankWolfeState, decision: Decision) -> None:
         """Take back the known rows of a decision that is not carried out."""
@@ -146,10 +167,7 @@ class FrankWolfe:
         try:
             if self.smoothing is None:
                 return self.objective.supergradient(z)
-            draws = self.smoothing.draws(z.shape[1])
-            return self.smoothing.gradient(
-                self.objective, z, t, normal(0, Stream.SMOOTHING, np.zeros(len(t), np.int64), t, draws)
-            )
+            return self.smoothing.gradient(self.objective, z, t, self._luck(t))
         except InvalidInput as error:
             for r in range(len(z)):  # raise the error of the replica concerned, with its round
                 self.objective.check(z[r], _place(t[r]))
@@ -163,12 +181,41 @@ class FrankWolfe:
         """
         if self.smoothing is None:
             return  # then `slope` refuses them, and the edge too
-        inside = z + 1e-9 * (np.array(self.start_at, float) - z)
+        inside = z + 1e-9 * (self._start_at - z)
         try:
             self.objective.check(inside, "the average")
         except InvalidInput:
             for r in range(len(z)):
                 self.objective.check(inside[r], _place(t[r]))
+
+    def _luck(self, t: Floats) -> Floats:
+        """The draws of random smoothing."""
+        draws = 0 if self.smoothing is None else self.smoothing.draws(len(self.rows))
+        if draws == 0:
+            return np.zeros((len(t), 0))
+        return normal(0, Stream.SMOOTHING, np.zeros(len(t), np.int64), t, draws)
+
+    @cached_property
+    def _leaves(self) -> bool:
+        """Whether averages can leave the domain."""
+        return not whole_space(self.objective)
+
+    @cached_property
+    def _start_at(self) -> Floats:
+        return np.array(self.start_at, float)
+
+    @cached_property
+    def _no_bound(self) -> Floats:
+        return np.zeros(len(self.rows))
+
+    @cached_property
+    def _waits(self) -> Bools:
+        """The rows that are entered when an outcome arrives, `->(d)`."""
+        return ~self.rows.is_known if self.on == "observed" else self.rows.is_unsure
+
+    @cached_property
+    def _any_waits(self) -> bool:
+        return bool(self._waits.any())
 
     @cached_property
     def _tangent(self) -> Tangential | None:

@@ -50,6 +50,25 @@ def gini_prox(z: Floats, order: Ints, weights: Floats, beta: Floats) -> Floats:
 
 
 @kernel
+def gini_gradient(z: Floats, tilted: Floats, at: Ints, order: Ints, weights: Floats, c: float, beta: Floats) -> None:
+    """The gradient of the Moreau envelope of tilt.z + c sum_i w_i y_(i), y being z at some places, in place of `tilted`.
+
+    `tilted` is z + beta tilt, and `order` sorts it at these places, `(M),(M),(m),(m),(m),(),()->(M)`.
+    """
+    m = len(at)
+    x, sums, sizes = np.empty(m), np.empty(m), np.empty(m, np.int64)
+    for r in range(len(z)):
+        part = c * beta[r]
+        for i in range(m):
+            x[i] = tilted[r, at[order[r, i]]] + part * weights[i]
+        pool(x, sums, sizes)
+        for i in range(m):
+            tilted[r, at[order[r, i]]] = x[i]
+        for j in range(z.shape[1]):
+            tilted[r, j] = (tilted[r, j] - z[r, j]) / beta[r]
+
+
+@kernel
 def gini_supergradient(z: Floats, order: Ints, weights: Floats) -> Floats:
     """Weights by rank, averaged over equal outcomes, `(m),(m),(m)->(m)`; `order` sorts z."""
     m, out = z.shape[1], np.empty_like(z)

@@ -3,6 +3,7 @@
 Every objective has a value, a supergradient and a domain. Three abilities are optional: `prox` gives the Moreau
 envelope and its gradient (`smoothing.py`), `maximizer` gives the conjugate, and `intercept` gives the value at 0 of the
 tangent with a given slope. Use `able` to test for an ability: a sum has methods that work only if its parts allow it.
+Two more only save time: `envelope_gradient`, and `whole_space`, which says that no finite average has to be checked.
 Leading axes are replicas; each replica gets the same result, bit for bit, as if it were computed alone.
 """
 
@@ -69,6 +70,18 @@ class Proximal(Protocol):
 
 
 @runtime_checkable
+class Enveloped(Protocol):
+    """Has the gradient of its Moreau envelope in one step, where the way by the prox is slower."""
+
+    def envelope_gradient(self, z: Floats, beta: Floats | float) -> Floats:
+        """(prox(z) - z) / beta, `(m),()->(m)`, for beta > 0.
+
+        Raises:
+            InvalidInput: as `prox`.
+        """
+
+
+@runtime_checkable
 class Conjugate(Protocol):
     """Has a conjugate over the unit cube in closed form."""
 
@@ -109,6 +122,21 @@ def able(objective: object, ability: type) -> bool:
     (True, False)
     """
     return isinstance(objective, ability) and (not isinstance(objective, Composite) or objective.able(ability))
+
+
+def by_prox(objective: Proximal, z: Floats, beta: Floats | float) -> Floats:
+    """The gradient of the Moreau envelope by way of the prox, `(m),()->(m)`."""
+    return np.asarray((objective.prox(z, beta) - z) / np.asarray(beta, float)[..., None])
+
+
+def whole_space(objective: object) -> bool:
+    """Whether the domain is known to be all of R^m, so that averages need no check.
+
+    >>> from evenhand.objectives import AlphaFair, Linear
+    >>> whole_space(Linear({"a": 1.0})), whole_space(AlphaFair(("a",), alpha=1.0))
+    (True, False)
+    """
+    return bool(getattr(objective, "whole_space", False))
 
 
 class Conjugable(Objective, Conjugate, Protocol):
@@ -166,7 +194,10 @@ def each(beta: Floats | float, z: Floats) -> Floats:
     >>> each(0.5, np.zeros((2, 3)))
     array([0.5, 0.5])
     """
-    return np.full(z.shape[:-1], beta, np.float64).reshape(-1)
+    shape = z.shape[:-1]
+    if isinstance(beta, np.ndarray) and beta.ndim == 1 and beta.shape == shape and beta.dtype == np.float64:
+        return beta
+    return np.full(shape, beta, np.float64).reshape(-1)
 
 
 def outcome_names(kind: str, outcomes: Iterable[str], least: int = 1) -> tuple[str, ...]:

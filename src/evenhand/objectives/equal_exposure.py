@@ -49,6 +49,11 @@ class EqualExposure:
         """1/m."""
         return 1.0 / len(self.outcomes)
 
+    @property
+    def whole_space(self) -> bool:
+        """True."""
+        return True
+
     def check(self, z: Floats, place: str) -> None:
         """Refuse averages that are not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)

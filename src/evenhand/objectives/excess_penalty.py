@@ -54,6 +54,11 @@ class ExcessPenalty:
         """1."""
         return 1.0
 
+    @property
+    def whole_space(self) -> bool:
+        """True."""
+        return True
+
     def check(self, z: Floats, place: str) -> None:
         """Refuse averages that are not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)

@@ -85,12 +85,17 @@ class GeneralizedGini:
     @property
     def smooth(self) -> bool:
         """Whether all weights are equal; otherwise f has kinks where outcomes are equal."""
-        return bool((self._w == self._w[0]).all())
+        return bool((self.ranked == self.ranked[0]).all())
 
     @property
     def lipschitz(self) -> float:
         """The norm of the weights, which is that of every vertex of their permutahedron."""
-        return float(np.linalg.norm(self._w))
+        return float(np.linalg.norm(self.ranked))
+
+    @property
+    def whole_space(self) -> bool:
+        """True."""
+        return True
 
     def check(self, z: Floats, place: str) -> None:
         """Refuse averages that are not finite, `(m)->`."""
@@ -98,17 +103,17 @@ class GeneralizedGini:
 
     def value(self, z: Floats) -> Floats:
         """The sum weighted by rank, `(m)->()`."""
-        return total(np.sort(flat(z)) * self._w).reshape(z.shape[:-1])
+        return total(np.sort(flat(z)) * self.ranked).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
         """Weights by rank, `(m)->(m)`."""
         rows = flat(z)
-        return gini_supergradient(rows, np.argsort(rows), self._w).reshape(z.shape)
+        return gini_supergradient(rows, np.argsort(rows), self.ranked).reshape(z.shape)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
         """The prox, by isotonic regression in O(m log m), `(m),()->(m)`."""
         rows = flat(z)
-        return gini_prox(rows, np.argsort(rows), self._w, each(beta, z)).reshape(z.shape)
+        return gini_prox(rows, np.argsort(rows), self.ranked, each(beta, z)).reshape(z.shape)
 
     def maximizer(self, theta: Floats) -> Floats:
         """1 for the k outcomes with the largest theta, 0 for the others, with the best k, `(m)->(m)`.
@@ -118,12 +123,13 @@ class GeneralizedGini:
         """
         rows = flat(theta)
         order = np.argsort(-rows, kind="stable")
-        gain = np.take_along_axis(rows, order, -1).cumsum(-1) + self._w[::-1].cumsum()
+        gain = np.take_along_axis(rows, order, -1).cumsum(-1) + self.ranked[::-1].cumsum()
         count = np.where(gain.max(-1) > 0.0, gain.argmax(-1) + 1, 0)
         y = np.empty_like(rows)
         np.put_along_axis(y, order, np.where(np.arange(rows.shape[1]) < count[:, None], 1.0, 0.0), -1)
         return y.reshape(theta.shape)
 
     @cached_property
-    def _w(self) -> Floats:
+    def ranked(self) -> Floats:
+        """The weights as an array, `->(m)`."""
         return np.array(self.weights, float)

@@ -59,6 +59,11 @@ class Linear:
         """The norm of the weights."""
         return float(np.linalg.norm(self._w))
 
+    @property
+    def whole_space(self) -> bool:
+        """True."""
+        return True
+
     def check(self, z: Floats, place: str) -> None:
         """Refuse averages that are not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
-from evenhand.objectives.base import Objective, Proximal, able, flat, total
+from evenhand.objectives.base import Enveloped, Objective, Proximal, able, by_prox, flat, total
 
 
 class Smoothing(Protocol):
@@ -65,10 +65,10 @@ class Moreau:
 
     def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
         """The gradient of the envelope, `(m),(),(0)->(m)`."""
-        if not isinstance(objective, Proximal):
+        if not hasattr(objective, "prox"):  # to ask for the protocol would take longer than the gradient
             expected = "an objective with a prox, or smoothing by Randomized"
             raise InvalidInput("Moreau.gradient", expected, type(objective).__name__)
-        return moreau_gradient(objective, z, self.beta / np.sqrt(t + 1.0))
+        return moreau_gradient(cast("Proximal", objective), z, self.beta / np.sqrt(t + 1.0))
 
 
 @named("C6", source="Do et al. 2023, Appendix F.2, Lemmas 17 and 18 (after Duchi et al. 2012)")
@@ -134,7 +134,9 @@ def moreau_gradient(objective: Proximal, z: Floats, beta: Floats | float) -> Flo
     >>> moreau_gradient(GeneralizedGini(("a", "b")), np.array([0.1, 0.2]), 0.5)
     array([0.85, 0.65])
     """
-    return np.asarray((objective.prox(z, beta) - z) / np.asarray(beta, float)[..., None])
+    if hasattr(objective, "envelope_gradient"):
+        return cast("Enveloped", objective).envelope_gradient(z, beta)
+    return by_prox(objective, z, beta)
 
 
 class ProximalObjective(Objective, Proximal, Protocol):

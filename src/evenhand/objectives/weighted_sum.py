@@ -15,7 +15,19 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
-from evenhand.objectives.base import Conjugate, Objective, Proximal, able, check_finite
+from evenhand.numerics.isotonic import gini_gradient
+from evenhand.objectives.base import (
+    Conjugate,
+    Objective,
+    Proximal,
+    able,
+    by_prox,
+    check_finite,
+    each,
+    flat,
+    whole_space,
+)
+from evenhand.objectives.gini import GeneralizedGini
 from evenhand.objectives.linear import Linear
 
 
@@ -77,6 +89,11 @@ class WeightedSum:
         apart = sum(len(part.outcomes) for _, part in self.terms) == len(self.outcomes)
         return math.hypot(*steepness) if apart else sum(steepness)
 
+    @cached_property
+    def whole_space(self) -> bool:
+        """Whether that is the domain of all parts."""
+        return all(whole_space(part) for _, part in self.terms)
+
     def check(self, z: Floats, place: str) -> None:
         """Refuse averages that a part refuses, `(m)->`."""
         check_finite(self.outcomes, z, place)
@@ -113,9 +130,22 @@ class WeightedSum:
             InvalidInput: parts that share outcomes, or one without a prox.
         """
         out = z + np.asarray(beta, float)[..., None] * self._slope
-        for c, part, at in self._apart("prox", Proximal):
+        for c, part, at in self._proximal:
             out[..., at] = part.prox(out[..., at], c * beta)
         return out
+
+    def envelope_gradient(self, z: Floats, beta: Floats | float) -> Floats:
+        """(prox(z) - z) / beta, in one step where the only part that is not linear is a Gini function, `(m),()->(m)`.
+
+        Raises:
+            InvalidInput: as `prox`.
+        """
+        if len(self._proximal) != 1 or not isinstance(self._proximal[0][1], GeneralizedGini):
+            return by_prox(self, z, beta)
+        (c, gini, at), rows, widths = self._proximal[0], flat(z), each(beta, z)
+        out = rows + widths[:, None] * self._slope
+        gini_gradient(rows, out, self._places, np.argsort(out[:, at]), gini.ranked, float(c), widths)
+        return out.reshape(z.shape)
 
     def maximizer(self, theta: Floats) -> Floats:
         """The maximizer of each part that is not linear, at theta plus the linear weights, `(m)->(m)`.
@@ -125,7 +155,7 @@ class WeightedSum:
         """
         tilted = theta + self._slope
         out = np.asarray(tilted > 0.0, np.float64)
-        for c, part, at in self._apart("maximizer", Conjugate):
+        for c, part, at in self._conjugate:
             out[..., at] = part.maximizer(tilted[..., at] / c)
         return out
 
@@ -150,6 +180,19 @@ class WeightedSum:
         """Outcomes that several parts read, linear parts aside."""
         read = Counter(name for _, part in self.terms if not isinstance(part, Linear) for name in part.outcomes)
         return [name for name, times in read.items() if times > 1]
+
+    @cached_property
+    def _proximal(self) -> list[tuple[float, Any, slice | Ints]]:
+        return list(self._apart("prox", Proximal))
+
+    @cached_property
+    def _conjugate(self) -> list[tuple[float, Any, slice | Ints]]:
+        return list(self._apart("maximizer", Conjugate))
+
+    @cached_property
+    def _places(self) -> Ints:
+        """The positions of the outcomes of the first part that is not linear."""
+        return np.arange(len(self.outcomes))[self._proximal[0][2]]
 
     def _apart(self, what: str, ability: type) -> Iterator[tuple[float, Any, slice | Ints]]:
         """The parts that are not linear; refuse parts that share outcomes or lack the ability."""
