@@ -7,12 +7,13 @@ import pytest
 
 from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed
+from evenhand.goals.dual import Doubling
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.problem.constraints import Floor, Parity
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
-from evenhand.recipes import fw_dual, lin_cbwk, pgd, resolving
+from evenhand.recipes import fw_dual, lin_cbwk, pgd, pgd_adaptive, resolving
 from evenhand.run.simulation import play, simulate
 from tests.worlds import Market
 
@@ -84,6 +85,17 @@ def test_dual_prices_bound_the_excess_at_the_final_shares(recipe):
     dual = policy.goals[1]
     excess = finals(state, dual.rows, rounds) - 150 * dual.bound
     assert (excess <= state.goals[1].price / dual.step.sizes[0] + 1e-9).all()
+
+
+def test_the_excess_of_a_regime_is_that_at_the_final_shares():
+    """Over the first regime, whose limit is out of reach here."""
+    policy, market = pgd_adaptive(PROBLEM, ridge(), warmup=0), Market(problem=PROBLEM)
+    goal = dataclasses.replace(policy.goals[1], step=Doubling(0.05, (1e9,)))
+    policy = dataclasses.replace(policy, goals=(policy.goals[0], goal))
+    state = policy.start(seed=4, replicas=3)
+    rounds = list(play(policy, state, market.start(4, np.arange(3)), range(150)))
+    expected = finals(state, goal.rows, rounds) - 150 * goal.bound
+    np.testing.assert_allclose(state.goals[1].excess, expected, atol=1e-9)
 
 
 def test_a_court_of_unknown_shares_keeps_its_parity():
