@@ -10,6 +10,7 @@ from sklearn.linear_model import LinearRegression, Ridge as RidgeRegression, SGD
 from evenhand.choices import (
     Cycle,
     EpsilonGreedy,
+    FairLearn,
     Gibbs,
     GradientLottery,
     InverseGap,
@@ -18,6 +19,7 @@ from evenhand.choices import (
     Rate,
     Staged,
     TopK,
+    Unbiased,
 )
 from evenhand.environments import (
     Absences,
@@ -366,6 +368,10 @@ CHOICES = [
     Gibbs(1e-3, n_plays=9),
     GradientLottery(GeneralizedGini(("a", "b")), candidates=4, scale=0.5, steps=20),
     Staged(10, GradientLottery(AlphaFair(("a", "b"), alpha=1.0, offset=2.0), candidates=4, scale=2.0)),
+    FairLearn(2, candidates=4, share=0.3, tolerance=0.5),
+    FairLearn(9, candidates=4, share=1.0),
+    Unbiased(1, candidates=4),
+    Staged(5, Unbiased(3, candidates=4)),
     Staged(7, Gibbs(2.0), warmup=Cycle()),
     Lottery(1),
     Lottery(2),

@@ -3,6 +3,7 @@
 from evenhand.choices.base import Choice, Follows, Pick
 from evenhand.choices.cycle import Cycle
 from evenhand.choices.epsilon_greedy import EpsilonGreedy
+from evenhand.choices.fair_learn import FairLearn
 from evenhand.choices.gibbs import Gibbs
 from evenhand.choices.gradient_lottery import GradientLottery
 from evenhand.choices.inverse_gap import InverseGap, Rate
@@ -10,11 +11,13 @@ from evenhand.choices.lottery import Lottery
 from evenhand.choices.random import Random
 from evenhand.choices.staged import Staged
 from evenhand.choices.top_k import TopK
+from evenhand.choices.unbiased import Unbiased
 
 __all__ = [
     "Choice",
     "Cycle",
     "EpsilonGreedy",
+    "FairLearn",
     "Follows",
     "Gibbs",
     "GradientLottery",
@@ -25,4 +28,5 @@ __all__ = [
     "Rate",
     "Staged",
     "TopK",
+    "Unbiased",
 ]

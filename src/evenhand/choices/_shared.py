@@ -7,10 +7,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
+from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats, Ints
 
 TIE = 1e-9  # worths tie if they differ by no more than this part of the best
+
+
+def check_candidates(name: str, candidates: int, worth: Worth) -> None:
+    """Refuse a round with another number of candidates than a choice keeps counts of."""
+    if worth.mean.shape[2] != candidates:
+        raise InvalidInput(f"{name}.candidates", f"as many as come, {worth.mean.shape[2]}", candidates)
 
 
 @kernel

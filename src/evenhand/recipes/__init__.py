@@ -1,12 +1,16 @@
 """Recipes: named algorithms as compositions of a model, goals and a choice; a file per recipe."""
 
 from evenhand.recipes.bwcr import bwcr
+from evenhand.recipes.fairlearn_rank import fairlearn_rank
 from evenhand.recipes.fw import fw
 from evenhand.recipes.fw_dual import fw_dual
 from evenhand.recipes.fw_epsilon_greedy import fw_epsilon_greedy
 from evenhand.recipes.fw_linucb import fw_linucb
+from evenhand.recipes.fw_linucb_rank import fw_linucb_rank
+from evenhand.recipes.fw_rank import fw_rank
 from evenhand.recipes.fw_squarecb import fw_squarecb
 from evenhand.recipes.lin_cbwk import lin_cbwk
+from evenhand.recipes.linucb_rank import linucb_rank
 from evenhand.recipes.mixed_oracle import mixed_oracle
 from evenhand.recipes.molincb import molincb
 from evenhand.recipes.pgd import pgd
@@ -16,16 +20,21 @@ from evenhand.recipes.resolving import resolving
 from evenhand.recipes.square_cbwk import square_cbwk
 from evenhand.recipes.two_stage_square_cbwk import two_stage_square_cbwk
 from evenhand.recipes.ucb import ucb
+from evenhand.recipes.unbiased_linucb_rank import unbiased_linucb_rank
 from evenhand.recipes.uniform import uniform
 
 __all__ = [
     "bwcr",
+    "fairlearn_rank",
     "fw",
     "fw_dual",
     "fw_epsilon_greedy",
     "fw_linucb",
+    "fw_linucb_rank",
+    "fw_rank",
     "fw_squarecb",
     "lin_cbwk",
+    "linucb_rank",
     "mixed_oracle",
     "molincb",
     "pgd",
@@ -35,5 +44,6 @@ __all__ = [
     "square_cbwk",
     "two_stage_square_cbwk",
     "ucb",
+    "unbiased_linucb_rank",
     "uniform",
 ]

@@ -1,0 +1,146 @@
+"""The k best candidates, after those that were ranked less often than a guaranteed share of the rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from evenhand.choices._shared import add_up, check_candidates, fits, nothing_played, tied, use_up
+from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import number, whole
+
+
+@dataclass
+class FairLearnState:
+    """In how many rounds every candidate was ranked."""
+
+    ranked: Floats  # (R, A)
+
+
+@kernel
+def _fill(
+    mean: Floats,
+    bonus: Floats,
+    owed: Floats,
+    tolerance: float,
+    playable: Bools,
+    worst: Floats,
+    left: Floats,
+    k: int,
+    u: Floats,
+) -> tuple[Ints, Floats, Floats]:
+    """The most deprived candidate at every place, or the best, `(K,A),(K,A),(A),(),(A),(A,d),(d),(),(1)->(k),(k),(A)`.
+
+    One number draws all ties, as in `TopK`.
+    """
+    plays, propensities, lottery = nothing_played(playable, k)
+    worth, free, left = add_up(mean + bonus), playable.copy(), left.copy()
+    for r in range(len(mean)):
+        luck = u[r, 0]
+        for i in range(k):
+            key = owed
+            most, edge, count = tied(owed, free, r)
+            if most <= tolerance:
+                key = worth
+                _, edge, count = tied(worth, free, r)
+            if count == 0:
+                break
+            skip = int(luck * count)
+            luck = luck * count - skip
+            for a in range(len(worth[r])):
+                if free[r, a] and key[r, a] >= edge:
+                    if i == 0:
+                        lottery[r, a] = 1.0 / count
+                    if skip == 0:
+                        plays[r, i] = a
+                    skip -= 1
+            propensities[r, i] = 1.0 / count
+            if i + 1 < k:
+                free[r, plays[r, i]] = False
+                use_up(worst, left, r, plays[r, i])
+                for a in range(len(worth[r])):
+                    free[r, a] = free[r, a] and fits(worst, left, r, a)
+    return plays, propensities, lottery
+
+
+@kernel
+def _count(ranked: Floats, plays: Ints, counted: Floats) -> None:
+    """Add the plays, `(A),(P),()`, in place."""
+    for r in range(len(plays)):
+        if counted[r] > 0.0:
+            for p in range(plays.shape[1]):
+                if plays[r, p] >= 0:
+                    ranked[r, plays[r, p]] += 1.0
+
+
+@dataclass(frozen=True)
+class FairLearn:
+    """Fill k places with candidates that were ranked too rarely, the most deprived first, then with the best.
+
+    Equation: in round t, candidate i is deprived if c (t - 1) - N_i > tolerance, N_i the rounds in which it was ranked
+    so far. If all A candidates are always offered and A c <= k, then floor(c t) - N_i <= tolerance after every round t.
+    Candidates must stand for the same thing in every round.
+    Source: Patil et al. 2020, filling place after place as in Do et al. 2023, Appendix B.1. Their printed rule compares
+    floor(c t): all candidates are then deprived at once, and for some rounds the guarantee fails.
+
+    Args:
+        k: the number of plays.
+        candidates: A.
+        share: c, in [0, k / A]: the share of rounds in which every candidate is to be ranked.
+        tolerance: at least 0.
+
+    Raises:
+        InvalidInput: a number out of its range; later, another number of candidates.
+
+    >>> choice = FairLearn(1, candidates=2, share=0.4)
+    >>> state = choice.start(1)
+    >>> state.ranked[:] = 10.0, 2.0
+    >>> worth = Worth(np.array([[[0.9, 0.1]]]), np.zeros((1, 1, 2)), random=False)
+    >>> offer = Offer(np.ones((1, 2), bool), worst=np.zeros((1, 2, 0)), left=np.zeros((1, 0)))
+    >>> choice.pick(state, worth, offer, np.full(1, 12.0), np.zeros((1, 1))).plays  # 0.4 * 12 - 2 > 1
+    array([[1]])
+    """
+
+    k: int
+    candidates: int
+    share: float
+    tolerance: float = 1.0
+    goes_on: ClassVar[bool] = True
+    reads_bonus: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole("FairLearn.k", self.k, 1)
+        whole("FairLearn.candidates", self.candidates, 1)
+        most = min(1.0, self.k / self.candidates)
+        number("FairLearn.share", self.share, f"a number in [0, k / A] = [0, {most:g}]", lambda x: 0 <= x <= most)
+        number("FairLearn.tolerance", self.tolerance, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
+
+    @property
+    def n_plays(self) -> int:
+        """k, the number of plays."""
+        return self.k
+
+    def draws(self, candidates: int) -> int:
+        """One uniform number, for ties."""
+        return 1
+
+    def start(self, n_replicas: int) -> FairLearnState:
+        """Nothing ranked."""
+        return FairLearnState(np.zeros((n_replicas, self.candidates)))
+
+    def pick(self, state: FairLearnState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Choose the most deprived, then the best, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(k),(k),(A),()`."""
+        check_candidates("FairLearn", self.candidates, worth)
+        owed = self.share * t[:, None] - state.ranked
+        limits = offer.playable, offer.worst, offer.left
+        made = _fill(worth.mean, worth.bonus, owed, self.tolerance, *limits, self.k, u)
+        return Pick(*made, forced=np.zeros(len(owed)))
+
+    def on_decision(self, state: FairLearnState, decision: Decision) -> None:
+        """Count what was ranked."""
+        _count(state.ranked, decision.plays, decision.counted)

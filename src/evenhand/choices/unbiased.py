@@ -1,0 +1,97 @@
+"""The k best candidates, with less optimism about those that were often exposed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from evenhand.choices._shared import check_candidates
+from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.choices.top_k import TopK
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import whole
+
+
+@dataclass
+class UnbiasedState:
+    """How often every candidate was exposed."""
+
+    exposures: Floats  # (R, A)
+
+
+@kernel
+def _count(exposures: Floats, plays: Ints, counted: Floats, exposed: Bools) -> None:
+    """Add the exposed plays, `(A),(P),(),(P)`, in place."""
+    for r in range(len(plays)):
+        if counted[r] > 0.0:
+            for p in range(plays.shape[1]):
+                if plays[r, p] >= 0 and exposed[r, p]:
+                    exposures[r, plays[r, p]] += 1.0
+
+
+@dataclass(frozen=True)
+class Unbiased:
+    """The k candidates of highest optimistic value, with bonuses that shrink by past exposure.
+
+    Equation: worth_i = mean_i + eta_i bonus_i, eta_i = 1 - k N_i / sum_j N_j with N_i the exposures of candidate i so
+    far. The factor is 1 before any exposure. It falls below 0 for candidates that took more than 1/k of all exposures,
+    whose bonus is then subtracted, as in the source. Candidates must stand for the same thing in every round.
+    Source: Mansoury et al. 2021, as in Do et al. 2023, equation (14).
+
+    Args:
+        k: the number of plays.
+        candidates: A.
+
+    Raises:
+        InvalidInput: numbers below 1; later, another number of candidates.
+
+    >>> choice = Unbiased(1, candidates=2)
+    >>> state = choice.start(1)
+    >>> state.exposures[:] = 3.0, 1.0
+    >>> worth = Worth(np.array([[[0.5, 0.5]]]), np.full((1, 1, 2), 0.1), random=False)
+    >>> offer = Offer(np.ones((1, 2), bool), worst=np.zeros((1, 2, 0)), left=np.zeros((1, 0)))
+    >>> choice.pick(state, worth, offer, np.zeros(1), np.zeros((1, 1))).plays  # 0.1 (1 - 3/4) < 0.1 (1 - 1/4)
+    array([[1]])
+    """
+
+    k: int
+    candidates: int
+    reads_bonus: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole("Unbiased.k", self.k, 1)
+        whole("Unbiased.candidates", self.candidates, 1)
+
+    @property
+    def n_plays(self) -> int:
+        """k, the number of plays."""
+        return self.k
+
+    def draws(self, candidates: int) -> int:
+        """One uniform number, for ties."""
+        return self._top.draws(candidates)
+
+    def start(self, n_replicas: int) -> UnbiasedState:
+        """No exposures."""
+        return UnbiasedState(np.zeros((n_replicas, self.candidates)))
+
+    def pick(self, state: UnbiasedState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Choose the best, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(k),(k),(A),()`."""
+        check_candidates("Unbiased", self.candidates, worth)
+        total = state.exposures.sum(1, keepdims=True)
+        eta = 1.0 - self.k * state.exposures / np.maximum(total, 1.0)
+        return self._top.pick(None, worth._replace(bonus=worth.bonus * eta[:, None]), offer, t, u)
+
+    def on_outcome(self, state: UnbiasedState, decision: Decision, exposed: Bools | None) -> None:
+        """Count the plays that were exposed."""
+        seen = np.ones(decision.plays.shape, bool) if exposed is None else exposed
+        _count(state.exposures, decision.plays, decision.counted, seen)
+
+    @cached_property
+    def _top(self) -> TopK:
+        return TopK(self.k)
