@@ -1,13 +1,20 @@
-"""Helpers of several goals: prices of rows by reading, and the entry of the known rows of a decision."""
+"""Helpers of several goals: checked bounds, prices of rows by reading, and the entry of known rows."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.problem.rows import Rows
+
+
+def check_bound(name: str, bound: Floats, rows: Rows) -> None:
+    """Refuse anything but one finite bound per row, `(d)->`."""
+    if bound.shape != (len(rows),) or not np.isfinite(bound).all():
+        raise InvalidInput(f"{name}.bound", f"{len(rows)} finite numbers", bound)
 
 
 @kernel

@@ -17,7 +17,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of
-from evenhand.goals._shared import row_prices
+from evenhand.goals._shared import check_bound, row_prices
 from evenhand.problem.rows import Rows
 
 
@@ -195,8 +195,7 @@ class DualGradient:
     enters_forced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
-            raise InvalidInput("DualGradient.bound", f"{len(self.rows)} finite numbers", self.bound)
+        check_bound("DualGradient", self.bound, self.rows)
         if self.start_at and len(self.start_at) != len(self.rows):
             raise InvalidInput("DualGradient.start_at", f"{len(self.rows)} prices", len(self.start_at))
         if not all(p >= 0 and math.isfinite(p) for p in self.start_at):
@@ -340,8 +339,7 @@ class DualHedge:
     enters_forced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
-            raise InvalidInput("DualHedge.bound", f"{len(self.rows)} finite numbers", self.bound)
+        check_bound("DualHedge", self.bound, self.rows)
         if not (math.isfinite(self.max_price) and self.max_price > 0):
             raise InvalidInput("DualHedge.max_price", "a finite number above 0", self.max_price)
         if not (math.isfinite(self.step) and self.step >= 0):

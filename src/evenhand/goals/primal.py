@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.goals._shared import row_prices
+from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
 from evenhand.planning import history
@@ -82,8 +82,7 @@ class Primal:
     every: int = 100
 
     def __post_init__(self) -> None:
-        if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
-            raise InvalidInput("Primal.bound", f"{len(self.rows)} finite numbers", self.bound)
+        check_bound("Primal", self.bound, self.rows)
         if not (math.isfinite(self.slack) and self.slack >= 0):
             raise InvalidInput("Primal.slack", "a finite number of at least 0", self.slack)
         if not (math.isfinite(self.temperature) and self.temperature > 0):

@@ -14,7 +14,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.goals._shared import known_entry, row_prices
+from evenhand.goals._shared import check_bound, known_entry, row_prices
 from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask
 from evenhand.objectives.base import sloped
@@ -123,8 +123,7 @@ class Resolving:
     enters_forced: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.bound.shape != (len(self.constraints),) or not np.isfinite(self.bound).all():
-            raise InvalidInput("Resolving.bound", f"{len(self.constraints)} finite numbers", self.bound)
+        check_bound("Resolving", self.bound, self.constraints)
         whole("Resolving.contexts", self.contexts, 2)
         whole("Resolving.every", self.every, 1)
         if not (math.isfinite(self.growth) and self.growth > 0) or not self.drift > 0:

@@ -13,6 +13,7 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats
 from evenhand.core.validate import whole
+from evenhand.goals._shared import check_bound
 from evenhand.goals.dual import DualHedge, HedgeState
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
@@ -74,8 +75,7 @@ class TwoStage:
     def __post_init__(self) -> None:
         if self.hedge.max_price != 1.0:
             raise InvalidInput("TwoStage.hedge", "a DualHedge of max_price 1", self.hedge.max_price)
-        if self.bound.shape != (len(self.rows),) or not np.isfinite(self.bound).all():
-            raise InvalidInput("TwoStage.bound", f"{len(self.rows)} finite numbers", self.bound)
+        check_bound("TwoStage", self.bound, self.rows)
         if not (math.isfinite(self.smallest_budget) and self.smallest_budget > 0):
             raise InvalidInput("TwoStage.smallest_budget", "a finite number above 0", self.smallest_budget)
         if not (math.isfinite(self.radius) and self.radius >= 0):

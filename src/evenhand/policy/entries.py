@@ -215,9 +215,7 @@ def at_arrival(
     learned, z = np.zeros((len(y), y.shape[1], n_learned)), np.zeros(known.shape)
     seen = np.zeros(learned.shape, np.bool_)
     missing = np.zeros((len(y), n_learned + known.shape[2]), np.bool_)
-    counts = False
     for r in range(len(plays)):
-        counts = counts or counted[r] > 0.0
         for p in range(plays.shape[1]):
             if counted[r] == 0.0 or plays[r, p] < 0:
                 continue
@@ -238,8 +236,8 @@ def at_arrival(
                     z[r, p, m - n_learned] = y[r, p, m]
                 inside = ranges[0, m] <= y[r, p, m] <= ranges[1, m] and abs(y[r, p, m]) <= LARGEST
                 if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
-                    return counts, r, m, learned, z, seen, missing
-    return counts, -1, -1, learned, z, seen, missing
+                    return True, r, m, learned, z, seen, missing
+    return counts(counted), -1, -1, learned, z, seen, missing
 
 
 @kernel
@@ -254,9 +252,7 @@ def at_expiry(
     n_learned = len(fallback) - n_noisy
     learned, z = np.zeros((len(plays), plays.shape[1], n_learned)), np.zeros(known.shape)
     missing = np.zeros((len(plays), n_learned + known.shape[2]), np.bool_)
-    counts = False
     for r in range(len(plays)):
-        counts = counts or counted[r] > 0.0
         for p in range(plays.shape[1]):
             if counted[r] == 0.0 or plays[r, p] < 0:
                 continue
@@ -274,4 +270,4 @@ def at_expiry(
                     learned[r, p, m] = fallback[m]
                 else:
                     z[r, p, m - n_learned] = fallback[m]
-    return counts, learned, z, missing
+    return counts(counted), learned, z, missing
