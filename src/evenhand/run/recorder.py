@@ -57,17 +57,18 @@ _CLOCK = np.dtype(
 
 
 _EVERY_PLAY = np.zeros((0, 0), bool)  # stands for a mask that is true everywhere
+_NO_TRUTH = np.zeros((0, 0, 0))  # stands for true means that nobody knows
 
 
 @kernel
 def _count(
-    plays: Ints, counted: Floats, restricted: Floats, waiting: Bools, counts_idle_steps: bool, clock: Any
+    plays: Ints, counted: Floats, restricted: Floats, t: Floats, horizon: float, counts_idle_steps: bool, clock: Any
 ) -> None:
     """Count decided rounds, and idle ones if they count; note since when a replica is stuck or masked."""
     for r in range(len(counted)):
         now = clock[r]
         now.offered_steps += 1.0 if plays[r, 0] >= 0 else 0.0
-        if plays[r, 0] < 0 and waiting[r]:
+        if plays[r, 0] < 0 and t[r] < horizon:
             now.elapsed += 1.0 if counts_idle_steps else 0.0
             now.stuck = True
         elif counted[r] > 0.0:
@@ -86,21 +87,75 @@ def _sum(
     groups: Ints,
     exposed: Bools,
     z: Floats,
+    sure: Bools,
+    which: Bools,
     column: int,
     totals: Floats,
     by_group: Floats,
 ) -> None:
-    """Add outcomes z of the plays that count and were exposed to the columns from `column` on."""
+    """Add outcomes z of the plays that count to the columns from `column` on: sure ones, and those of exposed plays."""
     for r in range(len(plays)):
         if counted[r] == 0.0:
             continue
         for p in range(plays.shape[1]):
-            if plays[r, p] >= 0 and (len(exposed) == 0 or exposed[r, p]):
-                for m in range(z.shape[2]):
-                    if not np.isnan(z[r, p, m]):
-                        totals[r, column + m] += z[r, p, m]
-                        for g in range(groups.shape[2]):
-                            by_group[r, groups[r, p if groups.shape[1] > 1 else 0, g], column + m] += z[r, p, m]
+            if plays[r, p] < 0:
+                continue
+            shown = len(exposed) == 0 or exposed[r, p]
+            for m in range(z.shape[2]):
+                if which[m] and (shown or sure[m]) and not np.isnan(z[r, p, m]):
+                    totals[r, column + m] += z[r, p, m]
+                    for g in range(groups.shape[2]):
+                        by_group[r, groups[r, p if groups.shape[1] > 1 else 0, g], column + m] += z[r, p, m]
+
+
+@kernel
+def _enter_decision(
+    cases: Ints,
+    offered: Bools,
+    plays: Ints,
+    counted: Floats,
+    groups: Ints,
+    known: Floats,
+    at_once: Bools,
+    expected: Floats,
+    in_group: Floats,
+    under_way: Floats,
+    totals: Floats,
+    by_group: Floats,
+    true_totals: Floats,
+    true_by_group: Floats,
+) -> None:
+    """Enter a decision as it was taken: rounds, what it settles at once, and true means where they are known."""
+    believe(cases, offered, counted, in_group)
+    for r in range(len(counted)):
+        under_way[r] += counted[r]
+    every, first = np.zeros((0, 0), np.bool_), totals.shape[1] - known.shape[2]
+    _sum(plays, counted, groups, every, known, at_once, at_once, first, totals, by_group)
+    if len(expected) > 0:
+        every_outcome = np.ones(expected.shape[2], np.bool_)
+        _sum(plays, counted, groups, every, expected, every_outcome, every_outcome, 0, true_totals, true_by_group)
+
+
+@kernel
+def _enter_outcomes(
+    plays: Ints,
+    counted: Floats,
+    groups: Ints,
+    exposed: Bools,
+    y: Floats,
+    known: Floats,
+    sure: Bools,
+    later: Bools,
+    under_way: Floats,
+    totals: Floats,
+    by_group: Floats,
+) -> None:
+    """Enter outcomes that arrived, and known ones that waited for exposure."""
+    for r in range(len(counted)):
+        under_way[r] -= counted[r]
+    first = totals.shape[1] - known.shape[2]
+    _sum(plays, counted, groups, exposed, y, sure, np.ones(len(sure), np.bool_), 0, totals, by_group)
+    _sum(plays, counted, groups, exposed, known, ~later, later, first, totals, by_group)
 
 
 class Recorder:
@@ -122,6 +177,8 @@ class Recorder:
         self._clock = np.zeros(count, _CLOCK)
         self._at_once = problem.sure & ~problem.is_noisy  # known outcomes that a decision settles
         self._later = ~problem.sure & ~problem.is_noisy  # those that wait for exposure
+        noisy = problem.sure[problem.is_noisy]
+        self._sure = np.concatenate([np.zeros(len(problem.learned), bool), noisy])  # outcomes that need no exposure
         self._truth = True
         self._steps = self._reached = 0  # steps done, and the next point of the grid
 
@@ -136,38 +193,38 @@ class Recorder:
         t: Floats,
     ) -> None:
         """Enter one step; t counts the rounds decided by the end of it."""
-        n_learned, k, now = len(self._problem.learned), len(self._problem.observed), self._now
-        believe(context.groups, context.offered, taken.counted, now.in_group)
-        waiting = t < self._problem.horizon
-        _count(decision.plays, taken.counted, decision.restricted, waiting, self._counts_idle_steps, self._clock)
-        made = taken.plays, taken.counted, taken.groups, _EVERY_PLAY
-        now.under_way[:] += taken.counted
-        if self._at_once.any():
-            known = taken.known if self._at_once.all() else taken.known * self._at_once
-            _sum(*made, known, n_learned, now.totals, now.by_group)
+        now, k = self._now, len(self._problem.observed)
+        horizon, idle = float(self._problem.horizon), self._counts_idle_steps
+        _count(decision.plays, taken.counted, decision.restricted, t, horizon, idle, self._clock)
+        _enter_decision(
+            context.groups,
+            context.offered,
+            taken.plays,
+            taken.counted,
+            taken.groups,
+            taken.known,
+            self._at_once,
+            _NO_TRUTH if expected is None else expected,
+            now.in_group,
+            now.under_way,
+            now.totals,
+            now.by_group,
+            now.expected,
+            now.expected_by_group,
+        )
         for a in arrivals:
             d, exposed = a.decision, _EVERY_PLAY if a.exposed is None else a.exposed
-            y = a.y if a.exposed is None else np.where(self._counting(a.exposed), a.y, np.nan)
-            now.under_way[:] -= d.counted
-            _sum(d.plays, d.counted, d.groups, _EVERY_PLAY, y, 0, now.totals, now.by_group)
-            if self._later.any():
-                _sum(d.plays, d.counted, d.groups, exposed, d.known * self._later, n_learned, now.totals, now.by_group)
+            masks, sums = (self._sure, self._later), (now.under_way, now.totals, now.by_group)
+            _enter_outcomes(d.plays, d.counted, d.groups, exposed, a.y, d.known, *masks, *sums)
             if self._plays is not None:
+                y = a.y if a.exposed is None else np.where(a.exposed[:, :, None] | self._sure, a.y, np.nan)
                 self._plays.outcomes[a.step, ..., :k] = np.where(d.counted[:, None, None] > 0, y, np.nan)
-        if expected is None:
-            self._truth = False
-        else:
-            _sum(*made, expected, 0, now.expected, now.expected_by_group)
+        self._truth = self._truth and expected is not None
         if self._plays is not None:
             self._plays.enter(step, taken, k)
         self._steps = step + 1
         if self._steps == self._times[self._reached]:
             self._keep()
-
-    def _counting(self, exposed: Bools) -> Bools:
-        """Which observed outcomes count: those of exposed plays, and noisy ones that are sure, `(P)->(P,M+B)`."""
-        sure = np.concatenate([np.zeros(len(self._problem.learned), bool), self._problem.sure[self._problem.is_noisy]])
-        return np.asarray(exposed[:, :, None] | sure)
 
     def idle(self, t: Floats) -> None:
         """No replica will play any more: let the remaining steps pass, if idle steps count as rounds."""
