@@ -22,7 +22,7 @@ SLOTS, USERS = 10, 50
 
 
 @kernel
-def _features(users: Floats, items: Floats, luck: Floats) -> Floats:
+def features(users: Floats, items: Floats, luck: Floats) -> Floats:
     r, s = users.shape[1], items.shape[1]
     x = np.empty((len(luck), len(items), r + s))
     for b in range(len(luck)):
@@ -49,7 +49,7 @@ def _likes(x: Floats, plays: Ints, r: int) -> Floats:
 
 
 @kernel
-def _answers(x: Floats, plays: Ints, r: int, looks: Floats, luck: Floats) -> tuple[Floats, Bools]:
+def answers(x: Floats, plays: Ints, r: int, looks: Floats, luck: Floats) -> tuple[Floats, Bools]:
     """Clicks if looked at, and what is looked at, `(A,r+s),(P),(P),(2P)->(P,1),(P)`."""
     y, exposed = _likes(x, plays, r), np.empty(plays.shape, np.bool_)
     for b in range(len(plays)):
@@ -60,7 +60,7 @@ def _answers(x: Floats, plays: Ints, r: int, looks: Floats, luck: Floats) -> tup
 
 
 @kernel
-def _expected(x: Floats, plays: Ints, r: int, looks: Floats) -> Floats:
+def true_means(x: Floats, plays: Ints, r: int, looks: Floats) -> Floats:
     y = _likes(x, plays, r)
     for b in range(len(plays)):
         for p in range(plays.shape[1]):
@@ -77,7 +77,7 @@ class Songs:
     horizon: int = 10_000
 
     @cached_property
-    def _blocks(self) -> tuple[Floats, Floats]:
+    def blocks(self) -> tuple[Floats, Floats]:
         rng = np.random.default_rng(0)
         users = rng.gamma(0.3, size=(USERS, self.factors))
         items = rng.gamma(0.3, size=(self.n_items, self.factors))
@@ -103,9 +103,12 @@ class Songs:
         return 2 * self.factors
 
     @property
+    def width(self) -> SelfNormalised:
+        return SelfNormalised(delta=0.1 / 3)
+
+    @property
     def policy(self) -> Policy:
-        width = SelfNormalised(delta=0.1 / 3)
-        model = Bilinear(who=self.factors, what=self.factors, ridge=0.1, width=width)
+        model = Bilinear(who=self.factors, what=self.factors, ridge=0.1, width=self.width)
         return fw_linucb(self.problem, model, optimism="net", smoothing=Moreau(1.0))
 
     def start(self, seed: int, replicas: Ints) -> SongWorld:
@@ -119,19 +122,19 @@ class SongWorld:
 
     def __init__(self, songs: Songs, luck: Luck) -> None:
         self._luck, self.steps, self._r = luck, songs.horizon, songs.factors
-        self._users, self._items = songs._blocks
+        self._users, self._items = songs.blocks
         self._known, self._offered = songs.problem.declared[None], np.ones((1, songs.n_items), bool)
         self._groups = songs.problem.groups_of(np.zeros((len(luck.replicas), 0), np.int64))
-        self._looks = 1.0 / np.log2(2.0 + np.arange(SLOTS))
+        self.looks = 1.0 / np.log2(2.0 + np.arange(SLOTS))
 
     def context(self, step: int) -> Context:
-        x = _features(self._users, self._items, self._luck.uniform(Stream.CONTEXT, np.array([step]), 1))
+        x = features(self._users, self._items, self._luck.uniform(Stream.CONTEXT, np.array([step]), 1))
         return Context(x, self._known, self._groups, self._offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, list[Arrival]]:
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 2 * SLOTS)
-        y, exposed = _answers(context.features, decision.plays, self._r, self._looks, u)
+        y, exposed = answers(context.features, decision.plays, self._r, self.looks, u)
         return decision, [Arrival(step, decision, y, exposed)]
 
     def expected(self, context: Context, plays: Ints) -> Floats:
-        return _expected(context.features, plays, self._r, self._looks)
+        return true_means(context.features, plays, self._r, self.looks)

@@ -54,7 +54,7 @@ def _run(x: Floats, first: int, r: int) -> int:
 
 
 @kernel
-def _value(
+def bilinear_worth(
     theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, x: Floats, w: Floats, r: int
 ) -> tuple[Floats, Floats]:
     """V^-1 is contracted once per run of equal u; loops over the candidates of a run vectorise."""
@@ -115,7 +115,7 @@ def _subtract(inverse: Floats, gains: Floats, used: int) -> None:
 
 
 @kernel
-def _update(
+def absorb_runs(
     theta: Floats,
     inverse: Floats,
     log_det: Floats,
@@ -254,11 +254,11 @@ class Bilinear:
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) per run of equal u."""
         radius = self.width.radius(state.count, state.log_det, self.ridge)
-        return Worth(*_value(state.theta, state.inverse, radius, state.low, state.high, x, w, self.who))
+        return Worth(*bilinear_worth(state.theta, state.inverse, radius, state.low, state.high, x, w, self.who))
 
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Absorb plays whose outcomes are all seen, `(P,r+s),(P,M),(P,M),(K,1|P,M)`; O(n^2 P + n M P) per round."""
-        _update(state.theta, state.inverse, state.log_det, state.count, x, y, seen, self.who)
+        absorb_runs(state.theta, state.inverse, state.log_det, state.count, x, y, seen, self.who)
 
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
         """Worth under drawn parameters as in `Ridge.sample`, `(A,r+s),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
