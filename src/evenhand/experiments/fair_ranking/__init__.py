@@ -1,0 +1,50 @@
+"""Fair rankings of music: Figures 1 (middle and right) to 4 of Do et al. 2023."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evenhand.core.catalogue import named
+from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.options import distinct, option
+
+PARTS = ("objectives", "trade-off")
+AIMS = ("eq. 2", "gini welfare", "equal exposure", "welfare")
+
+
+@named("C9", source="Do et al. 2023, Figures 1 (middle, right) to 4 and Appendix B.1")
+@dataclass(frozen=True, kw_only=True)
+class FairRankingExperiment:
+    """Rankings of artists for listeners: four objectives over the rounds, and utility against inequality.
+
+    Without `data` the audience is synthetic, of the same shape.
+    """
+
+    name: ClassVar[str] = "fair-ranking"
+    title: ClassVar[str] = "rankings with fair exposure (2023)"
+    about: ClassVar[str] = (
+        "The Last.fm experiments of 'Contextual bandits with concave rewards': objectives of users and artists over "
+        "the rounds for FW-LinUCBRank and its baselines, and the trade-off between the users' utility and the inequality "
+        "of exposures. The paper's runs take 5,000,000 rounds."
+    )
+    data: str = option("", "DIR", "folder of the HetRec 2011 Last.fm files; by default a synthetic audience")
+    items: str = option("50", None, "50 users and 50 artists, or 1,880 and 2,500", choices=("50", "2k"))
+    factors: int = option(10, "r", "of users and artists; models have r x r coefficients")
+    parts: tuple[str, ...] = option(PARTS, None, "what to run", flag="part", choices=PARTS)
+    aims: tuple[str, ...] = option(AIMS, None, "an objective", flag="objective", choices=AIMS)
+    replicas: int = option(3, "R")
+    rounds: int = option(100_000, "T", "users who come")
+    seed: int = option(0, "S", "of all luck", least=None)
+    jobs: int = option(1, "N", "processes")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", distinct("parts", self.parts))
+        object.__setattr__(self, "aims", distinct("aims", self.aims))
+
+    def sections(self, session: Session) -> Iterator[Section]:
+        """The objectives, then the trade-off."""
+        from evenhand.experiments.fair_ranking.study import sections
+
+        return sections(self)

@@ -1,0 +1,218 @@
+"""Fair rankings of music: the paper's objectives over the rounds, and utility against inequality."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.environments import LastFM, Listeners, Ranking
+from evenhand.experiments.experiment import Case, Point, Run
+from evenhand.experiments.fair_ranking import FairRankingExperiment
+from evenhand.experiments.fair_ranking.aims import CLICK, Aim, aim, inequality
+from evenhand.models import Bilinear, SelfNormalised
+from evenhand.objectives import Linear, Objective
+from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, unbiased_linucb_rank, uniform
+from evenhand.report.results import Measurement, Results
+from evenhand.run.trace import Trace
+
+RIDGE = 0.1
+WIDTH = SelfNormalised(delta=0.1 / 3)
+SHARE = 0.15  # FairLearn's c where objectives are compared
+BETAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+SHARES = (0.02, 0.05, 0.1, 0.15, 0.19)
+BASELINES = ("linucb_rank", "unbiased_linucb_rank", "fairlearn_rank", "uniform")
+
+
+def world(settings: FairRankingExperiment) -> Ranking:
+    """The audience of the data, or a synthetic one of the same shape, with 10 slots."""
+    wide = settings.items == "2k"
+    if settings.data:
+        audience = LastFM(path=settings.data, items="2k" if wide else 50, factors=settings.factors).audience
+    else:
+        users, items = (1880, 2500) if wide else (50, 50)
+        audience = Listeners(users=users, items=items, factors=settings.factors).audience
+    plain = Ranking(audience=audience, horizon=settings.rounds)
+    return replace(plain, maximize=inequality(plain.exposures).objective)
+
+
+def model(settings: FairRankingExperiment) -> Bilinear:
+    """The ridge regression of all systems."""
+    return Bilinear(who=settings.factors, what=settings.factors, ridge=RIDGE, width=WIDTH)
+
+
+def value(trace: Trace, objective: Objective) -> Floats:
+    """Any objective at the averages of a run, `->(G,R)`."""
+    return replace(trace, problem=replace(trace.problem, maximize=objective)).objective()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objectives:
+    """FW-LinUCBRank for each objective, and baselines that do not look at objectives, measured on all of them."""
+
+    settings: FairRankingExperiment
+
+    @cached_property
+    def world(self) -> Ranking:
+        return world(self.settings)
+
+    @cached_property
+    def aims(self) -> list[Aim]:
+        return [aim(name, self.world.exposures) for name in self.settings.aims]
+
+    @property
+    def title(self) -> str:
+        s = self.settings
+        users, items = self.world.audience.chances.shape
+        return (
+            f"rankings of {items:,} artists for {users:,} {'' if s.data else 'synthetic '}listeners, 10 slots, "
+            f"{s.rounds:,} rounds, {s.replicas} replicas, seed {s.seed}\n"
+            "f: utility (clicks expected per round) + beta f_item (of realised exposures)"
+        )
+
+    @property
+    def points(self) -> Sequence[Point]:
+        return [{}]
+
+    def cases(self, point: Point) -> Iterator[Case]:
+        learner = model(self.settings)
+        for a in self.aims:
+            here = replace(self.world, maximize=a.objective)
+            policy = fw_linucb_rank(here.problem, learner, smoothing=a.smoothing)
+            yield Case(point, _fw(a), here, replace(policy, name=_fw(a)))
+        problem = self.world.problem
+        for policy in (
+            linucb_rank(problem, learner),
+            unbiased_linucb_rank(problem, learner),
+            fairlearn_rank(problem, learner, share=SHARE),
+            uniform(problem, self.world.n_features),
+        ):
+            yield Case(point, policy.name, self.world, policy)
+
+    @cached_property
+    def times(self) -> list[int]:
+        """Powers of ten, and the end."""
+        end = self.settings.rounds
+        return [*(10**e for e in range(4, 8) if 10**e < end), end]
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        return [
+            Measurement.of(trace.policy, {}, f"{a.name}, t={t:,}", value(trace, a.objective)[at], worst="low")
+            for trace in _traces(runs)
+            for a in self.aims
+            for t in self.times
+            for at in [int(np.searchsorted(trace.times, t))]
+        ]
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        shown = [f"{a.name}, t={t:,}" for a in self.aims for t in self.times]
+        tables = [results.table({}, tuple(m for m in shown if m.startswith(a.name + ","))) for a in self.aims]
+        return "\n\n".join(tables) + "\n"
+
+    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
+        found = {t.policy: t for t in _traces(runs)}
+        paths = []
+        for a in self.aims:
+            traces = [found[name] for name in (_fw(a), *BASELINES[:3]) if name in found]
+            if traces:
+                paths.append(picture(traces, a, out / f"fair-ranking-{a.name.replace(' ', '-').replace('.', '')}.png"))
+        return paths
+
+
+@dataclass(frozen=True, kw_only=True)
+class TradeOff:
+    """Utility against inequality at the end, for beta of equation 2 and for the share that FairLearn guarantees."""
+
+    settings: FairRankingExperiment
+
+    @cached_property
+    def world(self) -> Ranking:
+        return world(self.settings)
+
+    @property
+    def title(self) -> str:
+        s = self.settings
+        return (
+            f"utility against inequality (mean absolute difference of exposures) after {s.rounds:,} rounds, "
+            f"{s.replicas} replicas, seed {s.seed}"
+        )
+
+    @property
+    def points(self) -> Sequence[Point]:
+        return [{"rounds": self.settings.rounds}]
+
+    def cases(self, point: Point) -> Iterator[Case]:
+        learner = model(self.settings)
+        for beta in BETAS:
+            a = inequality(self.world.exposures, beta)
+            here = replace(self.world, maximize=a.objective)
+            policy = fw_linucb_rank(here.problem, learner, smoothing=a.smoothing)
+            yield Case(point, f"fw_linucb_rank, beta={beta:g}", here, policy)
+        slots = self.world.slots / len(self.world.audience.items)
+        for share in SHARES if slots >= max(SHARES) else tuple(slots * c / 0.2 for c in SHARES):
+            policy = fairlearn_rank(self.world.problem, learner, share=share)
+            yield Case(point, f"fairlearn_rank, c={share:.3g}", self.world, policy)
+
+    def ends(self, run: Run) -> tuple[Floats, Floats]:
+        """Inequality and utility at the end, `->(R),(R)`."""
+        assert run.trace is not None  # nothing here is refused
+        item = inequality(self.world.exposures).of_items
+        return -value(run.trace, item)[-1], value(run.trace, Linear({CLICK: 1.0}))[-1]
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        found = []
+        for run in runs:
+            unequal, useful = self.ends(run)
+            found.append(Measurement.of(run.case.system, run.case.at, "utility", useful, worst="low"))
+            found.append(Measurement.of(run.case.system, run.case.at, "inequality", unequal, worst="high"))
+        return found
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        return results.table(self.points[0], ("utility", "inequality")) + "\n"
+
+    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
+        from evenhand.report.plots import Curve, over_sweep, save  # matplotlib only when asked for
+
+        curves = []
+        for recipe in ("fw_linucb_rank", "fairlearn_rank"):
+            ends = [self.ends(run) for run in runs if run.case.system.startswith(recipe)]
+            if ends:
+                at, useful = zip(*sorted(ends, key=lambda e: e[0].mean()), strict=True)
+                curves.append(Curve(recipe, [float(x.mean()) for x in at], np.array(useful)))
+        axes = over_sweep({"utility against inequality": curves}, "mean absolute difference of exposures", "utility")
+        return [save(axes, out / "fair-ranking-trade-off.png")]
+
+
+def sections(settings: FairRankingExperiment) -> Iterator[Objectives | TradeOff]:
+    """The parts that were asked for."""
+    if "objectives" in settings.parts:
+        yield Objectives(settings=settings)
+    if "trade-off" in settings.parts:
+        yield TradeOff(settings=settings)
+
+
+def picture(traces: Sequence[Trace], a: Aim, path: Path) -> Path:
+    """Utility, the objective of items, and f over the rounds, on a logarithmic axis."""
+    from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
+
+    panels = [
+        Panel("users: clicks per round", lambda t: value(t, Linear({CLICK: 1.0})), {}, zoom=True),
+        Panel(f"items: {a.name}", lambda t: value(t, a.of_items), {}, zoom=True),
+        Panel(f"f = users + {a.beta:g} items", lambda t: value(t, a.objective), {}, zoom=True),
+    ]
+    axes = over_rounds(traces, panels)
+    for panel in axes:
+        panel.set_xscale("log")
+    return save(axes, path)
+
+
+def _fw(a: Aim) -> str:
+    return f"fw_linucb_rank, {a.name}"
+
+
+def _traces(runs: Sequence[Run]) -> list[Trace]:
+    return [run.trace for run in runs if run.trace]
