@@ -95,6 +95,8 @@ def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
             help=text,
         )
     parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and plots here")
+    parser.add_argument("--resume", action="store_true",
+                        help="keep finished systems in DIR; after an interruption, go on from them")  # fmt: skip
     parser.set_defaults(made=experiment)
 
 
@@ -141,7 +143,7 @@ def _run(o: argparse.Namespace) -> int:
 
     given = {option.field: getattr(o, option.field) for option in options(o.made)}
     experiment = o.made(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if v is not None})
-    return 130 if run(experiment, out=o.out).interrupted else 0
+    return 130 if run(experiment, out=o.out, resume=o.resume).interrupted else 0
 
 
 def _replay(o: argparse.Namespace) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
+from evenhand.core.errors import InvalidInput
 from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
+from evenhand.experiments.kept import once
 from evenhand.experiments.options import settings
 from evenhand.report.results import Results, prepare
 from evenhand.report.summary import Ending, endings
@@ -22,6 +25,7 @@ def run(
     experiment: Experiment,
     *,
     out: Path | None = None,
+    resume: bool = False,
     progress: bool | None = None,
     log: Callable[[str], None] = print,
 ) -> Results:
@@ -32,11 +36,12 @@ def run(
     Args:
         experiment: one of evenhand's, such as `find("court")(replicas=3)`, or a user's own.
         out: a folder for results and pictures.
+        resume: keep the traces of finished systems in `out`, and take them from there instead of running them again.
         progress: show progress bars; by default only in a terminal.
         log: where to print.
 
     Raises:
-        InvalidInput: an option that is out of its range, or a folder that cannot be made.
+        InvalidInput: an option that is out of its range, a folder that cannot be made, or `resume` without one.
         MissingExtra: `out` is given, and matplotlib is not installed.
 
     >>> from evenhand.experiments import find
@@ -44,14 +49,17 @@ def run(
     >>> found.find("uniform", "ride") is not None
     True
     """
+    if resume and out is None:
+        raise InvalidInput("resume", "a folder `out`, in which traces are kept", "none")
     if out is not None:
         prepare(out)
+    kept = out / "traces" if resume and out is not None else None
     results, drawn = Results(experiment.name, settings(experiment)), False
     with deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
         session = Session(progress, asked)
         for section in experiment.sections(session):
             log(section.title)
-            runs = _run(experiment, section, session, results, out)
+            runs = _run(experiment, section, session, results, out, kept)
             if results.interrupted:
                 log(INTERRUPTED)
             log(section.report(runs, results))
@@ -79,13 +87,15 @@ def _endings(runs: list[Run]) -> Iterator[str]:
                 yield f"{name}: of {sum(len(t.replicas) for t in traces)} replicas, {ending}"
 
 
-def _run(experiment: Experiment, section: Section, session: Session, results: Results, out: Path | None) -> list[Run]:
+def _run(
+    experiment: Experiment, section: Section, session: Session, results: Results, out: Path | None, kept: Path | None
+) -> list[Run]:
     """Run the cases of a section until Ctrl-C; measurements are added, and written, after every point."""
     runs: list[Run] = []
     earlier, points = results.rows, section.points
     hidden = len(points) == 1 or bar_disabled(session.progress)
     for point in tqdm(points, unit="point", leave=False, disable=hidden):
-        results.interrupted = not _run_point(experiment, section, point, session, runs)
+        results.interrupted = not _run_point(experiment, section, point, session, runs, kept)
         results.rows = earlier + section.measure(runs)
         if out is not None:
             results.write(out)
@@ -94,7 +104,9 @@ def _run(experiment: Experiment, section: Section, session: Session, results: Re
     return runs
 
 
-def _run_point(experiment: Experiment, section: Section, point: Point, session: Session, runs: list[Run]) -> bool:
+def _run_point(
+    experiment: Experiment, section: Section, point: Point, session: Session, runs: list[Run], kept: Path | None
+) -> bool:
     """Run the cases of a point; return whether all were finished."""
     for case in section.cases(point):
         if case.policy is None:
@@ -102,13 +114,21 @@ def _run_point(experiment: Experiment, section: Section, point: Point, session: 
             continue
         if session.asked_to_stop():
             return False
-        trace = simulate(
+        trace = once(
+            kept,
             case.policy,
             case.world,
-            replicas=experiment.replicas,
-            seed=experiment.seed,
-            jobs=getattr(experiment, "jobs", 1),
-            progress=session.progress,
+            experiment.replicas,
+            experiment.seed,
+            partial(
+                simulate,
+                case.policy,
+                case.world,
+                replicas=experiment.replicas,
+                seed=experiment.seed,
+                jobs=getattr(experiment, "jobs", 1),
+                progress=session.progress,
+            ),
         )
         if not trace.finished:
             return False

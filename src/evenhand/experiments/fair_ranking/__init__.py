@@ -26,8 +26,8 @@ class FairRankingExperiment:
     title: ClassVar[str] = "rankings with fair exposure (2023)"
     about: ClassVar[str] = (
         "The Last.fm experiments of 'Contextual bandits with concave rewards': objectives of users and artists over "
-        "the rounds for FW-LinUCBRank and its baselines, and the trade-off between the users' utility and the inequality "
-        "of exposures. The paper's runs take 5,000,000 rounds."
+        "the rounds for FW-LinUCBRank and its baselines, and the trade-off between the users' utility and the "
+        "inequality of exposures. The paper's runs take 5,000,000 rounds: use --resume."
     )
     data: str = option("", "DIR", "folder of the HetRec 2011 Last.fm files; by default a synthetic audience")
     items: str = option("50", None, "50 users and 50 artists, or 1,880 and 2,500", choices=("50", "2k"))

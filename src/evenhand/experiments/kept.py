@@ -1,0 +1,40 @@
+"""Traces of finished cases, kept beside the results so that an experiment that was interrupted can go on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from evenhand.core.errors import InvalidInput
+from evenhand.environments.base import Environment
+from evenhand.policy.policy import Policy
+from evenhand.policy.saving import fingerprint
+from evenhand.report.results import folder
+from evenhand.run.trace import Trace
+from evenhand.version import __version__
+
+
+def once(
+    place: Path | None, policy: Policy, world: Environment, replicas: int, seed: int, run: Callable[[], Trace]
+) -> Trace:
+    """The trace that was kept of this policy in this world, or that of a run, which is kept if it finished.
+
+    A trace is found again by a hash of everything that affects it: policy, world, replicas, seed and version. Without
+    a place nothing is kept.
+    """
+    if place is None:
+        return run()
+    mark = fingerprint((policy, world, replicas, seed, __version__))
+    path = folder(place) / f"{policy.name.replace(' ', '-').replace('/', '-')}-{mark}.npz"
+    if path.is_file():
+        try:
+            return Trace.load(path, policy.problem)
+        except InvalidInput:  # a file that was cut off
+            path.unlink()
+    trace = run()
+    if trace.finished:
+        half = path.with_suffix(".part")
+        trace.save(half)
+        os.replace(half, path)
+    return trace
