@@ -7,15 +7,32 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, fits, nothing_played, tied, use_up
+from evenhand.choices._shared import TIE, fits, nothing_played, use_up
 from evenhand.choices.base import Offer, Pick, Worth
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 
 
+@inlined
+def _least(worth: Floats, playable: Bools, best: Floats) -> float:
+    """The least worth that a play can have, or tie with, by insertion into the best worths so far, `(A),(A),(k)->()`.
+
+    Without limits only the k best can be played, and what ties with one of them ties with the last or is above it.
+    """
+    best[:] = -np.inf
+    for a in range(len(worth)):
+        if playable[a] and worth[a] > best[-1]:
+            i = len(best) - 1
+            while i > 0 and worth[a] > best[i - 1]:
+                best[i] = best[i - 1]
+                i -= 1
+            best[i] = worth[a]
+    return float(best[-1] - TIE * abs(best[-1]))
+
+
 @kernel
-def _top(
+def top(
     mean: Floats, bonus: Floats, playable: Bools, worst: Floats, left: Floats, k: int, u: Floats
 ) -> tuple[Ints, Floats, Floats]:
     """The best candidates that fit together, `(K,A),(K,A),(A),(A,d),(d),(1)->(k),(k),(A)`.
@@ -23,28 +40,44 @@ def _top(
     One number draws all ties: what is left of it after a draw is again uniform.
     """
     plays, propensities, lottery = nothing_played(playable, k)
-    worth, free, left = add_up(mean + bonus), playable.copy(), left.copy()
+    worth, best, left, limited = np.empty(mean.shape[2]), np.empty(k), left.copy(), left.shape[1] > 0
+    names, free = np.empty(len(worth), np.int64), np.empty(len(worth), np.bool_)
     for r in range(len(mean)):
+        worth[:] = 0.0
+        for i in range(mean.shape[1]):
+            for a in range(len(worth)):
+                worth[a] += mean[r, i, a] + bonus[r, i, a]
+        least, few = -np.inf if limited else _least(worth, playable[r], best), 0
+        for a in range(len(worth)):
+            if playable[r, a] and worth[a] >= least:
+                names[few], free[few] = a, True
+                few += 1
         luck = u[r, 0]
         for i in range(k):
-            _, edge, count = tied(worth, free, r)
+            edge, count = -np.inf, 0
+            for j in range(few):
+                if free[j] and worth[names[j]] > edge:
+                    edge = worth[names[j]]
+            edge -= TIE * abs(edge)
+            for j in range(few):
+                if free[j] and worth[names[j]] >= edge:
+                    count += 1
             if count == 0:
                 break
             skip = int(luck * count)
             luck = luck * count - skip
-            for a in range(len(worth[r])):
-                if free[r, a] and worth[r, a] >= edge:
+            for j in range(few):
+                if free[j] and worth[names[j]] >= edge:
                     if i == 0:
-                        lottery[r, a] = 1.0 / count
+                        lottery[r, names[j]] = 1.0 / count
                     if skip == 0:
-                        plays[r, i] = a
+                        plays[r, i], free[j] = names[j], False
                     skip -= 1
             propensities[r, i] = 1.0 / count
-            if i + 1 < k:
-                free[r, plays[r, i]] = False
+            if limited and i + 1 < k:
                 use_up(worst, left, r, plays[r, i])
-                for a in range(len(worth[r])):
-                    free[r, a] = free[r, a] and fits(worst, left, r, a)
+                for j in range(few):
+                    free[j] = free[j] and fits(worst, left, r, names[j])
     return plays, propensities, lottery
 
 
@@ -85,5 +118,5 @@ class TopK:
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         """Choose the best, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(k),(k),(A),()`."""
-        made = _top(worth.mean, worth.bonus, offer.playable, offer.worst, offer.left, self.k, u)
+        made = top(worth.mean, worth.bonus, offer.playable, offer.worst, offer.left, self.k, u)
         return Pick(*made, forced=np.zeros(len(offer.playable)))

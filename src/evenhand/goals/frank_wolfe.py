@@ -121,7 +121,10 @@ class FrankWolfe:
         if self._leaves:
             self._stay(z, t)
         slope = self.slope(z, t)
-        q, o = row_prices(slope, -1.0, self._no_bound, self._readings)
+        if self.optimism == "net":
+            q, o = slope[:, None], np.zeros(len(z))
+        else:
+            q, o = row_prices(slope, -1.0, self._no_bound, self._readings)
         return q, o if self._tangent is None else self._tangent.intercept(slope)
 
     def average(self, state: FrankWolfeState) -> Floats:

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
 
 
@@ -61,6 +62,15 @@ class Logarithmic:
         return np.asarray(self.scale * (1.0 + np.log(np.maximum(count, 1.0))))
 
 
+@kernel
+def _self_normalised(log_det: Floats, noise: float, risk: float, start: float) -> Floats:
+    """noise sqrt(log_det - risk) + start, `()->()`; one call, where NumPy takes three."""
+    radius = np.empty(len(log_det))
+    for r in range(len(log_det)):
+        radius[r] = noise * math.sqrt(log_det[r] - risk) + start
+    return radius
+
+
 @dataclass(frozen=True, kw_only=True)
 class SelfNormalised:
     """A radius that covers a linear truth in all rounds simultaneously with probability 1 - delta, per outcome.
@@ -90,4 +100,4 @@ class SelfNormalised:
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
         """The radius at the present log-determinant, `()->()`."""
-        return np.asarray(self.noise * np.sqrt(log_det - 2.0 * math.log(self.delta)) + math.sqrt(ridge) * self.norm)
+        return _self_normalised(log_det, float(self.noise), 2.0 * math.log(self.delta), math.sqrt(ridge) * self.norm)

@@ -30,6 +30,9 @@ from evenhand.objectives.base import (
 from evenhand.objectives.gini import GeneralizedGini
 from evenhand.objectives.linear import Linear
 
+_FEW = 64  # places that are sorted by insertion in less time than a call of NumPy's sort takes
+_UNSORTED = np.zeros((0, 0), np.int64)
+
 
 @named("C7", source="Do et al. 2023, eq. 2 and Appendix B.1: user utility plus beta times an objective of items")
 @dataclass(frozen=True)
@@ -143,9 +146,11 @@ class WeightedSum:
         if len(self._proximal) != 1 or not isinstance(self._proximal[0][1], GeneralizedGini):
             return by_prox(self, z, beta)
         (c, gini, at), rows, widths = self._proximal[0], flat(z), each(beta, z)
-        out = rows + widths[:, None] * self._slope
-        gini_gradient(rows, out, self._places, np.argsort(out[:, at]), gini.ranked, float(c), widths)
-        return out.reshape(z.shape)
+        order = _UNSORTED
+        if len(gini.outcomes) > _FEW:
+            order = np.argsort((rows + widths[:, None] * self._slope)[:, at])
+        out = gini_gradient(rows, self._slope, self._places, order, gini.ranked, float(c), widths)
+        return out if z.ndim == 2 else out.reshape(z.shape)
 
     def maximizer(self, theta: Floats) -> Floats:
         """The maximizer of each part that is not linear, at theta plus the linear weights, `(m)->(m)`.
