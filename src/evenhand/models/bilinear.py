@@ -21,24 +21,26 @@ from evenhand.numerics.precision import fresh
 @inlined
 def _fold(u: Floats, z: Floats, out: Floats) -> None:
     """(u x I)^T z, `(r),(r s)->(s)`."""
+    s = len(out)
     out[:] = 0.0
     for j in range(len(u)):
-        if u[j] != 0.0:
-            row = z[j * len(out) : (j + 1) * len(out)]
-            for i in range(len(out)):
-                out[i] += u[j] * row[i]
+        c = u[j]
+        if c != 0.0:
+            for i in range(s):
+                out[i] += c * z[j * s + i]
 
 
 @inlined
 def _contract(inverse: Floats, u: Floats, half: Floats) -> None:
     """(u x I)^T V^-1, `(r s,r s),(r)->(s,r s)`, along rows."""
+    s, n = half.shape
     half[:] = 0.0
     for j in range(len(u)):
-        if u[j] != 0.0:
-            for i in range(len(half)):
-                row, out = inverse[j * len(half) + i], half[i]
-                for k in range(len(out)):
-                    out[k] += u[j] * row[k]
+        c = u[j]
+        if c != 0.0:
+            for i in range(s):
+                for k in range(n):
+                    half[i, k] += c * inverse[j * s + i, k]
 
 
 @inlined
@@ -53,65 +55,82 @@ def _run(x: Floats, first: int, r: int) -> int:
     return last
 
 
+@inlined
+def _squares(form: Floats, v: Floats, size: int, line: Floats, square: Floats) -> None:
+    """v_a^T form v_a for each of the first candidates a, `(s,s),(s,A)->(A)`, in loops over a, which vectorise."""
+    square[:size] = 0.0
+    for i in range(len(form)):
+        c = form[i, i]
+        for a in range(size):
+            line[a] = c * v[i, a]
+        for j in range(i):
+            c = 2.0 * form[i, j]
+            for a in range(size):
+                line[a] += c * v[j, a]
+        for a in range(size):
+            square[a] += line[a] * v[i, a]
+
+
 @kernel
 def bilinear_worth(
     theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, x: Floats, w: Floats, r: int
 ) -> tuple[Floats, Floats]:
-    """V^-1 is contracted once per run of equal u; loops over the candidates of a run vectorise."""
+    """V^-1 is contracted once per run of equal u; after that a candidate costs s^2 + s M."""
     count, s, outcomes = x.shape[1], x.shape[2] - r, theta.shape[1]
     mean, bonus = np.zeros((len(x), w.shape[1], count)), np.zeros((len(x), w.shape[1], count))
-    half, form, folded = np.empty((s, r * s)), np.empty((s, s)), np.empty((outcomes, s))
-    v, center, square, line = np.empty((s, count)), np.empty((outcomes, count)), np.empty(count), np.empty(count)
+    half, form, folded = np.empty((s, r * s)), np.empty((s, s)), np.empty(s)
+    v, center, square, line = np.empty((s, count)), np.empty((outcomes, count)), np.zeros(count), np.empty(count)
     for b in range(len(x)):
-        for a in range(count):
-            for i in range(s):
-                v[i, a] = x[b, a, r + i]
-        center[:], square[:], first = 0.0, 0.0, 0
+        first = 0
         while first < count:
             last, u = _run(x[b], first, r), x[b, first, :r]
-            for m in range(outcomes):
-                _fold(u, theta[b, m], folded[m])
-                out = center[m, first:last]
+            size = last - first
+            for a in range(size):
                 for i in range(s):
-                    row = v[i, first:last]
-                    for a in range(len(out)):
-                        out[a] += folded[m, i] * row[a]
+                    v[i, a] = x[b, first + a, r + i]
+            for m in range(outcomes):
+                _fold(u, theta[b, m], folded)
+                center[m, :size] = 0.0
+                for i in range(s):
+                    c = folded[i]
+                    for a in range(size):
+                        center[m, a] += c * v[i, a]
             if radius[b] > 0.0:
                 _contract(inverse[b], u, half)
-                total, part = square[first:last], line[first:last]
                 for i in range(s):
                     _fold(u, half[i], form[i])
-                    own = v[i, first:last]
-                    for a in range(len(part)):
-                        part[a] = form[i, i] * own[a]
-                    for j in range(i):
-                        twice, row = 2.0 * form[i, j], v[j, first:last]
-                        for a in range(len(part)):
-                            part[a] += twice * row[a]
-                    for a in range(len(part)):
-                        total[a] += part[a] * own[a]
+                _squares(form, v, size, line, square)
+            for a in range(size):
+                half_width = radius[b] * math.sqrt(max(square[a], 0.0))
+                own = first + a if w.shape[2] > 1 else 0
+                for m in range(outcomes):
+                    wide = half_width * unit(low[m], high[m])
+                    for k in range(w.shape[1]):
+                        price = w[b, k, own, m]
+                        mean[b, k, first + a] += price * center[m, a]
+                        bonus[b, k, first + a] += optimism(center[m, a], wide, low[m], high[m], price)
             first = last
-        for a in range(count):
-            half_width, own_price = radius[b] * math.sqrt(max(square[a], 0.0)), a if w.shape[2] > 1 else 0
-            for m in range(outcomes):
-                wide = half_width * unit(low[m], high[m])
-                for k in range(w.shape[1]):
-                    price = w[b, k, own_price, m]
-                    mean[b, k, a] += price * center[m, a]
-                    bonus[b, k, a] += optimism(center[m, a], wide, low[m], high[m], price)
     return mean, bonus
 
 
 @inlined
 def _subtract(inverse: Floats, gains: Floats, used: int) -> None:
     """V^-1 less g g^T for the first `used` gains, in their order; four at a time, so that V^-1 is seldom read."""
-    gains[used : used + 3] = 0.0
-    for q in range(0, used, 4):
+    n, whole = len(inverse), used if used % 4 == 1 else used + 3
+    whole -= whole % 4
+    gains[used:whole] = 0.0
+    for q in range(0, whole, 4):
         g0, g1, g2, g3 = gains[q], gains[q + 1], gains[q + 2], gains[q + 3]
-        for i in range(len(inverse)):
-            row, c0, c1, c2, c3 = inverse[i], g0[i], g1[i], g2[i], g3[i]
-            for k in range(len(row)):
-                row[k] = row[k] - c0 * g0[k] - c1 * g1[k] - c2 * g2[k] - c3 * g3[k]
+        for i in range(n):
+            c0, c1, c2, c3 = g0[i], g1[i], g2[i], g3[i]
+            for k in range(n):
+                inverse[i, k] = inverse[i, k] - c0 * g0[k] - c1 * g1[k] - c2 * g2[k] - c3 * g3[k]
+    if whole < used:  # a single one is left
+        gain = gains[whole]
+        for i in range(n):
+            c = gain[i]
+            for k in range(n):
+                inverse[i, k] -= c * gain[k]
 
 
 @kernel
@@ -132,7 +151,7 @@ def absorb_runs(
     """
     plays, s = x.shape[1], x.shape[2] - r
     n = r * s
-    half, folded, fit = np.empty((s, n)), np.empty((plays, s)), np.empty(s)
+    half, folded, fit = np.empty((s, n)), np.empty((plays, s)), np.empty((y.shape[2], s))
     gains, diagonal = np.empty((plays + 3, n)), np.empty(n)
     for b in range(len(x)):
         first = 0
@@ -142,6 +161,8 @@ def absorb_runs(
                 _contract(inverse[b], u, half)
                 for i in range(n):
                     diagonal[i] = inverse[b, i, i]
+                for m in range(y.shape[2]):
+                    _fold(u, theta[b, m], fit[m])
             for p in range(first, last):
                 if not seen[b, p].all():
                     continue
@@ -168,12 +189,14 @@ def absorb_runs(
                     continue
                 log_det[b] += math.log1p(square)
                 for m in range(y.shape[2]):
-                    _fold(u, theta[b, m], fit)
                     miss = y[b, p, m]
                     for i in range(s):
-                        miss -= fit[i] * v[i]
+                        miss -= fit[m, i] * v[i]
+                    miss /= 1.0 + square
+                    for i in range(s):
+                        fit[m, i] += miss * own[i]
                     for k in range(n):
-                        theta[b, m, k] += miss / (1.0 + square) * gain[k]
+                        theta[b, m, k] += miss * gain[k]
                 for i in range(s):
                     own[i] *= scale
                 for k in range(n):
