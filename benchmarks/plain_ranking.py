@@ -11,7 +11,6 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, philox
 from evenhand.core.types import Floats
 from evenhand.models.bilinear import absorb_runs, bilinear_worth
-from evenhand.models.widths import SelfNormalised
 from evenhand.numerics.isotonic import gini_gradient
 
 

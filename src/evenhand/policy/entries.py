@@ -11,13 +11,22 @@ from evenhand.core.validate import LARGEST
 
 @kernel
 def take(
-    features: Floats, known: Floats, plays: Ints, offered: Bools, playable: Bools, t: Floats, horizon: float
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """What a decision says of its plays, `(A,n),(A,L),(P),(A),(A),(),()->(P,n),(P,L),(),()`.
+    features: Floats,
+    known: Floats,
+    groups: Ints,
+    plays: Ints,
+    offered: Bools,
+    playable: Bools,
+    t: Floats,
+    horizon: float,
+) -> tuple[Floats, Floats, Ints, Floats, Floats]:
+    """What a decision says of its plays, `(A,n),(A,L),(1|A,G),(P),(A),(A),(),()->(P,n),(P,L),(1|P,G),(),()`.
 
-    Their features and known outcomes, whether anything is played, and whether a limit masked something that was offered
-    before the horizon.
+    Their features, known outcomes and groups, whether anything is played, and whether a limit masked something that was
+    offered before the horizon. A place where nothing is played has groups, but no outcomes.
     """
+    each = groups.shape[1] > 1
+    g = np.empty((len(plays), plays.shape[1] if each else 1, groups.shape[2]), np.int64)
     x = np.zeros((len(plays), plays.shape[1], features.shape[2]))
     z = np.zeros((len(plays), plays.shape[1], known.shape[2]))
     counted, restricted = np.zeros(len(plays)), np.zeros(len(plays))
@@ -27,22 +36,15 @@ def take(
             if plays[r, p] >= 0:
                 x[r, p] = features[r, plays[r, p]]
                 z[r, p] = known[r if len(known) > 1 else 0, plays[r, p]]
+        for p in range(g.shape[1]):
+            for i in range(g.shape[2]):
+                g[r, p, i] = groups[r, max(plays[r, p], 0) if each else 0, i]
         if t[r] < horizon:
             for a in range(playable.shape[1]):
                 if offered[r if len(offered) > 1 else 0, a] and not playable[r, a]:
                     restricted[r] = 1.0
                     break
-    return x, z, counted, restricted
-
-
-@kernel
-def take_groups(groups: Ints, plays: Ints) -> Ints:
-    """Groups of the plays, `(A,G),(P)->(P,G)`; a place where nothing is played has groups, but no outcomes."""
-    g = np.empty((len(plays), plays.shape[1], groups.shape[2]), np.int64)
-    for r in range(len(plays)):
-        for p in range(plays.shape[1]):
-            g[r, p] = groups[r, max(plays[r, p], 0)]
-    return g
+    return x, z, g, counted, restricted
 
 
 @kernel
@@ -94,15 +96,6 @@ def believe(groups: Ints, offered: Bools, weight: Floats, seen: Floats) -> None:
             if may[a]:
                 for g in range(groups.shape[2]):
                     seen[r, _within(groups[r, a, g], seen)] += weight[r] / count
-
-
-@kernel
-def counts(counted: Floats) -> bool:
-    """Whether a decision counts in any replica, `()->()`; one call of `any` costs as much as four of this."""
-    for r in range(len(counted)):  # noqa: SIM110, a loop compiles to less than a generator
-        if counted[r] > 0.0:
-            return True
-    return False
 
 
 @kernel

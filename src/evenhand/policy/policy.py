@@ -270,8 +270,9 @@ class Policy:
         if worth.random:
             drawn = (pick.forced[:, None] == 0.0) & (pick.plays >= 0)
             propensities = np.where(drawn, np.nan, propensities)
-        features, known, counted, restricted = entries.take(
-            context.features, context.known, pick.plays, context.offered, offer.playable, state.t, self._horizon
+        known, offered = context.known, context.offered
+        features, known, groups, counted, restricted = entries.take(
+            context.features, known, context.groups, pick.plays, offered, offer.playable, state.t, self._horizon
         )
         return Decision(
             id=_UNNUMBERED.copy(),
@@ -282,9 +283,7 @@ class Policy:
             restricted=restricted,
             features=features,
             known=known,
-            groups=context.groups.copy()
-            if context.groups.shape[1] == 1
-            else entries.take_groups(context.groups, pick.plays),
+            groups=groups,
             shares=shares,
             prices=w if w.shape[2] == 1 else entries.take_prices(w, pick.plays),
             row_prices=row_prices,

@@ -110,6 +110,12 @@ def _sum(
 
 @kernel
 def _enter_decision(
+    decided: Ints,
+    restricted: Floats,
+    t: Floats,
+    horizon: float,
+    counts_idle_steps: bool,
+    clock: Any,
     cases: Ints,
     offered: Bools,
     plays: Ints,
@@ -126,6 +132,7 @@ def _enter_decision(
     true_by_group: Floats,
 ) -> None:
     """Enter a decision as it was taken: rounds, what it settles at once, and true means where they are known."""
+    _count(decided, counted, restricted, t, horizon, counts_idle_steps, clock)
     believe(cases, offered, counted, in_group)
     for r in range(len(counted)):
         under_way[r] += counted[r]
@@ -164,7 +171,7 @@ class Recorder:
     def __init__(self, policy: Policy, replicas: Ints, world: World, everything: bool) -> None:
         problem, count, steps = policy.problem, len(replicas), world.steps
         self._policy, self._problem, self._replicas = policy.name, problem, replicas
-        self._counts_idle_steps = world.counts_idle_steps
+        self._horizon, self._counts_idle_steps = float(problem.horizon), world.counts_idle_steps
         self._times = np.unique(np.geomspace(1, steps, min(_POINTS, steps)).round().astype(np.int64))
         sizes = {
             "n_observed": len(problem.observed),
@@ -194,9 +201,13 @@ class Recorder:
     ) -> None:
         """Enter one step; t counts the rounds decided by the end of it."""
         now, k = self._now, len(self._problem.observed)
-        horizon, idle = float(self._problem.horizon), self._counts_idle_steps
-        _count(decision.plays, taken.counted, decision.restricted, t, horizon, idle, self._clock)
         _enter_decision(
+            decision.plays,
+            decision.restricted,
+            t,
+            self._horizon,
+            self._counts_idle_steps,
+            self._clock,
             context.groups,
             context.offered,
             taken.plays,
@@ -225,6 +236,11 @@ class Recorder:
         self._steps = step + 1
         if self._steps == self._times[self._reached]:
             self._keep()
+
+    @property
+    def all_arrived(self) -> bool:
+        """Whether the outcomes of all rounds so far have arrived."""
+        return not self._now.under_way.any()
 
     def idle(self, t: Floats) -> None:
         """No replica will play any more: let the remaining steps pass, if idle steps count as rounds."""

@@ -12,7 +12,6 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Ints
 from evenhand.environments.base import Arrival, Environment, World
-from evenhand.policy.entries import counts
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.run.parallel import bar_disabled, run_chunks
@@ -112,15 +111,12 @@ def _run(
     state = policy.start(seed=seed, replicas=replicas.tolist())
     world = environment.start(seed, state.replicas)
     recorder = Recorder(policy, state.replicas, world, record == "all")
-    finished, under_way = True, set[int]()  # steps whose outcomes are still to come
+    finished = True
     for r in play(policy, state, world, range(world.steps)):
         expected = world.expected(r.context, r.taken.plays)
         recorder.add(r.step, r.context, r.decision, r.taken, r.arrivals, expected, state.t)
-        if counts(r.taken.counted):
-            under_way.add(r.step)
-        under_way.difference_update([arrival.step for arrival in r.arrivals])
         if r.step % _EVERY == _EVERY - 1:
-            if record == "grid" and not under_way and policy.over(state).all():
+            if record == "grid" and recorder.all_arrived and policy.over(state).all():
                 recorder.idle(state.t)
                 break
             if not watch(_EVERY):
