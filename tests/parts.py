@@ -88,19 +88,23 @@ from evenhand.objectives import (
     Randomized,
     WeightedSum,
 )
-from evenhand.problem.constraints import Budget, Parity, constraint_rows
+from evenhand.problem.constraints import Budget, Floor, Parity, constraint_rows
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
 from evenhand.recipes import (
     bwcr,
+    fairlearn_rank,
     fw,
     fw_dual,
     fw_epsilon_greedy,
     fw_linucb,
+    fw_linucb_rank,
+    fw_rank,
     fw_squarecb,
     lin_cbwk,
+    linucb_rank,
     mixed_oracle,
     molincb,
     pgd,
@@ -110,6 +114,7 @@ from evenhand.recipes import (
     square_cbwk,
     two_stage_square_cbwk,
     ucb,
+    unbiased_linucb_rank,
     uniform,
 )
 from evenhand.recipes.primal_lp import Slack
@@ -352,7 +357,19 @@ GOALS = [
 ]
 
 RATES = [Rate(2.0), Rate(5.0, 0.5)]
+FOR_FOUR = [  # they know their candidates one by one
+    GradientLottery(GeneralizedGini(("a", "b")), candidates=4, scale=0.5, steps=20),
+    Staged(10, GradientLottery(AlphaFair(("a", "b"), alpha=1.0, offset=2.0), candidates=4, scale=2.0)),
+    FairLearn(2, candidates=4, share=0.3, tolerance=0.5),
+    FairLearn(9, candidates=4, share=1.0),
+    Unbiased(1, candidates=4),
+    Staged(5, Unbiased(3, candidates=4)),
+    Random((0.1, 0.2, 0.0, 0.7)),
+    Random((0.1, 0.2, 0.0, 0.7), n_plays=3),
+    Staged(10, Random((0.0, 1.0, 0.0, 0.0)), warmup=TopK(1)),
+]
 CHOICES = [
+    *FOR_FOUR,
     *(InverseGap(rate) for rate in RATES),
     Staged(10, InverseGap(Rate(20.0)), warmup=TopK(1)),
     Cycle(),
@@ -366,12 +383,6 @@ CHOICES = [
     Gibbs(0.05),
     Gibbs(0.2, n_plays=2),
     Gibbs(1e-3, n_plays=9),
-    GradientLottery(GeneralizedGini(("a", "b")), candidates=4, scale=0.5, steps=20),
-    Staged(10, GradientLottery(AlphaFair(("a", "b"), alpha=1.0, offset=2.0), candidates=4, scale=2.0)),
-    FairLearn(2, candidates=4, share=0.3, tolerance=0.5),
-    FairLearn(9, candidates=4, share=1.0),
-    Unbiased(1, candidates=4),
-    Staged(5, Unbiased(3, candidates=4)),
     Staged(7, Gibbs(2.0), warmup=Cycle()),
     Lottery(1),
     Lottery(2),
@@ -379,12 +390,9 @@ CHOICES = [
     TopK(2),
     TopK(9),  # more than are ever on offer
     Random(),
-    Random((0.1, 0.2, 0.0, 0.7)),
     Random(n_plays=2),
-    Random((0.1, 0.2, 0.0, 0.7), n_plays=3),
     Random(n_plays=9),
     Staged(10, TopK(1)),
-    Staged(10, Random((0.0, 1.0, 0.0, 0.0)), warmup=TopK(1)),
     Staged(10, TopK(2)),
     Staged(10, Gibbs(0.1, n_plays=3), warmup=Cycle(3)),
     Staged(10, TopK(2), warmup=Staged(5, TopK(2), warmup=TopK(2))),
@@ -423,8 +431,28 @@ OFFERS = [
     Phases(np.array([[True, True, False, True], [False, True, False, False]]), length=3),
     Absences(0.4, length=2),
 ]
+# Four songs, films, books and plays for three users, ranked in three places.
+_RANKING = Ranking(audience=AUDIENCE, horizon=60, slots=3, labels={"song": "a", "film": "a", "book": "b", "play": "b"})
+_SPREAD = replace(
+    _RANKING,
+    maximize=WeightedSum(
+        ((1.0, LinearObjective({"click": 1.0})), (0.5, GeneralizedGini.difference(_RANKING.exposures)))
+    ),
+)
+_BOUND = replace(
+    _SPREAD,
+    fees={"song": 1.0, "book": 0.5},
+    subject_to=(
+        Floor("exposure", rate=0.7, by="label"),
+        Parity("click", by="label", tolerance=0.2),
+        Budget("fee", rate=0.8),
+    ),
+    offers=OFFERS[1],
+)
+_PRODUCTS = replace(_BOUND, flat=True, fee_per="placement")
 ENVIRONMENTS = [
-    Ranking(audience=AUDIENCE, horizon=60, slots=3, labels={"song": "a", "film": "a", "book": "b", "play": "b"}),
+    _RANKING,
+    _PRODUCTS,
     Ranking(audience=AUDIENCE, horizon=60, slots=4, fees={"film": 2.0}, users=(1.0, 3.0, 2.0), flat=True),
     *(Ranking(audience=AUDIENCE, horizon=60, slots=2, offers=offers, position=(1.0, 0.5)) for offers in OFFERS),
     Ranking(audience=AUDIENCES[1].audience, horizon=60, slots=5),
@@ -468,8 +496,34 @@ _BLIND_MARKET = WithoutContexts(Market(problem=_SPENT, offered=0.8))
 _BLIND_LESSONS = WithoutContexts(Lessons(horizon=150, parity=False))
 _MEANS = Tabular(arms=4, n_outcomes=2, confidence=0.5)
 
+_TASTES = Bilinear(who=2, what=2, ridge=0.1, width=SelfNormalised(delta=0.1))
+_BLIND_TASTES = Bilinear(who=2, what=2)
+
 # By recipe: policies, each with an environment in which it can act.
 RECIPES = {
+    "fw_linucb_rank": [
+        (fw_linucb_rank(_SPREAD.problem, _TASTES), _SPREAD),
+        (fw_linucb_rank(_BOUND.problem, _TASTES, step=0.1, smoothing=Moreau(0.1)), Delayed(_BOUND, delay=4)),
+        (fw_linucb_rank(_BOUND.problem, _TASTES, hard=False, margin=0.01), _BOUND),
+    ],
+    "fw_rank": [
+        (fw_rank(_BOUND.problem, _BLIND_TASTES, EpsilonGreedy(0.2, 3)), _BOUND),
+        (fw_rank(_SPREAD.problem, _TASTES, Staged(5, TopK(3))), _SPREAD),
+        (fw_rank(_PRODUCTS.problem, Logistic(n_features=4), Gibbs(0.1, 3)), Delayed(_PRODUCTS, delay=4)),
+        (fw_rank(_PRODUCTS.problem, Sampled(inner=Logistic(n_features=4)), TopK(3)), _PRODUCTS),
+    ],
+    "linucb_rank": [
+        (linucb_rank(_RANKING.problem, _TASTES), _RANKING),
+        (linucb_rank(_BOUND.problem, _TASTES, utility="exposure"), Delayed(_BOUND, delay=4)),
+    ],
+    "unbiased_linucb_rank": [
+        (unbiased_linucb_rank(_RANKING.problem, _TASTES), _RANKING),
+        (unbiased_linucb_rank(_BOUND.problem, _TASTES), Delayed(_BOUND, delay=4)),
+    ],
+    "fairlearn_rank": [
+        (fairlearn_rank(_RANKING.problem, _TASTES, share=0.7), _RANKING),
+        (fairlearn_rank(_BOUND.problem, _TASTES, share=0.5, tolerance=0.0), Delayed(_BOUND, delay=4)),
+    ],
     "fw_linucb": [
         (fw_linucb(_GOALS.problem, _WIDE), _GOALS),
         (fw_linucb(_GOALS.problem, Scalarised(n_features=4, n_outcomes=3, width=Fixed(0.1)), optimism="net"), _GOALS),

@@ -9,6 +9,7 @@ import pytest
 
 from evenhand import choices, environments, goals, models, objectives, recipes
 from evenhand.core.catalogue import catalogue
+from evenhand.core.errors import InvalidInput
 from evenhand.testing import check_choice, check_environment, check_goal, check_model, check_objective, check_policy
 from tests import parts
 
@@ -71,9 +72,13 @@ def test_choices_keep_their_contract(choice):
 
 
 @pytest.mark.parametrize("candidates", [2, 7])
-@pytest.mark.parametrize("choice", [c for c in parts.CHOICES if "weights=(" not in repr(c)], ids=repr)
-def test_choices_keep_their_contract_with_few_and_many_candidates(choice, candidates):
-    check_choice(choice, candidates=candidates)
+@pytest.mark.parametrize("choice", parts.CHOICES, ids=repr)
+def test_choices_keep_their_contract_with_few_and_many_candidates_or_refuse_them(choice, candidates):
+    if choice not in parts.FOR_FOUR:
+        check_choice(choice, candidates=candidates)
+    else:
+        with pytest.raises(InvalidInput, match=rf"\b{candidates}\b.*, got"):
+            check_choice(choice, candidates=candidates)
 
 
 @pytest.mark.parametrize("objective", [*parts.OBJECTIVES, *parts.SUMS], ids=repr)

@@ -9,7 +9,18 @@ from hypothesis import example, given, settings, strategies as st
 from evenhand.models import BayesianRidge, Fixed, Logarithmic, Ridge, Sampled
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
-from evenhand.recipes import fw_dual, fw_linucb, lin_cbwk, pgd, pgd_adaptive, primal_lp, resolving, square_cbwk, ucb
+from evenhand.recipes import (
+    fw_dual,
+    fw_linucb,
+    fw_linucb_rank,
+    lin_cbwk,
+    pgd,
+    pgd_adaptive,
+    primal_lp,
+    resolving,
+    square_cbwk,
+    ucb,
+)
 from evenhand.run.simulation import play
 from tests.worlds import Market
 
@@ -17,8 +28,8 @@ ROUNDS = 150
 SIDES = Groups("side", {"left": 0.5, "right": 0.5})
 
 
-def shop(reward, cost, fee):
-    """A learned cost and a known fee under budgets, and parity of the cost; each outcome in its own unit."""
+def shop(reward, cost, fee, plays=1):
+    """A learned cost and a known fee under budgets per play, and parity of the cost; each outcome in its own unit."""
     return Problem(
         actions=("a", "b", "c"),
         outcomes=(
@@ -28,17 +39,18 @@ def shop(reward, cost, fee):
         ),
         maximize="gain",
         subject_to=(
-            Budget("cost", rate=0.35 * cost),
-            Budget("fee", rate=0.3 * fee),
-            Parity("cost", by="side", tolerance=0.05 * cost),
+            Budget("cost", rate=0.35 * cost * plays),
+            Budget("fee", rate=0.3 * fee * plays),
+            Parity("cost", by="side", tolerance=0.05 * cost * plays),
         ),
         groups=(SIDES,),
         horizon=ROUNDS,
+        n_plays=plays,
     )
 
 
-def school(reward, cost, fee):
-    """Two outcomes in one unit that a generalised Gini weighs, and a budget in another."""
+def school(reward, cost, fee, plays=1):
+    """Two outcomes in one unit that a generalised Gini weighs, and a budget in another, per play."""
     return Problem(
         actions=("a", "b", "c"),
         outcomes=(
@@ -47,8 +59,9 @@ def school(reward, cost, fee):
             Outcome("fee", known={"b": 0.5 * fee, "c": fee}),
         ),
         maximize=GeneralizedGini(("reading", "maths"), (1.0, 0.3)),
-        subject_to=(Budget("fee", rate=0.3 * fee),),
+        subject_to=(Budget("fee", rate=0.3 * fee * plays),),
         horizon=ROUNDS,
+        n_plays=plays,
     )
 
 
@@ -67,6 +80,8 @@ POLICIES = {
     "fw_dual": lambda unit: fw_dual(shop(*unit), RIDGE),
     "fw_dual, concave": lambda unit: fw_dual(school(*unit), RIDGE),
     "resolving, concave": lambda unit: resolving(school(*unit), RIDGE),
+    "fw_linucb_rank": lambda unit: fw_linucb_rank(shop(*unit, plays=2), RIDGE),
+    "fw_linucb_rank, concave": lambda unit: fw_linucb_rank(school(*unit, plays=2), RIDGE),
     "fw_linucb": lambda unit: fw_linucb(replace(school(*unit), subject_to=()), RIDGE),
     "ucb, Bayesian": lambda unit: ucb(shop(*unit), BAYESIAN),
     "resolving, Bayesian": lambda unit: resolving(shop(*unit), BAYESIAN),
@@ -108,7 +123,7 @@ def plays(name, unit, factor=1.0):
         policy.start(seed=3, replicas=2),
         Restated(Market(problem=policy.problem), factor).start(3, np.arange(2)),
     )
-    return np.array([r.decision.plays[:, 0] for r in play(policy, state, world, range(ROUNDS))])
+    return np.array([r.decision.plays for r in play(policy, state, world, range(ROUNDS))])
 
 
 @pytest.mark.parametrize("name", POLICIES)
