@@ -183,6 +183,15 @@ def below(q: Floats, o: Floats, part: Floats, constant: Floats) -> tuple[Floats,
     return both, offsets
 
 
+@inlined
+def _any(counted: Floats) -> bool:
+    """Whether a decision counts in any replica, `()->`."""
+    for r in range(len(counted)):  # noqa: SIM110, a loop compiles to less code than a generator
+        if counted[r] > 0.0:
+            return True
+    return False
+
+
 @kernel
 def at_arrival(
     plays: Ints,
@@ -230,7 +239,7 @@ def at_arrival(
                 inside = ranges[0, m] <= y[r, p, m] <= ranges[1, m] and abs(y[r, p, m]) <= LARGEST
                 if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
                     return True, r, m, learned, z, seen, missing
-    return counts(counted), -1, -1, learned, z, seen, missing
+    return _any(counted), -1, -1, learned, z, seen, missing
 
 
 @kernel
@@ -263,4 +272,4 @@ def at_expiry(
                     learned[r, p, m] = fallback[m]
                 else:
                     z[r, p, m - n_learned] = fallback[m]
-    return counts(counted), learned, z, missing
+    return _any(counted), learned, z, missing
