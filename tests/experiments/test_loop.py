@@ -159,3 +159,32 @@ def test_a_run_says_after_which_rounds_budgets_ended():
 def test_results_say_of_what_their_errors_are(tmp_path):
     run(Own(), out=tmp_path, progress=False, log=lambda _: None)
     assert json.loads((tmp_path / "results.json").read_text())["se"] == "of the mean over replicas"
+
+
+def test_an_experiment_goes_on_from_the_systems_that_were_finished(tmp_path, monkeypatch):
+    whole = run(Own(), progress=False, log=lambda _: None)
+    asked: list[str] = []
+
+    def counted(policy, world, **options):
+        asked.append(policy.name)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return simulate(policy, world, **options)
+
+    monkeypatch.setattr(loop, "simulate", counted)
+    with pytest.raises(KeyboardInterrupt):
+        run(Own(), out=tmp_path, resume=True, progress=False, log=lambda _: None)
+    again = run(Own(), out=tmp_path, resume=True, progress=False, log=lambda _: None)
+    assert len(asked) == 4  # the first two were kept
+    assert again.rows == whole.rows
+    broken = sorted((tmp_path / "traces").iterdir())[0]
+    broken.write_bytes(broken.read_bytes()[:100])
+    assert run(Own(), out=tmp_path, resume=True, progress=False, log=lambda _: None).rows == whole.rows
+    assert len(asked) == 5  # only what was cut off is run again
+    run(Own(seed=1), out=tmp_path, resume=True, progress=False, log=lambda _: None)
+    assert len(asked) == 8  # another seed
+
+
+def test_there_is_nothing_to_resume_without_a_folder():
+    with pytest.raises(InvalidInput, match="resume: expected a folder `out`"):
+        run(Own(), resume=True, log=lambda _: None)

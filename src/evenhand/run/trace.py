@@ -242,7 +242,7 @@ class Trace:
             InvalidInput: the file is no trace, or one of a problem with other outcomes or groups.
         """
         try:
-            with np.load(Path(path), allow_pickle=False) as file:
+            with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 z = {name: file[name] for name in file.files}
             names = json.loads(str(z.pop("names")))
         except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:

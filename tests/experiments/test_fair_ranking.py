@@ -1,0 +1,54 @@
+import json
+
+import numpy as np
+import pytest
+
+from evenhand.core.errors import InvalidInput
+from evenhand.experiments.fair_ranking import AIMS, FairRankingExperiment
+from evenhand.experiments.fair_ranking.aims import OFFSET, aim
+from evenhand.experiments.fair_ranking.study import world
+from evenhand.experiments.loop import run
+
+EXPOSURES = ("a", "b", "c")
+
+
+def test_the_objectives_are_those_of_the_paper():
+    s, z = np.array([0.1, 0.6, 0.3]), np.array([2.0, 0.1, 0.6, 0.3])
+    differences = np.abs(s[:, None] - s[None]).sum()
+    expected = {
+        "eq. 2": 2.0 - differences / (2 * 3),
+        "gini welfare": 2.0 + 0.5 * (3 / 3 * 0.1 + 2 / 3 * 0.3 + 1 / 3 * 0.6),
+        "equal exposure": 2.0 - 0.5 / 3 * np.sqrt(((s - s.mean()) ** 2).sum()),
+        "welfare": 2.0 + 0.5 * np.sqrt(s + OFFSET).sum(),
+    }
+    assert set(expected) == set(AIMS)
+    for name, value in expected.items():
+        assert aim(name, EXPOSURES).objective.value(z) == pytest.approx(value)
+
+
+def test_systems_are_measured_on_every_objective_and_drawn(tmp_path):
+    said: list[str] = []
+    settings = FairRankingExperiment(rounds=1500, replicas=2, aims=("eq. 2", "welfare"))
+    results = run(settings, out=tmp_path, progress=False, log=said.append)
+    systems = ["fw_linucb_rank, eq. 2", "fw_linucb_rank, welfare", "linucb_rank", "unbiased_linucb_rank"]
+    systems += ["fairlearn_rank", "uniform"]
+    for name in settings.aims:
+        found = {r.system: r.mean for r in results.rows if r.metric == f"{name}, t=1,500"}
+        assert list(found) == systems
+        assert found[f"fw_linucb_rank, {name}"] > found["linucb_rank"]
+    ends = {r.system: r.mean for r in results.rows if r.metric == "inequality"}
+    assert ends["fw_linucb_rank, beta=1"] < 0.05 * ends["fairlearn_rank, c=0.02"]
+    assert ends["fairlearn_rank, c=0.19"] < 0.5 * ends["fairlearn_rank, c=0.02"]
+    pictures = {f.name for f in tmp_path.glob("*.png")}
+    assert pictures == {f"fair-ranking-{x}.png" for x in ("eq-2", "welfare", "trade-off")}
+    assert "synthetic" in said[0]
+    assert json.loads((tmp_path / "results.json").read_text())["settings"]["rounds"] == 1500
+
+
+def test_the_large_twin_has_the_shape_of_the_data():
+    assert world(FairRankingExperiment(items="2k", rounds=10, factors=2)).audience.chances.shape == (1880, 2500)
+
+
+def test_a_folder_without_the_data_is_named(tmp_path):
+    with pytest.raises(InvalidInput, match=r"LastFM\.path: expected a folder with user_artists\.dat"):
+        run(FairRankingExperiment(data=str(tmp_path), rounds=10), progress=False, log=lambda _: None)
