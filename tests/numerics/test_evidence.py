@@ -38,10 +38,16 @@ def twin(x, y, ridge=0.0):
     return rho, theta, inverse, sigma
 
 
-def log_evidence(x, y, noise, penalty):
-    """Log density of y = x.theta + e, theta ~ N(0, noise / penalty I), e ~ N(0, noise I), `(N,n),(N)`."""
-    covariance = noise * (np.eye(len(y)) + x @ x.T / penalty)
-    return -0.5 * (np.linalg.slogdet(2.0 * math.pi * covariance)[1] + y @ np.linalg.solve(covariance, y))
+def turned(x, y):
+    """The squares of x's singular values, and y, in the basis where the covariance of y is diagonal, `->(N),(N)`."""
+    squares, basis = np.linalg.eigh(x @ x.T)
+    return np.maximum(squares, 0.0), basis.T @ y
+
+
+def log_evidence(squares, y, noise, penalty):
+    """Log density of y = x.theta + e, theta ~ N(0, noise / penalty I), e ~ N(0, noise I), turned, `(N),(N)->()`."""
+    variance = noise * (1.0 + squares / penalty)
+    return -0.5 * (np.log(2.0 * math.pi * variance) + y**2 / variance).sum()
 
 
 def log_believed(variance):
@@ -77,11 +83,11 @@ def test_a_fit_is_its_twin(count, n, m, ridge, noise, size, seed):
 def test_a_fixed_point_maximises_the_evidence_and_what_is_believed(noise, spread, count):
     """Over both variances at once; SciPy starts elsewhere, without derivatives."""
     x, y = data(3, count, 6, noise=noise, spread=spread)
-    scale = (x**2).sum() / count
+    scale, there = (x**2).sum() / count, turned(x, y[:, 0])
 
     def lost(logs):
         variance, means = np.exp(logs)
-        total = log_evidence(x, y[:, 0], variance, scale * variance / means)
+        total = log_evidence(*there, variance, scale * variance / means)
         return -total - log_believed(variance) - log_believed(means)
 
     best = minimize(lost, np.log([BELIEVED, BELIEVED]), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-10})
@@ -93,8 +99,9 @@ def test_a_fixed_point_maximises_the_evidence_and_what_is_believed(noise, spread
 def test_a_fixed_point_maximises_the_evidence_alone_where_data_outweigh_what_is_believed():
     """Sizes of 50 in place of 1/4, and 60 directions: what one more observation moves is below its standard error."""
     x, y = data(4, 600, 60, noise=200.0, spread=50.0)
+    there = turned(x, y[:, 0])
     best = minimize(
-        lambda logs: -log_evidence(x, y[:, 0], *np.exp(logs)),
+        lambda logs: -log_evidence(*there, *np.exp(logs)),
         np.log([1e4, 1.0]),
         method="Nelder-Mead",
         options={"xatol": 1e-6, "fatol": 1e-8},

@@ -121,17 +121,16 @@ class OneEach:
         return None
 
     def pick(self, state, worth, offer, t, u):
-        value = (worth.mean + worth.bonus).sum(1)
-        count = len(value)
-        plays, left = np.full((count, self.n_plays), -1), offer.left.copy()
-        for r in range(count):
-            worst, made = offer.worst[r if len(offer.worst) > 1 else 0], 0
-            for i in range(self.n_plays):
-                pairs = np.arange(i * self.arms, (i + 1) * self.arms)
-                fits = offer.playable[r, pairs] & (worst[pairs] <= left[r]).all(1)
-                if fits.any():
-                    a = pairs[np.where(fits, value[r, pairs], -np.inf).argmax()]
-                    plays[r, made], left[r] = a, left[r] - worst[a]
-                    made += 1
+        value, rows = (worth.mean + worth.bonus).sum(1), np.arange(len(offer.left))
+        plays, left, made = np.full((len(rows), self.n_plays), -1), offer.left.copy(), np.zeros(len(rows), int)
+        worst = np.broadcast_to(offer.worst, (len(rows), *offer.worst.shape[1:]))
+        for i in range(self.n_plays):
+            pairs = slice(i * self.arms, (i + 1) * self.arms)
+            fits = offer.playable[:, pairs] & (worst[:, pairs] <= left[:, None]).all(2)
+            best = i * self.arms + np.where(fits, value[:, pairs], -np.inf).argmax(1)
+            some = rows[fits.any(1)]
+            plays[some, made[some]] = best[some]
+            left[some] -= worst[some, best[some]]
+            made[some] += 1
         lottery = np.zeros(value.shape)
-        return Pick(plays, np.where(plays >= 0, 1.0, 0.0), lottery, np.zeros(count))
+        return Pick(plays, np.where(plays >= 0, 1.0, 0.0), lottery, np.zeros(len(rows)))
