@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from benchmarks.ranking import SLOTS, Songs, answers, features, true_means
+from evenhand.choices.top_k import top
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, philox
 from evenhand.core.types import Floats
@@ -29,7 +30,8 @@ def _draw(stream: int, step: int, size: int) -> Floats:
 @kernel
 def _rounds(
     rounds: int,
-    streams: tuple[int, int],
+    streams: tuple[int, int, int],
+    start_at: Floats,
     users: Floats,
     items: Floats,
     looks: Floats,
@@ -43,34 +45,26 @@ def _rounds(
     """Books of `rounds` rounds, clicks first, then the exposures of every item; returns the expected clicks."""
     m, r = items.shape
     count, low, high, truth = np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1)
-    radius, beta, places, tilt = np.zeros(1), np.zeros(1), np.arange(1, m + 1), np.zeros((1, m + 1))
-    z, w, plays = np.full((1, m + 1), 0.5 * SLOTS), np.ones((1, 1, 1, 1)), np.full((1, SLOTS), -1)
+    radius, beta, places, tilt = np.zeros(1), np.zeros(1), np.arange(1, m + 1), np.zeros(m + 1)
+    z, w, order = start_at.reshape(1, m + 1).copy(), np.ones((1, 1, 1, 1)), np.zeros((1, 0), np.int64)
     x_plays, seen = np.zeros((1, SLOTS, 2 * r)), np.zeros((1, SLOTS, 1), np.bool_)
-    z[0, 1:] = 0.0
+    offered, worst, left = np.ones((1, m), np.bool_), np.zeros((1, m, 0)), np.zeros((1, 0))
+    tilt[0] = 1.0
     for t in range(rounds):
         x = features(users, items, _draw(streams[0], t, 1))
         if t > 0:
             for i in range(m + 1):
                 z[0, i] = total[i] / t
         beta[0] = 1.0 / math.sqrt(t + 1.0)
-        for i in range(m + 1):
-            tilt[0, i] = z[0, i] + (beta[0] if i == 0 else 0.0)
-        order = np.argsort(tilt[0, 1:]).reshape(1, m)
-        gini_gradient(z, tilt, places, order, ranked, 1.0, beta)
+        if m > 64:
+            order = np.argsort(z[0, 1:]).reshape(1, m)
+        slope = gini_gradient(z, tilt, places, order, ranked, 1.0, beta)
         radius[0] = width[0] * math.sqrt(log_det[0] - width[1]) + width[2]
-        w[0, 0, 0, 0] = tilt[0, 0]
+        w[0, 0, 0, 0] = slope[0, 0]
         mean, bonus = bilinear_worth(theta, inverse, radius, low, high, x, w, r)
-        best, found = np.full(SLOTS, -np.inf), 0
         for i in range(m):
-            worth = mean[0, 0, i] + bonus[0, 0, i] + tilt[0, i + 1]
-            p = found
-            while p > 0 and worth > best[p - 1]:
-                if p < SLOTS:
-                    best[p], plays[0, p] = best[p - 1], plays[0, p - 1]
-                p -= 1
-            if p < SLOTS:
-                best[p], plays[0, p] = worth, i
-            found = min(found + 1, SLOTS)
+            mean[0, 0, i] += slope[0, i + 1]
+        plays, _, _ = top(mean, bonus, offered, worst, left, SLOTS, _draw(streams[2], t, 1))
         y, exposed = answers(x, plays, r, looks, _draw(streams[1], t, 2 * SLOTS))
         for p in range(SLOTS):
             x_plays[0, p] = x[0, plays[0, p]]
@@ -90,7 +84,8 @@ def run(songs: Songs, rounds: int) -> Floats:
     width = songs.width
     parts = width.noise, 2.0 * math.log(width.delta), math.sqrt(model.ridge) * width.norm
     total, spread = np.zeros(1 + songs.n_items), songs.problem.objective.terms[1][1]
-    streams = int(Stream.CONTEXT), int(Stream.OUTCOME)
+    streams = int(Stream.CONTEXT), int(Stream.OUTCOME), int(Stream.CHOICE)
+    start_at = np.array(songs.policy.goals[0].start_at)
     arrays = state.theta, state.inverse, state.log_det
-    _rounds(rounds, streams, *songs.blocks, world.looks, spread.ranked, *arrays, parts, total)
+    _rounds(rounds, streams, start_at, *songs.blocks, world.looks, spread.ranked, *arrays, parts, total)
     return total
