@@ -193,10 +193,13 @@ class FrankWolfe:
 
     def _luck(self, t: Floats) -> Floats:
         """The draws of random smoothing."""
-        draws = 0 if self.smoothing is None else self.smoothing.draws(len(self.rows))
-        if draws == 0:
+        if self._draws == 0:
             return np.zeros((len(t), 0))
-        return normal(0, Stream.SMOOTHING, np.zeros(len(t), np.int64), t, draws)
+        return normal(0, Stream.SMOOTHING, np.zeros(len(t), np.int64), t, self._draws)
+
+    @cached_property
+    def _draws(self) -> int:
+        return 0 if self.smoothing is None else self.smoothing.draws(len(self.rows))
 
     @cached_property
     def _leaves(self) -> bool:

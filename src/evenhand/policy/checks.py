@@ -71,12 +71,42 @@ def _bad_worth(mean: Floats, bonus: Floats, w: Floats, reach: Floats) -> tuple[i
     return -1, -1
 
 
-def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
-    """Refuse a context that does not fit the problem and its model.
+def context(c: Context, replicas: int, features: int, problem: Problem, last: Context | None = None) -> None:
+    """Refuse a context that does not fit the problem and its model; `last` is one that did.
 
     Raises:
         InvalidInput: naming the field.
     """
+    if last is None or not _alike(c, last):
+        _kinds_and_shapes(c, replicas, features, problem)
+    if problem.noisy:
+        _means(c.known[:, :, : len(problem.noisy)], problem)
+    if _sound(c.features, c.known, c.groups, problem.bounds):
+        return
+    for field, values in (("features", c.features), ("known", c.known)):
+        bad = _bad_value(values)
+        if bad >= 0:
+            where = tuple(int(i) for i in np.unravel_index(bad, values.shape))
+            expected = f"a finite number, of size at most {LARGEST:g}"
+            raise InvalidInput(f"context.{field}{list(where)}", expected, values[where])
+    r, a, i = _bad_group(c.groups, problem.bounds)
+    columns = list(range(*problem.bounds[a if len(problem.bounds) > 1 else 0, i]))
+    expected = f"columns {columns} of {problem.groups[i].name!r}"
+    if problem.by_action[i]:
+        expected += f" for {problem.actions[a]!r}"
+    place = [r, a if c.groups.shape[1] > 1 else 0, i]
+    raise InvalidInput(f"context.groups{place}", expected, c.groups[tuple(place)])
+
+
+def _alike(c: Context, last: Context) -> bool:
+    """Whether a context has the arrays of another one, apart from features, and features of the same kind and shape."""
+    x, before = c.features, last.features
+    same = c.known is last.known and c.groups is last.groups and c.offered is last.offered
+    return same and type(x) is np.ndarray and x.shape == before.shape and x.dtype == before.dtype
+
+
+def _kinds_and_shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
+    """Refuse what is no array, or one of another kind or shape."""
     arrays = isinstance(c.features, np.ndarray) and isinstance(c.known, np.ndarray)
     if not (arrays and isinstance(c.groups, np.ndarray) and isinstance(c.offered, np.ndarray)):
         field = next(name for name, value in zip(c._fields, c, strict=True) if not isinstance(value, np.ndarray))
@@ -101,23 +131,6 @@ def context(c: Context, replicas: int, features: int, problem: Problem) -> None:
         raise InvalidInput("context.groups", "whole numbers", c.groups.dtype)
     if c.offered.dtype.kind != "b":
         raise InvalidInput("context.offered", "true or false", c.offered.dtype)
-    if problem.noisy:
-        _means(c.known[:, :, : len(problem.noisy)], problem)
-    if _sound(c.features, c.known, c.groups, problem.bounds):
-        return
-    for field, values in (("features", c.features), ("known", c.known)):
-        bad = _bad_value(values)
-        if bad >= 0:
-            where = tuple(int(i) for i in np.unravel_index(bad, values.shape))
-            expected = f"a finite number, of size at most {LARGEST:g}"
-            raise InvalidInput(f"context.{field}{list(where)}", expected, values[where])
-    r, a, i = _bad_group(c.groups, problem.bounds)
-    columns = list(range(*problem.bounds[a if len(problem.bounds) > 1 else 0, i]))
-    expected = f"columns {columns} of {problem.groups[i].name!r}"
-    if problem.by_action[i]:
-        expected += f" for {problem.actions[a]!r}"
-    place = [r, a if g[1] > 1 else 0, i]
-    raise InvalidInput(f"context.groups{place}", expected, c.groups[tuple(place)])
 
 
 def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:

@@ -110,7 +110,8 @@ class Policy:
         with state.guard:
             if context is not state.checked or self._can.planning:  # plans keep contexts
                 checks.context(context, len(state.t), self.model.n_features, self.problem)
-            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
+            if decision is not state.made:
+                checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             self._commit(state, context, decision)
 
     def act(self, state: PolicyState, context: Context) -> Decision:
@@ -255,7 +256,7 @@ class Policy:
         return saving.mark(self, self.start(), (self.problem.actions, self.problem.names, self.problem.columns))
 
     def _decide(self, state: PolicyState, context: Context) -> Decision:
-        checks.context(context, len(state.t), self.model.n_features, self.problem)
+        checks.context(context, len(state.t), self.model.n_features, self.problem, state.checked)
         state.checked = context
         ask, candidates = self._questions, context.features.shape[1]
         shares = ask.believed(state, context)
@@ -274,7 +275,7 @@ class Policy:
         features, known, groups, counted, restricted = entries.take(
             context.features, known, context.groups, pick.plays, offered, offer.playable, state.t, self._horizon
         )
-        return Decision(
+        state.made = Decision(
             id=_UNNUMBERED.copy(),
             plays=pick.plays,
             propensities=propensities,
@@ -289,6 +290,7 @@ class Policy:
             row_prices=row_prices,
             lottery=pick.lottery if self._can.follows is not None else np.zeros((len(counted), 0)),
         )
+        return state.made
 
     def _commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
         candidates, columns = context.features.shape[1], len(self.problem.columns)
@@ -324,7 +326,8 @@ class Policy:
     def _learn(
         self, state: PolicyState, decision: Decision, y: Floats, observed: Bools | None, exposed: Bools | None
     ) -> None:
-        checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
+        if decision is not state.made:
+            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
         checks.outcomes(y, observed, exposed, decision, self.problem)
         counts, r, m, learned, known, seen, missing = entries.at_arrival(
             decision.plays,

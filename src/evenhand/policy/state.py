@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.errors import ConcurrentUse
 from evenhand.core.luck import Stream, uniform
-from evenhand.core.records import Context
+from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.receipts import Receipts
 
@@ -53,6 +53,7 @@ class PolicyState:
     def __post_init__(self) -> None:
         self.guard = Guard()  # not a field, so that it is never saved
         self.checked: Context | None = None  # the context that was looked at last; not a field either
+        self.made: Decision | None = None  # nor is the last decision that was made here, whose shapes are right
 
     def luck(self, stream: Stream, size: int) -> Floats:
         """The luck of the round that comes, `->(size)`."""
