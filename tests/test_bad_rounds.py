@@ -131,10 +131,14 @@ def unchanged(state, before):
         np.testing.assert_array_equal(z, before[path], err_msg=path)
 
 
+@pytest.mark.parametrize("after_a_good_one", [False, True])
 @pytest.mark.parametrize("name", CONTEXTS)
-def test_a_bad_context_is_refused_and_leaves_no_trace(name):
+def test_a_bad_context_is_refused_and_leaves_no_trace(name, after_a_good_one):
+    """Also where everything else is that of a context that was looked at just before."""
     field, change, message = CONTEXTS[name]
     state, context = lived()
+    if after_a_good_one:
+        POLICY.decide(state, context)
     before = {path: z.copy() for path, z in flatten(state)}
     bad = context._replace(**{field: change(getattr(context, field))})
     with pytest.raises(InvalidInput, match="^" + re.escape(message)):

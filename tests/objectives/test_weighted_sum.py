@@ -3,7 +3,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, WeightedSum
-from evenhand.objectives.base import Conjugate, Proximal, Tangential, able
+from evenhand.objectives.base import Conjugate, Proximal, Tangential, able, by_prox, whole_space
 from evenhand.objectives.smoothing import moreau_gradient
 
 ITEMS = ("x", "y", "z")
@@ -24,6 +24,29 @@ def test_smoothing_takes_the_whole_item_part_and_leaves_the_users_alone():
     np.testing.assert_allclose(g[:, 0], 1.0, rtol=1e-14)
     whole = GeneralizedGini(ITEMS, tuple(0.5 * w for w in GINI.weights))
     np.testing.assert_allclose(g[:, 1:], moreau_gradient(whole, Z[:, 1:], 0.2), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("items", [3, 64, 65, 300])
+@pytest.mark.parametrize("shared", [False, True])
+def test_one_step_gives_the_gradient_that_the_prox_gives(items, shared):
+    """Bit for bit: with ties, and where the linear part tilts outcomes that the Gini function ranks."""
+    rng, names = np.random.default_rng(items), tuple(f"i{i}" for i in range(items))
+    linear = Linear({"clicks": 1.5} | (dict(zip(names, rng.normal(size=items), strict=True)) if shared else {}))
+    both = WeightedSum(((1.0, GeneralizedGini.difference(names)), (0.7, linear)))
+    z = rng.random((4, items + 1)).round(1)
+    z[0] = 0.5
+    for beta in (0.3, np.array([1.0, 0.1, 0.01, 2.0])):
+        np.testing.assert_array_equal(moreau_gradient(both, z, beta), by_prox(both, z, beta))
+    np.testing.assert_array_equal(moreau_gradient(both, z[2], 0.3), by_prox(both, z[2], 0.3))
+    z = z.reshape(2, 2, -1)
+    np.testing.assert_array_equal(moreau_gradient(both, z, 0.3), by_prox(both, z, 0.3))
+
+
+def test_sums_with_other_parts_take_the_way_by_the_prox():
+    for parts in (((1.0, GINI), (1.0, EqualExposure(("p", "q")))), ((2.0, EqualExposure(ITEMS)),)):
+        both = WeightedSum((*parts, (1.0, Linear({"clicks": 1.0}))))
+        z = np.random.default_rng(0).random((3, len(both.outcomes)))
+        np.testing.assert_array_equal(moreau_gradient(both, z, 0.1), by_prox(both, z, 0.1))
 
 
 def test_names_come_in_the_order_in_which_they_are_first_read():
@@ -102,6 +125,8 @@ def test_the_domain_is_that_of_every_part():
     with pytest.raises(InvalidInput, match=r"outcome 'a': expected a finite number, got inf"):
         nash.check(np.array([np.inf, 0.0]), "z")
     assert nash.value(np.array([0.0, -1.0])) == -np.inf
+    assert not whole_space(nash)
+    assert whole_space(RANKING)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.objectives.base import Conjugate, Objective, Proximal, Tangential, able, conjugate
+from evenhand.objectives.base import Conjugate, Enveloped, Objective, Proximal, Tangential, able, conjugate
 from evenhand.testing.frames import Draw
 from evenhand.testing.promises import require, same
 
@@ -49,6 +49,9 @@ def check_objective(
     if isinstance(objective, Proximal) and _able(objective, Proximal, lambda: objective.prox(z, beta)):
         best = _answer(lambda points: objective.prox(points, beta), z)
         touched.append((best, (best - z) / beta))
+        if isinstance(objective, Enveloped):
+            gap = np.abs(_answer(lambda points: objective.envelope_gradient(points, beta), z) - touched[1][1])
+            require(bool((gap <= tolerance * (1.0 + 1.0 / beta)).all()), "envelope_gradient is (prox(z) - z) / beta")
         reached = objective.value(best) - ((best - z) ** 2).sum(1) / (2.0 * beta)
         for other in (y, z, best + 0.01 * (draw(4, m) - 0.5)):
             worth = objective.value(other) - ((other - z) ** 2).sum(1) / (2.0 * beta)
