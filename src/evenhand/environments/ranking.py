@@ -20,6 +20,7 @@ from evenhand.environments.audience import Audience
 from evenhand.environments.base import Arrival
 from evenhand.environments.offers import Offers
 from evenhand.objectives import Objective
+from evenhand.planning.lists import Lists
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
@@ -221,6 +222,38 @@ class Ranking:
         """The numbers of factors of users and items, added up; or multiplied, if features are products."""
         r, s = (int(z.shape[1]) for z in (self.audience.users, self.audience.items))
         return r * s if self.flat else r + s
+
+    def lists(self, cases: int, seed: int, replica: int) -> Lists:
+        """All users in all phases that differ, or in so many phases, evenly spaced, that there are about `cases`."""
+        if self.offers is None:
+            return self._lists
+        m, phases = len(self.audience.items), -(-self.horizon // self.offers.length)
+        luck = Luck(seed=seed, replicas=np.array([replica]))
+        offered = np.concatenate([self.offers.offered(luck, phase, m) for phase in range(phases)])
+        lasts = np.full(phases, float(self.offers.length))
+        lasts[-1] = self.horizon - (phases - 1) * self.offers.length
+        different, which = np.unique(offered, axis=0, return_inverse=True)
+        often, users = np.bincount(which.ravel(), weights=lasts), len(self.audience.users)
+        if len(different) * users > cases:
+            kept = np.linspace(0, phases - 1, max(1, cases // users)).astype(np.int64)
+            different, often = offered[kept], lasts[kept]
+        return self._lists._replace(
+            learned=np.repeat(self._lists.learned, len(different), 0),
+            offered=np.tile(different, (users, 1)),
+            weight=np.kron(self.shares_of_users, often / often.sum()),
+        )
+
+    @cached_property
+    def _lists(self) -> Lists:
+        """All users, with all items on offer."""
+        return Lists(
+            learned=self.audience.chances[:, :, None],
+            offered=np.ones((1, len(self.audience.items)), bool),
+            weight=self.shares_of_users,
+            position=self.looked,
+            known=self.problem.declared[None],
+            groups=self.problem.groups_of(np.zeros((1, 0), np.int64)),
+        )
 
     def start(self, seed: int, replicas: Ints) -> _World:
         """The same users and luck for every policy."""

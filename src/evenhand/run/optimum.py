@@ -15,7 +15,10 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import numbered, whole
 from evenhand.environments.base import Environment
 from evenhand.objectives import Linear
-from evenhand.planning.concave_program import Truth, maximize
+from evenhand.planning.concave_program import Best, Truth, maximize
+from evenhand.planning.list_ascent import maximize_lists
+from evenhand.planning.list_program import is_linear_program, solve_lists
+from evenhand.planning.lists import Listed, Lists, pooled
 from evenhand.planning.program import Sample, solve
 from evenhand.policy.entries import believe
 from evenhand.problem.constraints import constraint_rows
@@ -33,6 +36,7 @@ class Optimum(NamedTuple):
     prices: Floats  # (d,) mean over the replicas
     prices_se: Floats  # (d,)
     values: Floats  # (R,) of each replica, in the order of the argument
+    gap: float = 0.0  # what the values may be below the optimum at most; 0 where they are exact up to rounding
 
 
 @named("K7", source="Chzhen et al. 2023, equation (4) and Appendix G.2")
@@ -54,6 +58,11 @@ def opt(
     all have the same truth, replicas are independent samples, and any will do. (The optimum on a sample is biased
     upwards, by O(d / contexts).)
 
+    Where places differ, as in `Ranking`, the policies are those of lists, and all users are known: nothing is sampled
+    unless items come and go by luck. Linear objectives and generalised Gini functions are solved exactly for up to
+    100,000 users x items x places; for other objectives, and more, `gap` says how far the value can be below the
+    optimum.
+
     Args:
         environment: with a known truth.
         margin: taken off budgets per round: one number for all, or one per constraint.
@@ -63,13 +72,16 @@ def opt(
         progress: show a progress bar; by default only in a terminal.
 
     Raises:
-        InvalidInput: the environment has no truth, or the margin leaves nothing of a budget.
+        InvalidInput: the environment has no truth, the margin leaves nothing of a budget, or an objective over lists
+            has no prox.
         InfeasibleProblem: no static policy keeps to the constraints on a sample.
 
     >>> from evenhand.environments import Court
     >>> 0.44 < opt(Court(tolerance=0.025), contexts=500, replicas=2).value < 0.50
     True
     """
+    if isinstance(environment, Listed):
+        return _over_lists(environment, margin, contexts, replicas, seed, progress, lambda lists: lists)
     return _over_replicas(environment, margin, contexts, replicas, seed, progress, draw)
 
 
@@ -100,6 +112,8 @@ def opt_without_contexts(
     >>> blind < seeing
     True
     """
+    if isinstance(environment, Listed):
+        return _over_lists(environment, margin, contexts, replicas, seed, progress, pooled)
     return _over_replicas(environment, margin, contexts, replicas, seed, progress, _pooled)
 
 
@@ -112,16 +126,56 @@ def _over_replicas(
     progress: bool | None,
     sample: Callable[[Environment, int, int, int], Truth],
 ) -> Optimum:
+    def solved(replica: int, bound: Floats) -> Best:
+        return _best(problem, sample(environment, contexts, seed, replica), bound)
+
+    problem = environment.problem
+    return _summed_up(problem, margin, contexts, replicas, seed, progress, solved)
+
+
+def _over_lists(
+    environment: Listed,
+    margin: float | Floats,
+    contexts: int,
+    replicas: int | Sequence[int],
+    seed: int,
+    progress: bool | None,
+    seen: Callable[[Lists], Lists],
+) -> Optimum:
+    """As `_over_replicas`, solved once for all replicas that share their cases."""
+    problem = environment.problem
+    rows, _ = constraint_rows(problem, problem.subject_to)
+    last: list[tuple[Lists, Best]] = []
+
+    def solved(replica: int, bound: Floats) -> Best:
+        lists = seen(environment.lists(contexts, seed, replica))
+        if not last or not all(np.array_equal(a, b) for a, b in zip(lists, last[0][0], strict=True)):
+            method = solve_lists if is_linear_program(problem.objective, lists) else maximize_lists
+            last[:] = [(lists, method(problem.objective, problem, lists, rows, bound))]
+        return last[0][1]
+
+    return _summed_up(problem, margin, contexts, replicas, seed, progress, solved)
+
+
+def _summed_up(
+    problem: Problem,
+    margin: float | Floats,
+    contexts: int,
+    replicas: int | Sequence[int],
+    seed: int,
+    progress: bool | None,
+    solved: Callable[[int, Floats], Best],
+) -> Optimum:
     whole("contexts", contexts, 1)
     ids = numbered("replicas", replicas)
     check_seed(seed)
-    problem = environment.problem
     _, bound = constraint_rows(problem, problem.subject_to, margin)
     bar = tqdm(ids.tolist(), desc="OPT", unit="program", leave=False, disable=bar_disabled(progress))
-    found = [best(problem, sample(environment, contexts, seed, replica), bound) for replica in bar]
-    values, prices = np.array([v for v, _ in found]), np.array([p for _, p in found])
+    found = [solved(replica, bound) for replica in bar]
+    values, prices = np.array([z.value for z in found]), np.array([z.prices for z in found])
     spread = np.array([standard_error(p) for p in prices.T])
-    return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread, values)
+    gap = max(z.gap for z in found)
+    return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread, values, gap)
 
 
 def best(problem: Problem, truth: Truth, bound: Floats) -> tuple[float, Floats]:
@@ -130,13 +184,17 @@ def best(problem: Problem, truth: Truth, bound: Floats) -> tuple[float, Floats]:
     Raises:
         InfeasibleProblem: no static policy keeps to the bounds on this sample.
     """
+    found = _best(problem, truth, bound)
+    return found.value, found.prices
+
+
+def _best(problem: Problem, truth: Truth, bound: Floats) -> Best:
     objective = problem.objective
     if isinstance(objective, Linear):
         reward = truth.outcomes @ np.array(list(objective.weights.values()))
         value, prices, _ = solve(Sample(reward, truth.rows, truth.offered, truth.n_plays), bound)
-        return value, prices
-    found = maximize(objective, truth, bound, np.array(problem.middle(tuple(objective.outcomes))))
-    return found.value, found.prices
+        return Best(value, prices, np.zeros(0), 0.0)
+    return maximize(objective, truth, bound, np.array(problem.middle(tuple(objective.outcomes))))
 
 
 def draw(environment: Environment, contexts: int, seed: int, replica: int = 0) -> Truth:

@@ -1,0 +1,152 @@
+"""Lists as points: how exposed every item is, on average over a lottery of lists.
+
+A list that puts item i at place p exposes it by b_p, with b_1 >= ... >= b_k >= 0. Mixtures of lists reach exactly the
+permutahedron of (b_1, ..., b_k, 0, ..., 0): no h items together have more than b_1 + ... + b_h, and all items have
+b_1 + ... + b_k (Rado 1952). A linear function is largest there if items are sorted by it, and the closest point is
+found by an isotonic regression (Negrinho & Martins 2014).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.core.kernel import inlined, kernel
+from evenhand.core.types import Bools, Floats, Ints
+
+
+@inlined
+def _worth(learned: Floats, price: Floats, offset: Floats, s: int, a: int) -> float:
+    """The worth of exposing a candidate, `(S,A,M),(1|A,M),(A)->()`."""
+    worth, row = float(offset[a]), a if len(price) > 1 else 0
+    for i in range(learned.shape[2]):
+        worth += price[row, i] * learned[s, a, i]
+    return float(worth)
+
+
+@inlined
+def _insert(top: Floats, z: float) -> None:
+    """Put a number into its place among the largest so far, which are in falling order."""
+    p = len(top) - 1
+    if z > top[p]:
+        while p > 0 and top[p - 1] < z:
+            top[p] = top[p - 1]
+            p -= 1
+        top[p] = z
+
+
+@inlined
+def _sink(heap: Ints, size: int, r: int, v: Floats) -> None:
+    """Restore a heap of positions, the largest v first, from place r down."""
+    here = heap[r]
+    while 2 * r + 1 < size:
+        c = 2 * r + 1
+        if c + 1 < size and v[heap[c + 1]] > v[heap[c]]:
+            c += 1
+        if v[heap[c]] <= v[here]:
+            break
+        heap[r] = heap[c]
+        r = c
+    heap[r] = here
+
+
+@kernel
+def best_lists(
+    learned: Floats, offered: Bools, weight: Floats, position: Floats, price: Floats, offset: Floats
+) -> float:
+    """The mean worth of the best lists, `(S,A,M),(S|1,A),(S),(k),(1|A,M),(A)->()`; short where fewer are offered."""
+    total, top = 0.0, np.empty(len(position))
+    for s in range(len(weight)):
+        top[:] = -np.inf
+        for a in range(len(offset)):
+            if offered[s if len(offered) > 1 else 0, a]:
+                _insert(top, _worth(learned, price, offset, s, a))
+        for p in range(len(position)):
+            if top[p] > -np.inf:
+                total += weight[s] * position[p] * top[p]
+    return total
+
+
+@kernel
+def _closest(v: Floats, may: Bools, b: Floats, x: Floats, heap: Ints, top: Floats, sums: Floats, sizes: Ints) -> int:
+    """The point of the permutahedron closest to v, into x; the number of candidates that were sorted.
+
+    In falling order of v, x = v - y, with y the closest non-increasing sequence to v - b. Beyond the last place, y = v
+    and x = 0 from the first candidate on that is not above the block before it. `least` is below that block.
+    """
+    k, offered = len(b), 0
+    top[:] = -np.inf
+    for a in range(len(v)):
+        x[a] = 0.0
+        if may[a]:
+            offered += 1
+            _insert(top, v[a])
+    k = min(k, offered)
+    least, sum_ = np.inf, 0.0
+    for p in range(k - 1, -1, -1):
+        sum_ += top[p] - b[p]
+        least = min(least, sum_ / (k - p))
+    n = 0
+    for a in range(len(v)):
+        if may[a] and v[a] >= least:
+            heap[n] = a
+            n += 1
+    for r in range(n // 2 - 1, -1, -1):
+        _sink(heap, n, r, v)
+    blocks, sorted_, size = 0, 0, n
+    while size > 0:
+        a, p = heap[0], sorted_
+        here, count = v[a] - (b[p] if p < k else 0.0), 1
+        if p >= k and here * sizes[blocks - 1] <= sums[blocks - 1]:
+            break
+        size -= 1
+        heap[0] = heap[size]
+        if size > 0:
+            _sink(heap, size, 0, v)
+        heap[size] = a  # the sorted ones are at the end, the largest last
+        while blocks > 0 and sums[blocks - 1] * count <= here * sizes[blocks - 1]:
+            blocks -= 1
+            here += sums[blocks]
+            count += sizes[blocks]
+        sums[blocks], sizes[blocks] = here, count
+        blocks += 1
+        sorted_ += 1
+    i = n - 1
+    for block in range(blocks):
+        for _ in range(sizes[block]):
+            x[heap[i]] = v[heap[i]] - sums[block] / sizes[block]
+            i -= 1
+    return sorted_
+
+
+@kernel
+def ascend(
+    learned: Floats,
+    offered: Bools,
+    weight: Floats,
+    position: Floats,
+    price: Floats,
+    offset: Floats,
+    step: float,
+    x: Floats,
+) -> tuple[Floats, Floats]:
+    """Move every point along the worth of its candidates and back into the permutahedron, `(S,A)`, in place.
+
+    `(S,A,M),(S|1,A),(S),(k),(1|A,M),(A),()->(A,M),(A)`: learned outcomes and exposures of every candidate afterwards.
+    """
+    cases, actions = x.shape
+    v, place, sums, sizes = np.empty(actions), np.empty(actions), np.empty(actions), np.empty(actions, np.int64)
+    heap, top = np.empty(actions, np.int64), np.empty(len(position))
+    y, exposed = np.zeros((actions, learned.shape[2])), np.zeros(actions)
+    for s in range(cases):
+        for a in range(actions):
+            v[a] = x[s, a] + step * _worth(learned, price, offset, s, a)
+        found = _closest(v, offered[s if len(offered) > 1 else 0], position, place, heap, top, sums, sizes)
+        x[s] = place
+        if found == 0:
+            continue
+        for a in range(actions):
+            if place[a] != 0.0:
+                exposed[a] += weight[s] * place[a]
+                for i in range(learned.shape[2]):
+                    y[a, i] += weight[s] * place[a] * learned[s, a, i]
+    return y, exposed
