@@ -73,6 +73,28 @@ def top_k(mean, bonus, playable, k, u):
     return plays, propensities, first
 
 
+def fair_learn(mean, bonus, owed, tolerance, playable, k, u):
+    """As `top_k`, but the most deprived comes first as long as one is owed more than the tolerance."""
+    worth = (mean + bonus).sum(1)
+    plays, propensities, first = np.full((len(worth), k), -1), np.ones((len(worth), k)), np.zeros(playable.shape)
+    for r in range(len(worth)):
+        free, luck = playable[r].copy(), u[r, 0]
+        for i in range(min(k, free.sum())):
+            key = owed[r] if owed[r, free].max() > tolerance else worth[r]
+            best = np.flatnonzero(tied(key, free))
+            luck, place = np.modf(luck * len(best))
+            plays[r, i], propensities[r, i] = best[int(place)], 1 / len(best)
+            first[r, best] = 1 / len(best) if i == 0 else first[r, best]
+            free[plays[r, i]] = False
+    return plays, propensities, first
+
+
+def unbiased(mean, bonus, exposures, playable, k, u):
+    """`top_k`, with the bonus of a candidate times 1 - k N_i / sum_j N_j."""
+    total = np.maximum(exposures.sum(1), 1.0)
+    return top_k(mean, bonus * (1.0 - k * exposures / total[:, None])[:, None], playable, k, u)
+
+
 def lottery(weights, playable):
     w = np.where(playable, weights, 0.0)
     blind = w.sum(1) == 0.0

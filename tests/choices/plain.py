@@ -23,11 +23,12 @@ def none(replicas, candidates):
     return worth(np.zeros((replicas, 1, candidates)))
 
 
-def pick(choice, worth, offer, t=0.0, u=0.5):
-    """Rounds and luck may be one number for all."""
+def pick(choice, worth, offer, t=0.0, u=0.5, state=None):
+    """Rounds and luck may be one number for all; the state is that of the start, unless one is handed in."""
     replicas, candidates = offer.playable.shape
     u = np.broadcast_to(np.array(u, float), (replicas, choice.draws(candidates))).copy()
-    return choice.pick(choice.start(replicas), worth, offer, np.broadcast_to(np.array(t, float), replicas).copy(), u)
+    state = choice.start(replicas) if state is None else state
+    return choice.pick(state, worth, offer, np.broadcast_to(np.array(t, float), replicas).copy(), u)
 
 
 def limits(rng, replicas, candidates, n, alike=False):

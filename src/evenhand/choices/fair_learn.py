@@ -83,7 +83,9 @@ class FairLearn:
     """Fill k places with candidates that were ranked too rarely, the most deprived first, then with the best.
 
     Equation: in round t, candidate i is deprived if c (t - 1) - N_i > tolerance, N_i the rounds in which it was ranked
-    so far. If all A candidates are always offered and A c <= k, then floor(c t) - N_i <= tolerance after every round t.
+    so far. If all A candidates are always offered and A c <= k, then c t - N_i < 1 + tolerance after every round t; for
+    a whole tolerance that is floor(c t) - N_i <= tolerance, the guarantee of the source. With one of 1/2, a candidate
+    can be owed 1: c = 1/2, and the other one was best in both rounds so far.
     Candidates must stand for the same thing in every round.
     Source: Patil et al. 2020, filling place after place as in Do et al. 2023, Appendix B.1. Their printed rule compares
     floor(c t): all candidates are then deprived at once, and for some rounds the guarantee fails.

@@ -18,8 +18,8 @@ def fairlearn_rank(
 ) -> Policy:
     """Show items that were ranked too rarely, then those of highest optimistic utility: a fair baseline.
 
-    Equation: floor(c t) - N_i <= tolerance for all items i and rounds t, N_i counting rounds in which i was ranked, at
-    any place. Constraints are ignored.
+    Equation: c t - N_i < 1 + tolerance for all items i and rounds t, N_i counting rounds in which i was ranked, at any
+    place. Constraints are ignored.
 
     Args:
         problem: `n_plays` is k; all actions are always candidates, in order.

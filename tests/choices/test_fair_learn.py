@@ -1,0 +1,159 @@
+"""A guaranteed share of the rounds for every candidate."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings, strategies as st
+
+from evenhand.choices import FairLearn, Random, Staged
+from evenhand.core.errors import InvalidInput
+from evenhand.environments import Delayed, Listeners, Ranking
+from evenhand.models import Bilinear
+from evenhand.recipes import fairlearn_rank
+from evenhand.run.simulation import play
+from tests import twins
+from tests.choices import plain
+from tests.rankings import SMALL, TASTES, decision
+
+
+@given(
+    replicas=st.integers(1, 4),
+    readings=st.integers(1, 2),
+    candidates=st.integers(1, 7),
+    k=st.integers(1, 8),
+    chance=st.sampled_from([0.0, 0.6, 1.0]),
+    tolerance=st.sampled_from([0.0, 0.7, 2.0]),
+    digits=st.sampled_from([0, 9]),
+    seed=st.integers(0, 10_000),
+)
+def test_the_plays_are_those_of_the_twin(replicas, readings, candidates, k, chance, tolerance, digits, seed):
+    rng = np.random.default_rng(seed)
+    mean, bonus = rng.normal(size=(2, replicas, readings, candidates)).round(digits)
+    playable, u = rng.random((replicas, candidates)) < chance, rng.random((replicas, 1))
+    share, t = rng.random() * min(1.0, k / candidates), rng.integers(0, 20, replicas).astype(float)
+    choice = FairLearn(k, candidates, share, tolerance)
+    state = choice.start(replicas)
+    state.ranked[:] = rng.integers(0, 9, (replicas, candidates))
+    pick = plain.pick(choice, plain.worth(mean, bonus), plain.offer(playable), t, u, state)
+    owed = share * t[:, None] - state.ranked
+    plays, propensities, first = twins.fair_learn(mean, bonus, owed, tolerance, playable, k, u)
+    np.testing.assert_array_equal(pick.plays, plays)
+    np.testing.assert_array_equal(pick.lottery, first)
+    np.testing.assert_array_equal(pick.propensities, propensities)
+    np.testing.assert_array_equal(pick.forced, np.zeros(replicas))
+
+
+@given(candidates=st.integers(1, 8), k=st.integers(1, 9), limits=st.integers(1, 2), seed=st.integers(0, 10_000))
+def test_they_are_taken_in_order_while_they_fit(candidates, k, limits, seed):
+    rng = np.random.default_rng(seed)
+    mean, offer = rng.normal(size=(3, 1, candidates)), plain.limits(rng, 3, candidates, limits)
+    choice = FairLearn(k, candidates, min(1.0, k / candidates))
+    state = choice.start(3)
+    state.ranked[:] = 8.0 * rng.random((3, candidates))
+    pick = plain.pick(choice, plain.worth(mean), offer, t=10.0, state=state)
+    owed = 10.0 * choice.share - state.ranked
+    for r in range(3):
+        within = plain.offer(offer.playable[r], offer.worst[r : r + 1], offer.left[r : r + 1])
+        deprived = sorted(np.flatnonzero(owed[r] > 1.0), key=lambda a, r=r: -owed[r, a])
+        others = sorted(np.flatnonzero(owed[r] <= 1.0), key=lambda a, r=r: -mean[r, 0, a])
+        assert pick.plays[r].tolist() == plain.in_order([*deprived, *others], k, within)
+
+
+def test_five_rounds_by_hand():
+    """One of three candidates, the first of which is the best; each is to be ranked in 0.3 of the rounds."""
+    choice = FairLearn(1, candidates=3, share=0.3, tolerance=0.5)
+    state, worth, offer = choice.start(1), plain.worth([[[0.9, 0.5, 0.1]]]), plain.offer([True] * 3)
+    made = []
+    for t in range(5):
+        pick = plain.pick(choice, worth, offer, t, u=0.99, state=state)
+        choice.on_decision(state, decision(pick.plays))
+        made += pick.plays[0].tolist()
+    # What is owed after two rounds is (-1.4, 0.6, 0.6), a tie; then (-1.1, 0.9, -0.1), and then (-0.8, 0.2, 0.2).
+    assert made == [0, 0, 2, 1, 0]
+    np.testing.assert_array_equal(state.ranked, [[3.0, 1.0, 1.0]])
+
+
+@given(
+    k=st.integers(1, 6),
+    more=st.integers(0, 7),
+    part=st.floats(0.05, 1.0),
+    tolerance=st.sampled_from([0.0, 0.4, 0.5, 1.0, 1.7, 3.0]),
+    spite=st.booleans(),
+    seed=st.integers(0, 10_000),
+)
+@settings(max_examples=60, deadline=None)
+@example(k=1, more=1, part=1.0, tolerance=0.5, spite=True, seed=0)  # floor(c t) - N_i = 1 after two rounds
+def test_nobody_falls_behind_by_more_than_the_tolerance(k, more, part, tolerance, spite, seed):
+    """Not even if those are worth most who are owed least."""
+    candidates = k + more
+    choice = FairLearn(k, candidates, part * k / candidates, tolerance)
+    state, rng, offer = choice.start(2), np.random.default_rng(seed), plain.offer(np.ones((2, candidates)))
+    for t in range(1, 81):
+        mean = state.ranked if spite else rng.normal(size=(2, candidates))
+        pick = plain.pick(choice, plain.worth(mean[:, None]), offer, t - 1, rng.random((2, 1)), state)
+        choice.on_decision(state, decision(pick.plays))
+        owed = choice.share * t - state.ranked
+        assert (owed < 1.0 + tolerance - 1e-9).all()
+        assert (np.floor(choice.share * t) - state.ranked <= math.ceil(tolerance)).all()
+
+
+@given(
+    k=st.integers(1, 4),
+    more=st.integers(0, 6),
+    part=st.floats(0.1, 1.0),
+    tolerance=st.integers(0, 3),
+    delay=st.sampled_from([0, 11]),
+    seed=st.integers(0, 10_000),
+)
+@settings(max_examples=15, deadline=None)
+def test_the_guarantee_holds_after_every_round_of_a_run(k, more, part, tolerance, delay, seed):
+    """In every replica, also if outcomes come late, as what counts is to be ranked."""
+    audience = Listeners(users=3, items=k + more, factors=2, seed=seed).audience
+    world = Delayed(Ranking(audience=audience, horizon=60, slots=k), delay)
+    share = part * k / (k + more)
+    policy = fairlearn_rank(world.problem, Bilinear(who=2, what=2), share=share, tolerance=float(tolerance))
+    state, ranked = policy.start(seed=seed, replicas=3), np.zeros((3, k + more))
+    for t, step in enumerate(play(policy, state, world.start(seed, np.arange(3)), range(60)), 1):
+        for r in range(3):
+            ranked[r, step.decision.plays[r]] += 1
+        np.testing.assert_array_equal(state.choice.ranked, ranked)
+        assert (np.floor(share * t) - ranked <= tolerance).all()
+
+
+def test_rounds_that_do_not_count_are_not_counted_and_those_of_a_warm_up_are():
+    choice = FairLearn(2, candidates=3, share=0.5)
+    state = choice.start(3)
+    choice.on_decision(state, decision([[0, 2], [1, -1], [2, 1]], counted=[1, 1, 0]))
+    np.testing.assert_array_equal(state.ranked, [[1, 0, 1], [0, 1, 0], [0, 0, 0]])
+    staged = Staged(5, choice, warmup=Random(n_plays=2))
+    state = staged.start(1)
+    staged.on_decision(state, decision([[1, 0]], forced=[1.0]))
+    np.testing.assert_array_equal(state.then.ranked, [[1.0, 1.0, 0.0]])
+
+
+def test_a_decision_that_is_not_taken_leaves_no_trace():
+    policy, there = fairlearn_rank(SMALL.problem, TASTES, share=0.7), SMALL.start(0, np.arange(2))
+    state, context = policy.start(replicas=2), there.context(0)
+    made = policy.decide(state, context)
+    policy.commit(state, context, made._replace(counted=np.array([1.0, 0.0])))
+    assert state.choice.ranked.sum(1).tolist() == [3.0, 0.0]
+    assert state.t.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("match", "fields"),
+    [
+        (r"^FairLearn\.k: expected a whole number of at least 1, got 0", (0, 3, 0.1)),
+        (r"^FairLearn\.candidates: expected a whole number of at least 1, got 0", (1, 0, 0.1)),
+        (r"^FairLearn\.share: expected a number in \[0, k / A\] = \[0, 0.5\], got 0.6", (2, 4, 0.6)),
+        (r"^FairLearn\.share: expected a number in \[0, k / A\] = \[0, 1\], got 1.1", (9, 4, 1.1)),
+        (r"^FairLearn\.share", (2, 4, -0.1)),
+        (r"^FairLearn\.share", (2, 4, math.nan)),
+        (r"^FairLearn\.tolerance: expected a finite number of at least 0, got -1", (2, 4, 0.1, -1)),
+        (r"^FairLearn\.tolerance", (2, 4, 0.1, math.inf)),
+    ],
+)
+def test_what_it_refuses(match, fields):
+    with pytest.raises(InvalidInput, match=match):
+        FairLearn(*fields)
