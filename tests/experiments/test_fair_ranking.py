@@ -30,12 +30,12 @@ def test_systems_are_measured_on_every_objective_and_drawn(tmp_path):
     said: list[str] = []
     settings = FairRankingExperiment(rounds=1500, replicas=2, aims=("eq. 2", "welfare"))
     results = run(settings, out=tmp_path, progress=False, log=said.append)
-    systems = ["fw_linucb_rank, eq. 2", "fw_linucb_rank, welfare", "linucb_rank", "unbiased_linucb_rank"]
+    systems = ["optimum", "fw_linucb_rank, eq. 2", "fw_linucb_rank, welfare", "linucb_rank", "unbiased_linucb_rank"]
     systems += ["fairlearn_rank", "uniform"]
     for name in settings.aims:
         found = {r.system: r.mean for r in results.rows if r.metric == f"{name}, t=1,500"}
         assert list(found) == systems
-        assert found[f"fw_linucb_rank, {name}"] > found["linucb_rank"]
+        assert found["optimum"] > found[f"fw_linucb_rank, {name}"] > found["linucb_rank"]
     ends = {r.system: r.mean for r in results.rows if r.metric == "inequality"}
     assert ends["fw_linucb_rank, beta=1"] < 0.05 * ends["fairlearn_rank, c=0.02"]
     assert ends["fairlearn_rank, c=0.19"] < 0.5 * ends["fairlearn_rank, c=0.02"]

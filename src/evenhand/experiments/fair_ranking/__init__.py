@@ -47,4 +47,4 @@ class FairRankingExperiment:
         """The objectives, then the trade-off."""
         from evenhand.experiments.fair_ranking.study import sections
 
-        return sections(self)
+        return sections(self, session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -11,13 +11,14 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.environments import LastFM, Listeners, Ranking
-from evenhand.experiments.experiment import Case, Point, Run
+from evenhand.experiments.experiment import Case, Point, Run, Session
 from evenhand.experiments.fair_ranking import FairRankingExperiment
 from evenhand.experiments.fair_ranking.aims import CLICK, Aim, aim, inequality
 from evenhand.models import Bilinear, SelfNormalised
 from evenhand.objectives import Linear, Objective
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, unbiased_linucb_rank, uniform
 from evenhand.report.results import Measurement, Results
+from evenhand.run.optimum import Optimum, opt
 from evenhand.run.trace import Trace
 
 RIDGE = 0.1
@@ -25,6 +26,7 @@ WIDTH = SelfNormalised(delta=0.1 / 3)
 SHARE = 0.15  # FairLearn's c where objectives are compared
 BETAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 SHARES = (0.02, 0.05, 0.1, 0.15, 0.19)
+OPTIMUM, MISSING = "optimum", "% missing"
 BASELINES = ("linucb_rank", "unbiased_linucb_rank", "fairlearn_rank", "uniform")
 
 
@@ -55,6 +57,8 @@ class Objectives:
     """FW-LinUCBRank for each objective, and baselines that do not look at objectives, measured on all of them."""
 
     settings: FairRankingExperiment
+    session: Session
+    optima: dict[str, Optimum] = field(default_factory=dict)  # by objective
 
     @cached_property
     def world(self) -> Ranking:
@@ -92,6 +96,9 @@ class Objectives:
             uniform(problem, self.world.n_features),
         ):
             yield Case(point, policy.name, self.world, policy)
+        for a in self.aims:
+            if not self.session.asked_to_stop():
+                self.optima[a.name] = opt(replace(self.world, maximize=a.objective), replicas=1, progress=False)
 
     @cached_property
     def times(self) -> list[int]:
@@ -100,17 +107,26 @@ class Objectives:
         return [*(10**e for e in range(4, 8) if 10**e < end), end]
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
-        return [
-            Measurement.of(trace.policy, {}, f"{a.name}, t={t:,}", value(trace, a.objective)[at], worst="low")
-            for trace in _traces(runs)
-            for a in self.aims
-            for t in self.times
-            for at in [int(np.searchsorted(trace.times, t))]
+        end = self.settings.rounds
+        found = [
+            Measurement(OPTIMUM, {}, f"{name}, t={end:,}", best.value, None, None, None)
+            for name, best in self.optima.items()
         ]
+        for trace in _traces(runs):
+            for a in self.aims:
+                values = value(trace, a.objective)
+                for t in self.times:
+                    at = int(np.searchsorted(trace.times, t))
+                    found.append(Measurement.of(trace.policy, {}, f"{a.name}, t={t:,}", values[at], worst="low"))
+                if a.name in self.optima:
+                    missing = 100.0 * (1.0 - values[-1] / self.optima[a.name].value)
+                    found.append(Measurement.of(trace.policy, {}, f"{a.name}, {MISSING}", missing, worst="high"))
+        return found
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
-        shown = [f"{a.name}, t={t:,}" for a in self.aims for t in self.times]
-        tables = [results.table({}, tuple(m for m in shown if m.startswith(a.name + ","))) for a in self.aims]
+        tables = [
+            results.table({}, (*(f"{a.name}, t={t:,}" for t in self.times), f"{a.name}, {MISSING}")) for a in self.aims
+        ]
         return "\n\n".join(tables) + "\n"
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
@@ -119,7 +135,10 @@ class Objectives:
         for a in self.aims:
             traces = [found[name] for name in (_fw(a), *BASELINES[:3]) if name in found]
             if traces:
-                paths.append(picture(traces, a, out / f"fair-ranking-{a.name.replace(' ', '-').replace('.', '')}.png"))
+                best = self.optima.get(a.name)
+                paths.append(
+                    picture(traces, a, best, out / f"fair-ranking-{a.name.replace(' ', '-').replace('.', '')}.png")
+                )
         return paths
 
 
@@ -187,22 +206,23 @@ class TradeOff:
         return [save(axes, out / "fair-ranking-trade-off.png")]
 
 
-def sections(settings: FairRankingExperiment) -> Iterator[Objectives | TradeOff]:
+def sections(settings: FairRankingExperiment, session: Session) -> Iterator[Objectives | TradeOff]:
     """The parts that were asked for."""
     if "objectives" in settings.parts:
-        yield Objectives(settings=settings)
+        yield Objectives(settings=settings, session=session)
     if "trade-off" in settings.parts:
         yield TradeOff(settings=settings)
 
 
-def picture(traces: Sequence[Trace], a: Aim, path: Path) -> Path:
+def picture(traces: Sequence[Trace], a: Aim, best: Optimum | None, path: Path) -> Path:
     """Utility, the objective of items, and f over the rounds, on a logarithmic axis."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
+    line = {} if best is None else {OPTIMUM: best.value}
     panels = [
         Panel("users: clicks per round", lambda t: value(t, Linear({CLICK: 1.0})), {}, zoom=True),
         Panel(f"items: {a.name}", lambda t: value(t, a.of_items), {}, zoom=True),
-        Panel(f"f = users + {a.beta:g} items", lambda t: value(t, a.objective), {}, zoom=True),
+        Panel(f"f = users + {a.beta:g} items", lambda t: value(t, a.objective), line, zoom=True),
     ]
     axes = over_rounds(traces, panels)
     for panel in axes:
