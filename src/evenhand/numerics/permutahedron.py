@@ -66,35 +66,19 @@ def best_lists(
     return total
 
 
-@kernel
-def _closest(v: Floats, may: Bools, b: Floats, x: Floats, heap: Ints, top: Floats, sums: Floats, sizes: Ints) -> int:
-    """The point of the permutahedron closest to v, into x; the number of candidates that were sorted.
+@inlined
+def _sort_and_pool(heap: Ints, n: int, v: Floats, b: Floats, k: int, sums: Floats, sizes: Ints) -> tuple[int, int]:
+    """Blocks of the closest point among the n candidates on the heap: how many, and how many candidates they have.
 
-    In falling order of v, x = v - y, with y the closest non-increasing sequence to v - b. Beyond the last place, y = v
-    and x = 0 from the first candidate on that is not above the block before it. `least` is below that block.
+    In falling order of v, the point is v - y, with y the closest non-increasing sequence to v - b. Beyond the last
+    place b is 0, so that y = v from the first candidate on that is not above the block before it: nothing else needs to
+    be sorted. Sorted candidates move to the end of the heap, the largest last.
     """
-    k, offered = len(b), 0
-    top[:] = -np.inf
-    for a in range(len(v)):
-        x[a] = 0.0
-        if may[a]:
-            offered += 1
-            _insert(top, v[a])
-    k = min(k, offered)
-    least, sum_ = np.inf, 0.0
-    for p in range(k - 1, -1, -1):
-        sum_ += top[p] - b[p]
-        least = min(least, sum_ / (k - p))
-    n = 0
-    for a in range(len(v)):
-        if may[a] and v[a] >= least:
-            heap[n] = a
-            n += 1
     for r in range(n // 2 - 1, -1, -1):
         _sink(heap, n, r, v)
-    blocks, sorted_, size = 0, 0, n
+    blocks, p, size = 0, 0, n
     while size > 0:
-        a, p = heap[0], sorted_
+        a = heap[0]
         here, count = v[a] - (b[p] if p < k else 0.0), 1
         if p >= k and here * sizes[blocks - 1] <= sums[blocks - 1]:
             break
@@ -102,20 +86,49 @@ def _closest(v: Floats, may: Bools, b: Floats, x: Floats, heap: Ints, top: Float
         heap[0] = heap[size]
         if size > 0:
             _sink(heap, size, 0, v)
-        heap[size] = a  # the sorted ones are at the end, the largest last
+        heap[size] = a
         while blocks > 0 and sums[blocks - 1] * count <= here * sizes[blocks - 1]:
             blocks -= 1
             here += sums[blocks]
             count += sizes[blocks]
         sums[blocks], sizes[blocks] = here, count
         blocks += 1
-        sorted_ += 1
+        p += 1
+    return blocks, p
+
+
+@kernel
+def _closest(v: Floats, may: Bools, b: Floats, x: Floats, heap: Ints, sums: Floats, sizes: Ints) -> tuple[int, int]:
+    """Replace x by the point of the permutahedron closest to v; the end of the heap, and how many before it are not 0.
+
+    The last block of all candidates is not below that of the ones that x exposed before, so only candidates above the
+    latter can be exposed. There are few of them, once x changes little.
+    """
+    offered, n, least = 0, 0, -np.inf
+    for a in range(len(v)):
+        offered += may[a]
+        if x[a] > 0.0:
+            heap[n] = a
+            n += 1
+    k = min(len(b), offered)
+    if n >= k > 0:
+        blocks, _ = _sort_and_pool(heap, n, v, b, k, sums, sizes)
+        least = sums[blocks - 1] / sizes[blocks - 1]
+    n = 0
+    for a in range(len(v)):
+        x[a] = 0.0
+        if may[a] and v[a] >= least:
+            heap[n] = a
+            n += 1
+    if k == 0:
+        return n, 0
+    blocks, exposed = _sort_and_pool(heap, n, v, b, k, sums, sizes)
     i = n - 1
     for block in range(blocks):
         for _ in range(sizes[block]):
             x[heap[i]] = v[heap[i]] - sums[block] / sizes[block]
             i -= 1
-    return sorted_
+    return n, exposed
 
 
 @kernel
@@ -134,19 +147,16 @@ def ascend(
     `(S,A,M),(S|1,A),(S),(k),(1|A,M),(A),()->(A,M),(A)`: learned outcomes and exposures of every candidate afterwards.
     """
     cases, actions = x.shape
-    v, place, sums, sizes = np.empty(actions), np.empty(actions), np.empty(actions), np.empty(actions, np.int64)
-    heap, top = np.empty(actions, np.int64), np.empty(len(position))
+    v, sums = np.empty(actions), np.empty(actions)
+    sizes, heap = np.empty(actions, np.int64), np.empty(actions, np.int64)
     y, exposed = np.zeros((actions, learned.shape[2])), np.zeros(actions)
     for s in range(cases):
         for a in range(actions):
             v[a] = x[s, a] + step * _worth(learned, price, offset, s, a)
-        found = _closest(v, offered[s if len(offered) > 1 else 0], position, place, heap, top, sums, sizes)
-        x[s] = place
-        if found == 0:
-            continue
-        for a in range(actions):
-            if place[a] != 0.0:
-                exposed[a] += weight[s] * place[a]
-                for i in range(learned.shape[2]):
-                    y[a, i] += weight[s] * place[a] * learned[s, a, i]
+        end, count = _closest(v, offered[s if len(offered) > 1 else 0], position, x[s], heap, sums, sizes)
+        for j in range(end - count, end):
+            a = heap[j]
+            exposed[a] += weight[s] * x[s, a]
+            for i in range(learned.shape[2]):
+                y[a, i] += weight[s] * x[s, a] * learned[s, a, i]
     return y, exposed

@@ -17,7 +17,7 @@ from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units, select, stack
 
 EVERY = 40  # passes between two looks at the bounds
-PASSES, WORK = 20_000, 5e9  # at most, and over cases times candidates
+PASSES, WORK = 20_000, 1e10  # at most, and over cases times candidates
 SMALL = 1e-4  # by how much a row may exceed its limit, in units of what a play adds
 
 
