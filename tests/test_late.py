@@ -486,10 +486,10 @@ def test_groups_that_contradict_the_declared_ones_are_refused(wide):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"plays": np.array([[2]])}, r"^decision.plays\[0\]: expected candidates below 2, or -1"),
+        ({"plays": np.array([[2]])}, r"^decision.plays\[0\]: expected different candidates below 2, or -1"),
         (
             {"plays": np.array([[-2]]), "counted": np.zeros(1)},
-            r"^decision.plays\[0\]: expected candidates below 2, or -1",
+            r"^decision.plays\[0\]: expected different candidates below 2, or -1",
         ),
         ({"plays": np.array([[-1]])}, r"^decision.counted\[0\]: expected 0 or 1, and 0 where nothing is played"),
         ({"counted": np.array([0.5])}, r"^decision.counted\[0\]"),

@@ -45,7 +45,8 @@ class _MarketWorld:
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(self._problem.observed))[:, None, :]
-        return decision, [Arrival(step, decision, self._scaled((decision.features[..., :1] + u) / 2))]
+        y = self._scaled((decision.features[..., :1] + u) / 2)
+        return decision, [Arrival(step, decision, np.where(decision.plays[:, :, None] >= 0, y, 0.0))]
 
     def expected(self, context: Context, plays):
         x = np.take_along_axis(context.features, np.maximum(plays, 0)[:, :, None], 1)

@@ -135,7 +135,7 @@ class _World:
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 2 * k)
         exposed = (u[:, :k] < self._r.looked) & (decision.plays >= 0)
         liked = self._r.values[self._type(step)[:, None], np.maximum(decision.plays, 0)]
-        y = (u[:, k:] < liked).astype(float)[:, :, None]
+        y = (exposed & (u[:, k:] < liked)).astype(float)[:, :, None]
         return decision, [Arrival(step, decision, y, exposed)]
 
     def expected(self, context, plays):

@@ -173,7 +173,7 @@ def wrong_decision(d: Decision, r: int, field: int, candidates: int, problem: Pr
     if field == 0:
         return InvalidInput(f"decision.counted[{r}]", "0 or 1, and 0 where nothing is played", d.counted[r])
     if field == 1:
-        return InvalidInput(f"decision.plays[{r}]", f"candidates below {candidates}, or -1", d.plays[r])
+        return InvalidInput(f"decision.plays[{r}]", f"different candidates below {candidates}, or -1", d.plays[r])
     return InvalidInput(f"decision.groups[{r}]", f"columns below {len(problem.columns)}", d.groups[r])
 
 
@@ -209,14 +209,24 @@ def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decisi
             raise InvalidInput(name, f"true or false, of shape {shape}", f"{mask.dtype} of shape {mask.shape}")
 
 
-def outcome_out_of_range(r: int, m: int, y: Floats, problem: Problem) -> InvalidInput:
-    """The error of an observed outcome that is not what was declared."""
+def wrong_outcome(
+    r: int, m: int, y: Floats, observed: Bools | None, exposed: Bools | None, d: Decision, problem: Problem
+) -> InvalidInput:
+    """The error of an observed outcome that is not what was declared, or that nothing can have brought about."""
+    place, later = f"outcome {problem.observed[m]!r} of replica {r}", m - len(problem.learned)
+    empty = d.plays[r] < 0
+    if exposed is not None and (later < 0 or not problem.sure[later]):
+        empty = empty | ~exposed[r]
+    if observed is not None:
+        empty = empty & observed[r, :, m]
+    if (empty & (np.abs(y[r, :, m]) > 0.0)).any():
+        return InvalidInput(place, "0 or NaN where nothing was played or a play was not exposed", y[r, :, m])
     low, high = max(problem.span[0, m], -LARGEST), min(problem.span[1, m], LARGEST)
     expected = f"a finite number in [{low:g}, {high:g}] (as declared)"
     free = tuple(a for a, is_free in zip(problem.actions, problem.free[:, m], strict=True) if is_free)
     if free:
         expected += f", 0 under {free}"
-    return InvalidInput(f"outcome {problem.observed[m]!r} of replica {r}", expected, y[r, :, m])
+    return InvalidInput(place, expected, y[r, :, m])
 
 
 def _means(z: Floats, problem: Problem) -> None:

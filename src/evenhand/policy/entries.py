@@ -145,6 +145,9 @@ def standing(
         for p in range(plays.shape[1]):
             if not -1 <= plays[r, p] < candidates:
                 return r, 1, counts, late
+            for other in range(p):
+                if plays[r, p] == plays[r, other] >= 0:
+                    return r, 1, counts, late
         for p in range(groups.shape[1]):
             for g in range(groups.shape[2]):
                 if not 0 <= groups[r, p, g] < columns:
@@ -208,10 +211,10 @@ def at_arrival(
     """Outcomes that count, `(P),(),(P,L),(P,M+B),(P,M+B),(P),(L),(),(2,M+B),(A,M+B)->(),(),(),(P,M),(P,L),(P,M),(M+L)`.
 
     First whether any round counts; then the replica and the outcome of the first number that is not finite or not
-    within its range, -1 where there is none. Learned and known outcomes are 0 wherever a play was not made, not exposed
-    or not observed; noisy ones, the first B known outcomes, are as observed. Of the two masks the first says what
-    teaches the model, the second which outcomes of exposed plays, and which sure ones, were not observed. A mask that
-    is empty is true everywhere.
+    within its range, or that nothing can have brought about, -1 where there is none. Learned and known outcomes are 0
+    wherever a play was not made, not exposed or not observed; noisy ones, the first B known outcomes, are as observed.
+    Of the two masks the first says what teaches the model, the second which outcomes of exposed plays, and which sure
+    ones, were not observed. A mask that is empty is true everywhere.
     """
     n_learned = y.shape[2] - n_noisy
     learned, z = np.zeros((len(y), y.shape[1], n_learned)), np.zeros(known.shape)
@@ -219,16 +222,21 @@ def at_arrival(
     missing = np.zeros((len(y), n_learned + known.shape[2]), np.bool_)
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
-            if counted[r] == 0.0 or plays[r, p] < 0:
+            if counted[r] == 0.0:
                 continue
-            shown = len(exposed) == 0 or exposed[r, p]
-            for i in range(n_noisy, len(sure)):
-                if shown or sure[i]:
-                    z[r, p, i] = known[r, p, i]
-            for m in range(0 if shown else n_learned, y.shape[2]):
-                if not shown and not sure[m - n_learned]:
+            played = plays[r, p] >= 0
+            shown = played and (len(exposed) == 0 or exposed[r, p])
+            if played:
+                for i in range(n_noisy, len(sure)):
+                    if shown or sure[i]:
+                        z[r, p, i] = known[r, p, i]
+            for m in range(y.shape[2]):
+                unseen = len(observed) > 0 and not observed[r, p, m]
+                if not (shown or (played and m >= n_learned and sure[m - n_learned])):
+                    if not unseen and abs(y[r, p, m]) > 0.0:
+                        return True, r, m, learned, z, seen, missing
                     continue
-                if len(observed) > 0 and not observed[r, p, m]:
+                if unseen:
                     missing[r, m] = True
                     continue
                 if m < n_learned:

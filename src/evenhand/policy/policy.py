@@ -342,7 +342,7 @@ class Policy:
             self.problem.free,
         )
         if r >= 0:
-            raise checks.outcome_out_of_range(r, m, y, self.problem)
+            raise checks.wrong_outcome(r, m, y, observed, exposed, decision, self.problem)
         if not counts:
             return
         state.receipts.settle(decision)
