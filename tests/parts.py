@@ -43,6 +43,7 @@ from evenhand.goals import (
     Doubling,
     DualGradient,
     DualHedge,
+    Falling,
     FrankWolfe,
     HardBudget,
     LinearReward,
@@ -192,7 +193,7 @@ WRITTEN = [
 SMOOTHINGS = [Moreau(0.01), Moreau(1.0), Randomized(0.1), Randomized(0.02, samples=3)]
 
 WIDTHS = [Fixed(), Fixed(0.3), Logarithmic(0.2), SelfNormalised(delta=0.1), SelfNormalised(delta=0.5, noise=1, norm=3)]
-STEPS = [Steady(0.0), Steady(0.1), Doubling(0.05, (1.0, 2.0, 3.0)), Doubling(0.05, (1.0,), reset=True)]
+STEPS = [Steady(0.0), Steady(0.1), Falling(0.1), Doubling(0.05, (1.0, 2.0, 3.0)), Doubling(0.05, (1.0,), reset=True)]
 
 EXPERTS = [
     Cover(cuts=(2, 3), levels=5),
@@ -333,7 +334,8 @@ GOALS = [
     (LinearReward(rows=select(EVERYTHING, ("gain", "miles")), weights=(2.0, -0.1), optimism="row"), EVERYTHING),
     (LinearReward(rows=select(EVERYTHING, ("miles", "gain")), weights=(-1.0, 0.5)), EVERYTHING),
     (_constrained(EVERYTHING, Steady(0.1)), EVERYTHING),
-    (_constrained(EVERYTHING, Steady(0.1), optimism="net"), EVERYTHING),
+    (_constrained(EVERYTHING, Falling(0.3), optimism="net"), EVERYTHING),
+    (_constrained(EVERYTHING, Falling(0.3), on="optimistic"), EVERYTHING),
     (_constrained(EVERYTHING, Steady(0.1), on="optimistic"), EVERYTHING),
     (_constrained(EVERYTHING, Doubling(0.05, (1.0, 2.0, 3.0))), EVERYTHING),
     (_constrained(EVERYTHING, Doubling(0.05, (1.0, 2.0), reset=True), on="optimistic"), EVERYTHING),

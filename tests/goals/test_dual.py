@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.choices import Staged, TopK
+from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.goals import Doubling, DualGradient, Steady
+from evenhand.goals import Doubling, DualGradient, Falling, Steady
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.policy.policy import Policy
@@ -123,7 +124,32 @@ def test_step_and_advance_are_their_twins(replicas, d, reset, limits, seed):
             np.testing.assert_allclose(state.excess, excess, atol=1e-12)
 
 
-@pytest.mark.parametrize("step", [Steady(0.1), Doubling(0.1, (0.1, 0.1))])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_falling_step_is_divided_by_the_root_of_the_rounds_that_values_decided(known):
+    """Known rows step at commit, others when their outcome arrives; a warm-up and uncounted rounds do not count."""
+    rows = Rows.plain(["ride"], np.zeros((1, 0)), np.ones((1, 1))) if known else rides()
+    goal = DualGradient(rows=rows, bound=np.zeros(1), step=Falling(0.6))
+    state, prices = goal.start(2), []
+    made = receipt(2)._replace(known=np.ones((2, 1, int(known))), plays=np.zeros((2, 1), np.int64))
+    for forced in (1.0, 0.0, 0.0, 0.0):
+        now = made._replace(forced=np.array([forced, forced]), counted=np.array([1.0, 1.0 - forced]))
+        goal.on_decision(state, now, None)
+        if not known:
+            goal.on_outcome(state, now, now.counted, np.ones((2, 1)) * now.counted[:, None])
+        prices.append(state.price[:, 0].tolist())
+    expected = 0.6 * np.cumsum([0.0, 1.0, 1 / np.sqrt(2), 1 / np.sqrt(3)])
+    np.testing.assert_allclose(prices, np.stack([expected, expected], 1))
+    np.testing.assert_array_equal(state.rounds, [3.0, 3.0])
+
+
+@pytest.mark.parametrize("size", [-1.0, np.nan, np.inf, "x"])
+def test_a_step_has_a_finite_size(size):
+    for kind in (Steady, Falling):
+        with pytest.raises(InvalidInput, match=rf"^{kind.__name__}.size: expected a finite number of at least 0"):
+            kind(size)
+
+
+@pytest.mark.parametrize("step", [Steady(0.1), Falling(0.1), Doubling(0.1, (0.1, 0.1))])
 @pytest.mark.parametrize("on", ["observed", "optimistic"])
 def test_rounds_that_prices_did_not_steer_move_nothing(step, on):
     goal = DualGradient(rows=rides(), bound=np.array([0.25]), step=step, on=on, start_at=(0.5,))

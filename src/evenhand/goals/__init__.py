@@ -1,7 +1,7 @@
 """Goals: each prices outcomes by an affine function, which may change over time, or is a limit that always holds."""
 
 from evenhand.goals.base import Cancels, Estimates, Learns, Limits, Plans, Priced, StepsAhead
-from evenhand.goals.dual import Doubling, DualGradient, DualHedge, Steady, Step
+from evenhand.goals.dual import Doubling, DualGradient, DualHedge, Falling, Steady, Step
 from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.linear_reward import LinearReward
@@ -15,6 +15,7 @@ __all__ = [
     "DualGradient",
     "DualHedge",
     "Estimates",
+    "Falling",
     "FrankWolfe",
     "HardBudget",
     "Learns",

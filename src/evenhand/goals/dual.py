@@ -16,7 +16,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import one_of
+from evenhand.core.validate import number, one_of
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.problem.rows import Rows
 
@@ -36,6 +36,10 @@ class Step(Protocol):
     def reset(self) -> bool:
         """Whether a new regime starts from prices of 0."""
 
+    @property
+    def falls(self) -> bool:
+        """Whether sizes are divided by the square root of the rounds so far."""
+
 
 @dataclass(frozen=True)
 class Steady:
@@ -46,14 +50,48 @@ class Steady:
     """
 
     size: float
+    falls: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.size) and self.size >= 0):
-            raise InvalidInput("Steady.size", "a finite number of at least 0", self.size)
+        number("Steady.size", self.size, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
 
     @property
     def sizes(self) -> tuple[float, ...]:
         """The step size."""
+        return (self.size,)
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """Infinite: the only regime never ends."""
+        return (math.inf,)
+
+    @property
+    def reset(self) -> bool:
+        """False: there is no second regime."""
+        return False
+
+
+@dataclass(frozen=True)
+class Falling:
+    """A step size that falls with the rounds t that were decided by values: size / sqrt(t).
+
+    A constant step s leaves the sum of v - bound at lam / s, the rise of the price. Here it is the sum of the moves of
+    the price, each over the step of its round, so the rise is made by steps that are still large, and counts little. As
+    1 / sqrt(t) adds up to 2 sqrt(T), the variation of prices costs as much as under a constant 2 size / sqrt(T).
+
+    >>> Falling(0.5).sizes
+    (0.5,)
+    """
+
+    size: float
+    falls: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        number("Falling.size", self.size, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """The size in the first round."""
         return (self.size,)
 
     @property
@@ -81,6 +119,7 @@ class Doubling:
     base: float
     excess: tuple[float, ...]
     reset: bool = False
+    falls: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.base) and self.base > 0):
@@ -101,18 +140,21 @@ class Doubling:
 
 @dataclass
 class DualState:
-    """Prices, the present regime, and its excess so far."""
+    """Prices, the present regime, its excess so far, and the rounds that values decided."""
 
     price: Floats  # (R, d), at least 0
     excess: Floats  # (R, d) sum over the present regime of v - bound
     regime: Floats  # (R,)
+    rounds: Floats  # (R,)
 
 
 @kernel
 def _step(
     price: Floats,
     regime: Floats,
+    rounds: Floats,
     sizes: Floats,
+    falls: bool,
     bound: Floats,
     which: Bools,
     counted: Floats,
@@ -123,6 +165,8 @@ def _step(
         if forced[r] != 0.0:
             continue  # these prices did not choose what was played
         size = sizes[int(regime[r])]
+        if falls:
+            size /= math.sqrt(max(rounds[r], 1.0))
         for j in range(len(bound)):
             if which[j] and not np.isnan(v[r, j]):
                 price[r, j] = max(0.0, price[r, j] + size * (v[r, j] - counted[r] * bound[j]))
@@ -160,8 +204,9 @@ class DualGradient:
     """Keep the average of rows v below a bound, with dual prices from projected gradient steps.
 
     Equation: q = -lam, o = lam.bound, lam <- (lam + size (v - bound))_+.
-    Since lam >= sum of size (v - bound), the average of v over n rounds is at most bound + lam / (size n): exactly so
-    on observed outcomes, while a step on lower bounds lets v exceed it by the average half-width as well.
+    Since lam >= sum of size (v - bound), the average of v over n rounds is at most bound + lam / (size n): exactly so,
+    for a constant size, on observed outcomes, while a step on lower bounds lets v exceed it by the average half-width
+    as well.
     Source: Chzhen et al. 2023, Boxes B and C. Their step uses the lower-confidence cost (`on="optimistic"`), which
     equals the observed cost where costs are known. Warm-up rounds do not change prices.
 
@@ -207,7 +252,7 @@ class DualGradient:
         """Initial prices in regime 0."""
         d = len(self.rows)
         first = np.array(self.start_at or (0.0,) * d, float)
-        return DualState(np.tile(first, (n_replicas, 1)), np.zeros((n_replicas, d)), np.zeros(n_replicas))
+        return DualState(np.tile(first, (n_replicas, 1)), np.zeros((n_replicas, d)), *np.zeros((2, n_replicas)))
 
     def price(self, state: DualState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`, with k = d readings only where optimism differs by row."""
@@ -224,6 +269,7 @@ class DualGradient:
 
     def on_decision(self, state: DualState, decision: Decision, estimate: Floats | None) -> None:
         """Step on the optimistic estimate if there is one, else on the known rows, `(d)`."""
+        state.rounds += decision.counted * (1.0 - decision.forced)
         if estimate is not None:
             self._step(state, self._ahead, decision.counted, decision.forced, estimate)
         elif self.rows.any_known:
@@ -242,12 +288,14 @@ class DualGradient:
     def enter(self, state: DualState, counted: Floats, v: Floats) -> None:
         """Enter (counted, v) into the books, `(),(d)`."""
         chosen = np.zeros(len(counted))
+        state.rounds += counted
         if self.on == "observed":
             self._step(state, self._every, counted, chosen, v)
         self._advance(state, counted, chosen, v)
 
     def _step(self, state: DualState, which: Bools, counted: Floats, forced: Floats, v: Floats) -> None:
-        _step(state.price, state.regime, self._sizes, self.bound, which, counted, forced, v)
+        sizes, falls = self._sizes, self.step.falls
+        _step(state.price, state.regime, state.rounds, sizes, falls, self.bound, which, counted, forced, v)
 
     def _advance(self, state: DualState, counted: Floats, forced: Floats, v: Floats) -> None:
         if len(self._limits) > 1:

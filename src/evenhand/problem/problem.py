@@ -264,19 +264,24 @@ class Problem:
         columns = [[self._within[i][of[a]] for i, of in divided] for a in self.actions]
         return np.array(columns, np.int64).reshape(len(self.actions), len(divided))
 
-    def ranges(self, outcomes: tuple[str, ...]) -> tuple[Floats, Floats]:
+    def ranges(self, outcomes: tuple[str, ...], plays: int | None = None) -> tuple[Floats, Floats]:
         """The least and the most that each outcome can sum to over the plays of a round, as declared, `->(m),(m)`.
 
         Noisy outcomes count at their means.
+
+        Args:
+            outcomes: names as for `row`.
+            plays: how many are summed; those of a round by default.
         """
+        plays = self.n_plays if plays is None else plays
         found = [self.row(name) for name in outcomes]
         chosen = [outcome for outcome, _, _ in found]
         waits = np.concatenate([np.zeros(len(self.learned), bool), ~self.sure])[chosen]
         inside = np.array([c >= 0 for _, _, c in found], bool)
-        most = np.full(len(found), float(self.n_plays))
+        most = np.full(len(found), float(plays))
         for i, (_, grouping, column) in enumerate(found):
             if column >= 0:
-                most[i] = min(self.n_plays, self.groups[grouping].size(self.columns[column][1]))
+                most[i] = min(plays, self.groups[grouping].size(self.columns[column][1]))
         low = np.concatenate([self.low, self.declared.min(0)])[chosen]
         high = np.concatenate([self.high, self.declared.max(0)])[chosen]
         optional = waits | inside  # a play outside of the group, or one that is not exposed, brings 0

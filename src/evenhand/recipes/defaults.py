@@ -73,6 +73,38 @@ def priced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, F
     return in_units(rows, bound, np.where(size > 0.0, size, 1.0))
 
 
+def balanced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
+    """The rows and bounds of all constraints, in units in which one step of dual prices suits all of them, `()->(d)`.
+
+    Equation: row j is divided by c_j (most_j rms_j)^(1/2), with c_j the most that a play can add without factors of
+    groups, and most_j and rms_j the largest size and the root mean square of the factor of a play, a play being in a
+    group with the probability of its share. Rows of everybody have factors of 1.
+
+    A price of w / (c_j most_j) takes all that a play is worth, w, and a round of P independent plays varies by
+    sqrt(P) c_j rms_j. With constant steps eta, a row exceeds its bound by at most price / (eta T) on average, and the
+    variation costs eta / 2 times its square per round; eta = price / (variation sqrt(T)) balances the two. In these
+    units that is w / sqrt(P T) for all rows.
+
+    >>> from evenhand.environments import Audience, Ranking
+    >>> from evenhand.problem import Floor
+    >>> labels = {"item 0": "a", "item 1": "b", "item 2": "b", "item 3": "b"}
+    >>> audience = Audience(users=np.eye(4), items=np.eye(4))
+    >>> floor = (Floor("exposure", rate=0.2, by="label"),)
+    >>> world = Ranking(audience=audience, horizon=100, slots=1, labels=labels, subject_to=floor)
+    >>> rows, bound = balanced_rows(world.problem)  # of a quarter of the items, `most` is 4 and `rms` is 2
+    >>> (-0.2 / bound).round(3)
+    array([2.828, 1.241])
+    """
+    rows, bound = constraint_rows(problem, problem.subject_to, margin)
+    size, share = _size(problem, rows), np.append(problem.shares, 1.0)[rows.column]
+    alike = np.array([1.0 / len(g.names) for g in problem.groups] + [1.0])[rows.grouping]
+    share = np.where(share > 0.0, share, alike)  # where it is estimated
+    inside = rows.always + rows.inside / np.where(rows.by_share, share, 1.0)
+    most = np.maximum(np.abs(inside), np.abs(rows.always) * (share < 1.0))
+    rms = np.sqrt(share * inside**2 + (1.0 - share) * rows.always**2)
+    return in_units(rows, bound, np.where(size > 0.0, size, 1.0) * np.sqrt(most * rms))
+
+
 def worth_unit(problem: Problem, goal: LinearReward) -> float:
     """The most that one play can be worth; 1 if all weights are 0.
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from evenhand.choices import Choice
 from evenhand.core.catalogue import named
-from evenhand.goals.dual import DualGradient, Steady
+from evenhand.goals.dual import DualGradient
 from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import fluctuation, given, priced_rows, where_constrained
-from evenhand.recipes.fw_dual import gentle_step
+from evenhand.recipes.defaults import balanced_rows, fluctuation, given, where_constrained
+from evenhand.recipes.fw_dual import gentle
 
 
 @named("X6", source="evenhand's own: Do et al. 2023, Proposition 4, with the dual prices of Chzhen et al. 2023")
@@ -54,12 +54,10 @@ def fw_rank(
     'fw_rank'
     """
     slope = frank_wolfe(problem, problem.objective, smoothing, optimism="net")
-    rows, bound = priced_rows(problem, given(margin, lambda: fluctuation(problem)))
+    rows, bound = balanced_rows(problem, given(margin, lambda: fluctuation(problem)))
     prices = where_constrained(
         problem,
-        lambda: DualGradient(
-            rows=rows, bound=bound, step=Steady(given(step, lambda: gentle_step(problem, slope))), optimism="net"
-        ),
+        lambda: DualGradient(rows=rows, bound=bound, step=gentle(problem, slope, step), optimism="net"),
     )
     goals = (slope, *prices, *hard_limits(problem, hard))
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name="fw_rank")
