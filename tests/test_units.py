@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+from evenhand.choices import TopK
 from evenhand.models import BayesianRidge, Fixed, Logarithmic, Ridge, Sampled
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.recipes import (
+    bwcr,
+    fairlearn_rank,
+    fw,
     fw_dual,
+    fw_epsilon_greedy,
     fw_linucb,
     fw_linucb_rank,
+    fw_rank,
     lin_cbwk,
     pgd,
     pgd_adaptive,
@@ -20,6 +26,8 @@ from evenhand.recipes import (
     resolving,
     square_cbwk,
     ucb,
+    unbiased_linucb_rank,
+    uniform,
 )
 from evenhand.run.simulation import play
 from tests.worlds import Market
@@ -83,6 +91,13 @@ POLICIES = {
     "fw_linucb_rank": lambda unit: fw_linucb_rank(shop(*unit, plays=2), RIDGE),
     "fw_linucb_rank, concave": lambda unit: fw_linucb_rank(school(*unit, plays=2), RIDGE),
     "fw_linucb": lambda unit: fw_linucb(replace(school(*unit), subject_to=()), RIDGE),
+    "fw": lambda unit: fw(school(*unit), lambda p: lin_cbwk(p, RIDGE)),
+    "fw_epsilon_greedy": lambda unit: fw_epsilon_greedy(replace(school(*unit), subject_to=()), RIDGE, epsilon=0.2),
+    "fw_rank": lambda unit: fw_rank(shop(*unit), RIDGE, TopK(1)),
+    "fairlearn_rank": lambda unit: fairlearn_rank(shop(*unit), RIDGE, share=0.2, utility="gain"),
+    "unbiased_linucb_rank": lambda unit: unbiased_linucb_rank(shop(*unit), RIDGE, utility="gain"),
+    "bwcr": lambda unit: bwcr(replace(school(*unit)), RIDGE),
+    "uniform": lambda unit: uniform(shop(*unit), n_features=3),
     "ucb, Bayesian": lambda unit: ucb(shop(*unit), BAYESIAN),
     "resolving, Bayesian": lambda unit: resolving(shop(*unit), BAYESIAN),
     "resolving, concave, Bayesian": lambda unit: resolving(school(*unit), BAYESIAN),
