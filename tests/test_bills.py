@@ -87,7 +87,7 @@ def test_arrays_carry_learned_then_noisy_then_known_outcomes():
         (np.ones((1, 1, 1)), {}, r"^outcomes: expected shape \(1, 1, 2\), a column for each of \('gain', 'cost'\)"),
         (y(1.25), {}, r"^outcome 'cost' of replica 0: expected a finite number in \[0, 1\]"),
         (y(np.nan), {}, r"^outcome 'cost' of replica 0"),
-        (y(1.25), {"exposed": np.array([[False]])}, r"^outcome 'cost' of replica 0"),
+        (y(1.25, gain=0.0), {"exposed": np.array([[False]])}, r"^outcome 'cost' of replica 0"),
         (y(0.5), {"observed": np.ones((1, 1, 1), bool)}, r"^observed: expected true or false, of shape \(1, 1, 2\)"),
     ],
 )
@@ -213,7 +213,7 @@ def test_a_sure_bill_counts_though_nobody_looked(sure, spent):
     policy = hedged(problem(sure=sure))
     state = policy.start()
     decision = policy.act(state, CASE)
-    policy.learn(state, decision, y(0.75), exposed=np.array([[False]]))
+    policy.learn(state, decision, y(spent, gain=0.0), exposed=np.array([[False]]))
     assert state.goals[-1].left[0, 0] == 5.0 - spent
     assert state.model.count[0] == 0
 

@@ -127,7 +127,8 @@ class Hidden(Router):
 
         def respond(step, context, decision):
             taken, arrivals = inner(step, context, decision)
-            return taken, [a._replace(exposed=np.zeros(taken.plays.shape, bool)) for a in arrivals]
+            unseen, due = np.zeros(taken.plays.shape, bool), np.array([0.0, float(self.sure)])  # a sure bill is due
+            return taken, [a._replace(y=a.y * due, exposed=unseen) for a in arrivals]
 
         world.respond = respond
         return world

@@ -245,7 +245,8 @@ class Run:
         y = outcomes(self.problem, decision, rng)
         exposed = rng.random(decision.plays.shape) < 0.7
         observed = rng.random(y.shape) < (0.6 if rng.random() < 0.3 else 1.0)
-        told = np.where(observed, y, np.nan)
+        looked = exposed & (decision.plays >= 0)
+        told = np.where(observed, np.where(looked[:, :, None], y, 0.0), np.nan)
         self.policy.learn(self.state, decision, told, observed=observed, exposed=exposed)
         waits = ~self.goal.rows.is_known
         for r, account in enumerate(self.accounts):

@@ -139,7 +139,7 @@ def test_prices_move_where_the_start_is_the_best_there_is():
     policy = fw_dual(p, Truth())
     assert policy.goals[0].slope(np.array([policy.goals[0].start_at]), np.zeros(1)).sum() == 0.0
     (step,) = policy.goals[1].step.sizes
-    assert step == pytest.approx(1 / 3 * np.sqrt(3) / np.sqrt(100))  # L |ranges| / (c^2 sqrt(T))
+    assert step == pytest.approx(1 / 3 * np.sqrt(3) / 2)  # L |ranges| / (2 sqrt(P)), over sqrt(t) in round t
 
 
 def test_sums_whose_parts_share_outcomes_are_smoothed_by_random_points():

@@ -186,17 +186,20 @@ def test_one_play_of_two_not_observed_keeps_both_held_back():
 
 
 def test_plays_that_did_not_fit_cost_and_teach_nothing():
-    """Two candidates are wanted and one is offered: whatever stands in the place of the second outcome is ignored."""
+    """Two candidates are wanted and one is offered: in the place of the second outcome stands 0, or nothing."""
     problem = spending(plays=2)
     policy = spender(problem)
     x = np.random.default_rng(1).random((1, 3, 3))
     context = Context(x, problem.declared[None], np.zeros((1, 1, 0), np.int64), np.array([[False, True, False]]))
     states = []
-    for rubbish in (0.0, 1.0, np.nan, np.inf, -1e9):
+    for nothing in (0.0, np.nan):
         state = policy.start()
         decision = policy.act(state, context)
         np.testing.assert_array_equal(decision.plays, [[1, -1]])
-        policy.learn(state, decision, np.array([[[0.5], [rubbish]]]))
+        for something in (1.0, np.inf, -1e9):
+            with pytest.raises(InvalidInput, match="expected 0 or NaN where nothing was played"):
+                policy.learn(state, decision, np.array([[[0.5], [something]]]))
+        policy.learn(state, decision, np.array([[[0.5], [nothing]]]))
         states.append(state)
     for state in states:
         assert state.model.count[0] == 1
