@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,22 @@ def test_an_inverse_never_grows_however_badly_features_are_scaled(seed):
     x = rng.normal(size=(2000, 4)) @ mix * 1e5 * 10.0 ** rng.integers(-4, 4, size=(2000, 1))
     inverse, _ = grown(x, 1e-6)
     assert np.abs(inverse).max() <= 1.001e6
+
+
+@pytest.mark.parametrize("scale", [1e5, 1e7, 1e9, 1e12])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_large_features_are_learned_as_small_ones_are(scale, n):
+    """|x|^2 / ridge goes to 1e24. The inverse is compared with one by fractions, in units of the features."""
+    x = np.random.default_rng(n).integers(-8, 9, size=(12, n)) + 0.5
+    x = x if n == 1 else x * np.tile(np.eye(n), (12 // n, 1))  # one direction at a time
+    inverse, _ = grown(x * scale, 1.0)
+    for i in range(n):
+        exact = 1 / (1 + sum(Fraction(v * scale) ** 2 for v in x[:, i]))
+        assert inverse[i, i] == pytest.approx(float(exact), rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e5, 1e6])
+def test_mixed_large_features_leave_a_usable_inverse(scale):
+    x = np.random.default_rng(4).normal(size=(50, 3)) * scale
+    inverse, _ = grown(x, 1.0)
+    np.testing.assert_allclose(inverse @ (x.T @ x + np.eye(3)), np.eye(3), atol=1e-2)

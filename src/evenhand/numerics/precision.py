@@ -10,6 +10,8 @@ import numpy as np
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
 
+_LARGE = 1e8  # x^T V^-1 x from which on half of the digits of V^-1 are lost along x
+
 
 @inlined
 def dot(x: Floats, theta: Floats) -> float:
@@ -55,27 +57,63 @@ def quadratic(x: Floats, inverse: Floats, product: Floats) -> float:
 
 
 @kernel
+def _mend(inverse: Floats, x: Floats, gain: Floats, square: float) -> None:
+    """Take the rounding error E out of the direction x of a new inverse, in place, `(n,n),(n),(n),()`.
+
+    Equation: (I - k x^T) E (I - x k^T), k the exact (V + x x^T)^-1 x; so r = k - inverse x is -E x, and the inverse
+    changes by r k^T + k r^T - (x.r) k k^T, as in Joseph's form of the update.
+    """
+    n, off = len(x), np.empty(len(x))
+    multiply(inverse, x, off)
+    for i in range(n):
+        off[i] = gain[i] / (1.0 + square) - off[i]
+    along = dot(x, off)
+    for i in range(n):
+        k = gain[i] / (1.0 + square)
+        for j in range(n):
+            inverse[i, j] += off[i] * gain[j] / (1.0 + square) + k * (off[j] - along * gain[j] / (1.0 + square))
+
+
+@kernel
+def _shrunk(inverse: Floats, before: Floats) -> bool:
+    """Whether every diagonal entry is above 0 and at most what it was, `(n,n),(n,n)->()`."""
+    for i in range(len(inverse)):  # noqa: SIM110, a loop compiles to less code than a generator
+        if not 0.0 < inverse[i, i] <= before[i, i]:
+            return False
+    return True
+
+
+@kernel
 def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
     """Replace V by V + x x^T (Sherman-Morrison), in place; leave V_old^-1 x in `gain` and return x^T V_old^-1 x.
 
-    If rounding makes x^T V^-1 x or a new diagonal entry non-positive (|x|^2 / ridge beyond 1e16), V^-1 stays as it is,
-    and `gain` and the result are 0: an inverse that is not positive definite would grow without bound.
+    Where x^T V^-1 x is so large that rounding spoils the difference, the direction of x is mended. If a diagonal entry
+    is not between 0 and its old value even then, V^-1 stays as it is, and `gain` and the result are 0: an inverse that
+    is not positive definite would grow without bound.
     """
     n = len(x)
     multiply(inverse, x, gain)
     square = dot(x, gain)
+    large = square > _LARGE
     sound = square > 0.0
     for i in range(n):
-        if gain[i] != 0.0:
+        if gain[i] != 0.0 and not large:
             sound = sound and gain[i] * gain[i] < inverse[i, i] * (1.0 + square)
     if not sound:
         gain[:] = 0.0
         return 0.0
+    before = inverse.copy() if large else inverse
     for i in range(n):
         if gain[i] != 0.0:
             step = gain[i] / (1.0 + square)
             for j in range(n):
                 inverse[i, j] -= step * gain[j]
+    if large:
+        _mend(inverse, x, gain, square)
+        if not _shrunk(inverse, before):
+            inverse[:] = before
+            gain[:] = 0.0
+            return 0.0
     return square
 
 
