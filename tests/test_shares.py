@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed
-from evenhand.goals.dual import Doubling
+from evenhand.goals.steps import Doubling
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.problem.constraints import Floor, Parity
 from evenhand.problem.groups import Groups

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
+from evenhand.experiments.experiment import Session
 from evenhand.experiments.fair_ranking import AIMS, FairRankingExperiment
 from evenhand.experiments.fair_ranking.aims import OFFSET, aim
-from evenhand.experiments.fair_ranking.study import world
+from evenhand.experiments.fair_ranking.study import sections, world
 from evenhand.experiments.loop import run
 
 EXPOSURES = ("a", "b", "c")
@@ -45,8 +46,12 @@ def test_systems_are_measured_on_every_objective_and_drawn(tmp_path):
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["rounds"] == 1500
 
 
-def test_the_large_twin_has_the_shape_of_the_data():
-    assert world(FairRankingExperiment(items="2k", rounds=10, factors=2)).audience.chances.shape == (1880, 2500)
+def test_the_large_twin_has_the_shape_of_the_data_and_suits_every_system():
+    settings = FairRankingExperiment(items="2k", rounds=10, factors=2, aims=("welfare",))
+    assert world(settings).audience.chances.shape == (1880, 2500)
+    session = Session(progress=False, asked_to_stop=lambda: True)  # without the optimum
+    for section in sections(settings, session):
+        assert all(case.policy is not None for case in section.cases(section.points[0]))
 
 
 def test_a_folder_without_the_data_is_named(tmp_path):

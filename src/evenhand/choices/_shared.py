@@ -101,6 +101,16 @@ def drawn(chances: Floats, free: Bools, u: Floats, i: int) -> Ints:
 
 
 @kernel
+def count_plays(counts: Floats, plays: Ints, counted: Floats, which: Bools) -> None:
+    """Add 1 to the count of every play that is meant, `(A),(P),(),(P)`, in place."""
+    for r in range(len(plays)):
+        if counted[r] > 0.0:
+            for p in range(plays.shape[1]):
+                if plays[r, p] >= 0 and which[r, p]:
+                    counts[r, plays[r, p]] += 1.0
+
+
+@kernel
 def settle(
     plays: Ints, propensities: Floats, i: int, played: Ints, chances: Floats, worst: Floats, free: Bools, left: Floats
 ) -> None:

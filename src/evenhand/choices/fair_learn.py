@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, check_candidates, fits, nothing_played, tied, use_up
+from evenhand.choices._shared import add_up, check_candidates, count_plays, fits, nothing_played, tied, use_up
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
@@ -66,16 +66,6 @@ def _fill(
                 for a in range(len(worth[r])):
                     free[r, a] = free[r, a] and fits(worst, left, r, a)
     return plays, propensities, lottery
-
-
-@kernel
-def _count(ranked: Floats, plays: Ints, counted: Floats) -> None:
-    """Add the plays, `(A),(P),()`, in place."""
-    for r in range(len(plays)):
-        if counted[r] > 0.0:
-            for p in range(plays.shape[1]):
-                if plays[r, p] >= 0:
-                    ranked[r, plays[r, p]] += 1.0
 
 
 @dataclass(frozen=True)
@@ -145,4 +135,4 @@ class FairLearn:
 
     def on_decision(self, state: FairLearnState, decision: Decision) -> None:
         """Count what was ranked."""
-        _count(state.ranked, decision.plays, decision.counted)
+        count_plays(state.ranked, decision.plays, decision.counted, decision.plays >= 0)

@@ -8,12 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import check_candidates
+from evenhand.choices._shared import check_candidates, count_plays
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.choices.top_k import TopK
-from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 
 
@@ -22,16 +21,6 @@ class UnbiasedState:
     """How often every candidate was exposed."""
 
     exposures: Floats  # (R, A)
-
-
-@kernel
-def _count(exposures: Floats, plays: Ints, counted: Floats, exposed: Bools) -> None:
-    """Add the exposed plays, `(A),(P),(),(P)`, in place."""
-    for r in range(len(plays)):
-        if counted[r] > 0.0:
-            for p in range(plays.shape[1]):
-                if plays[r, p] >= 0 and exposed[r, p]:
-                    exposures[r, plays[r, p]] += 1.0
 
 
 @dataclass(frozen=True)
@@ -90,7 +79,7 @@ class Unbiased:
     def on_outcome(self, state: UnbiasedState, decision: Decision, exposed: Bools | None) -> None:
         """Count the plays that were exposed."""
         seen = np.ones(decision.plays.shape, bool) if exposed is None else exposed
-        _count(state.exposures, decision.plays, decision.counted, seen)
+        count_plays(state.exposures, decision.plays, decision.counted, seen)
 
     @cached_property
     def _top(self) -> TopK:

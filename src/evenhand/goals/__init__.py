@@ -1,12 +1,13 @@
 """Goals: each prices outcomes by an affine function, which may change over time, or is a limit that always holds."""
 
 from evenhand.goals.base import Cancels, Estimates, Learns, Limits, Plans, Priced, StepsAhead
-from evenhand.goals.dual import Doubling, DualGradient, DualHedge, Falling, Steady, Step
+from evenhand.goals.dual import DualGradient, DualHedge
 from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.goals.primal import Primal
 from evenhand.goals.resolving import Resolving
+from evenhand.goals.steps import Doubling, Falling, Steady, Step
 from evenhand.goals.two_stage import TwoStage
 
 __all__ = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -16,126 +16,10 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import number, one_of
+from evenhand.core.validate import one_of
 from evenhand.goals._shared import check_bound, row_prices
+from evenhand.goals.steps import Step
 from evenhand.problem.rows import Rows
-
-
-class Step(Protocol):
-    """Step sizes, one per regime, and the limits at which regimes end."""
-
-    @property
-    def sizes(self) -> tuple[float, ...]:
-        """Step size of every regime."""
-
-    @property
-    def limits(self) -> tuple[float, ...]:
-        """Excess, the norm of [sum of v - bound]_+, at which each regime ends; infinite for the last."""
-
-    @property
-    def reset(self) -> bool:
-        """Whether a new regime starts from prices of 0."""
-
-    @property
-    def falls(self) -> bool:
-        """Whether sizes are divided by the square root of the rounds so far."""
-
-
-@dataclass(frozen=True)
-class Steady:
-    """A constant step size.
-
-    >>> Steady(0.02).sizes
-    (0.02,)
-    """
-
-    size: float
-    falls: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        number("Steady.size", self.size, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
-
-    @property
-    def sizes(self) -> tuple[float, ...]:
-        """The step size."""
-        return (self.size,)
-
-    @property
-    def limits(self) -> tuple[float, ...]:
-        """Infinite: the only regime never ends."""
-        return (math.inf,)
-
-    @property
-    def reset(self) -> bool:
-        """False: there is no second regime."""
-        return False
-
-
-@dataclass(frozen=True)
-class Falling:
-    """A step size that falls with the rounds t that were decided by values: size / sqrt(t).
-
-    A constant step s leaves the sum of v - bound at lam / s, the rise of the price. Here it is the sum of the moves of
-    the price, each over the step of its round, so the rise is made by steps that are still large, and counts little. As
-    1 / sqrt(t) adds up to 2 sqrt(T), the variation of prices costs as much as under a constant 2 size / sqrt(T).
-
-    >>> Falling(0.5).sizes
-    (0.5,)
-    """
-
-    size: float
-    falls: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        number("Falling.size", self.size, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
-
-    @property
-    def sizes(self) -> tuple[float, ...]:
-        """The size in the first round."""
-        return (self.size,)
-
-    @property
-    def limits(self) -> tuple[float, ...]:
-        """Infinite: the only regime never ends."""
-        return (math.inf,)
-
-    @property
-    def reset(self) -> bool:
-        """False: there is no second regime."""
-        return False
-
-
-@dataclass(frozen=True)
-class Doubling:
-    """A step size that doubles each time the excess of a regime passes that regime's limit.
-
-    Equation: size_k = base 2^k; regime k is left when ||(sum over the regime of [v - bound])_+|| > limit_k.
-    Source: Chzhen et al. 2023, Box C. Its pseudo-code resets prices to 0; its published numbers carry them over.
-
-    >>> Doubling(0.01, (5.0, 6.0)).sizes
-    (0.01, 0.02, 0.04)
-    """
-
-    base: float
-    excess: tuple[float, ...]
-    reset: bool = False
-    falls: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.base) and self.base > 0):
-            raise InvalidInput("Doubling.base", "a finite number above 0", self.base)
-        if not all(e > 0 for e in self.excess):
-            raise InvalidInput("Doubling.excess", "limits above 0", self.excess)
-
-    @property
-    def sizes(self) -> tuple[float, ...]:
-        """The size of every regime; there is one regime more than limits."""
-        return tuple(self.base * 2.0**k for k in range(len(self.excess) + 1))
-
-    @property
-    def limits(self) -> tuple[float, ...]:
-        """The given limits, then infinity: the last regime never ends."""
-        return (*self.excess, math.inf)
 
 
 @dataclass
@@ -223,6 +107,7 @@ class DualGradient:
     Raises:
         InvalidInput: bounds or initial prices of the wrong number or not finite, or a negative initial price.
 
+    >>> from evenhand.goals.steps import Steady
     >>> rows = Rows.plain(["ride"], np.zeros((1, 1)), np.ones((1, 1)))
     >>> goal = DualGradient(rows=rows, bound=np.array([0.25]), step=Steady(0.1))
     >>> state = goal.start(1)

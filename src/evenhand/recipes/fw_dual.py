@@ -9,9 +9,10 @@ import numpy as np
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats
-from evenhand.goals.dual import DualGradient, Falling, Steady, Step
+from evenhand.goals.dual import DualGradient
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.steps import Falling, Steady, Step
 from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy

@@ -8,9 +8,10 @@ from __future__ import annotations
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.goals.dual import DualGradient, Steady
+from evenhand.goals.dual import DualGradient
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
+from evenhand.goals.steps import Steady
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows

@@ -13,9 +13,10 @@ import numpy as np
 
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
-from evenhand.goals.dual import Doubling, DualGradient
+from evenhand.goals.dual import DualGradient
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
+from evenhand.goals.steps import Doubling
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows

@@ -23,9 +23,9 @@ from evenhand.run.trace import Trace
 
 RIDGE = 0.1
 WIDTH = SelfNormalised(delta=0.1 / 3)
-SHARE = 0.15  # FairLearn's c where objectives are compared
+SHARE = 0.75  # FairLearn's c where objectives are compared, of the most that is possible, k / m: 0.15 of 50 artists
 BETAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-SHARES = (0.02, 0.05, 0.1, 0.15, 0.19)
+SHARES = (0.1, 0.25, 0.5, 0.75, 0.95)  # of k / m
 OPTIMUM, MISSING = "optimum", "% missing"
 BASELINES = ("linucb_rank", "unbiased_linucb_rank", "fairlearn_rank", "uniform")
 
@@ -45,6 +45,11 @@ def world(settings: FairRankingExperiment) -> Ranking:
 def model(settings: FairRankingExperiment) -> Bilinear:
     """The ridge regression of all systems."""
     return Bilinear(who=settings.factors, what=settings.factors, ridge=RIDGE, width=WIDTH)
+
+
+def most(ranking: Ranking) -> float:
+    """k / m, the largest share of rounds in which every item can be ranked."""
+    return ranking.slots / len(ranking.audience.items)
 
 
 def value(trace: Trace, objective: Objective) -> Floats:
@@ -92,7 +97,7 @@ class Objectives:
         for policy in (
             linucb_rank(problem, learner),
             unbiased_linucb_rank(problem, learner),
-            fairlearn_rank(problem, learner, share=SHARE),
+            fairlearn_rank(problem, learner, share=SHARE * most(self.world)),
             uniform(problem, self.world.n_features),
         ):
             yield Case(point, policy.name, self.world, policy)
@@ -171,8 +176,7 @@ class TradeOff:
             here = replace(self.world, maximize=a.objective)
             policy = fw_linucb_rank(here.problem, learner, smoothing=a.smoothing)
             yield Case(point, f"fw_linucb_rank, beta={beta:g}", here, policy)
-        slots = self.world.slots / len(self.world.audience.items)
-        for share in SHARES if slots >= max(SHARES) else tuple(slots * c / 0.2 for c in SHARES):
+        for share in (part * most(self.world) for part in SHARES):
             policy = fairlearn_rank(self.world.problem, learner, share=share)
             yield Case(point, f"fairlearn_rank, c={share:.3g}", self.world, policy)
 
