@@ -596,6 +596,8 @@ RECIPES = {
         (resolving(COURT.problem, _LEARNER, warmup=0, every=7), Delayed(COURT, delay=5)),
         (resolving(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2)), warmup=5), MIXED),
         (resolving(EVERYTHING, _PAIR, contexts=3, choice=InverseGap(Rate(9.0))), Delayed(_MARKET, delay=4)),
+        (resolving(_BOUND.problem, _TASTES), Delayed(_BOUND, delay=4)),
+        (resolving(_PRODUCTS.problem, Ridge(n_features=4, width=Fixed(0.2)), warmup=5, every=7), _PRODUCTS),
     ],
     "pgd": [
         (pgd(COURT.problem, _LEARNER, warmup=20), COURT),

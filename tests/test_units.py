@@ -88,6 +88,7 @@ POLICIES = {
     "fw_dual": lambda unit: fw_dual(shop(*unit), RIDGE),
     "fw_dual, concave": lambda unit: fw_dual(school(*unit), RIDGE),
     "resolving, concave": lambda unit: resolving(school(*unit), RIDGE),
+    "resolving, lists": lambda unit: resolving(shop(*unit, plays=2), RIDGE),
     "fw_linucb_rank": lambda unit: fw_linucb_rank(shop(*unit, plays=2), RIDGE),
     "fw_linucb_rank, concave": lambda unit: fw_linucb_rank(school(*unit, plays=2), RIDGE),
     "fw_linucb": lambda unit: fw_linucb(replace(school(*unit), subject_to=()), RIDGE),

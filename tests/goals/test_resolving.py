@@ -254,12 +254,6 @@ def test_a_choice_of_several_actions_is_refused_by_name():
         resolving(Court().problem, Logistic(n_features=5), choice=TopK(2))
 
 
-def test_plans_are_for_one_play_a_round():
-    policy = resolving(Court().problem, Logistic(n_features=5))
-    with pytest.raises(InvalidInput, match="Resolving plans for one"):
-        replace(policy, problem=replace(policy.problem, n_plays=2, subject_to=()), choice=TopK(2))
-
-
 def test_one_context_mixes_the_actions_that_tie_at_the_planned_prices():
     """Five arms with known means and costs, three outcomes: a linear program over permutations gives the optimum."""
     means = np.array([[0.0, 0.0, 0.0], [0.1, 1.0, 0.7], [0.3, 0.6, 0.1], [0.3, 0.8, 0.2], [0.6, 0.1, 0.3]])

@@ -11,7 +11,7 @@ import pytest
 from evenhand.environments import Listeners, Ranking
 from evenhand.models import Bilinear, Fixed
 from evenhand.problem import Budget, Floor, Parity
-from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, unbiased_linucb_rank
+from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, resolving, unbiased_linucb_rank
 from evenhand.run import simulate
 from tests.rankings import optimum
 
@@ -43,15 +43,16 @@ def standard_error(constrained, trace, by_label):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("recipe", "horizon"), [(fw_linucb_rank, 30_000), (resolving, 8_000)])
 @pytest.mark.parametrize(
     "subject_to", [(FLOOR,), (PARITY,), (FEE,), (FLOOR, FEE)], ids=["floor", "parity", "fee", "floor and fee"]
 )
-def test_rankings_come_within_a_hundredth_of_their_linear_program(subject_to):
-    free = world(30_000)
+def test_rankings_come_within_a_hundredth_of_their_linear_program(subject_to, recipe, horizon):
+    free = world(horizon)
     constrained = replace(free, subject_to=subject_to)
     best = optimum(constrained)
     assert best < 0.99 * optimum(free)  # the constraints bind
-    trace = simulate(fw_linucb_rank(constrained.problem, MODEL), constrained, replicas=3, progress=False)
+    trace = simulate(recipe(constrained.problem, MODEL), constrained, replicas=3, progress=False)
     assert (trace.objective()[-1] >= 0.99 * best).all()
     problem = constrained.problem
     columns = [problem.columns.index(("label", f"label {i}")) for i in range(LABELS)]

@@ -85,7 +85,11 @@ class Estimates(Protocol):
 
 @runtime_checkable
 class Plans(Protocol):
-    """Reads whole contexts, and may ask the model about them; plans for one play per round."""
+    """Reads whole contexts, and may ask the model about them."""
+
+    @property
+    def one_play(self) -> bool:
+        """Whether it plans for a single play per round."""
 
     def on_context(self, state: Any, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """Enter the context of a committed decision; t counts the decided rounds, this one included."""
@@ -104,6 +108,14 @@ class Learns(Protocol):
 
         Rows that read an outcome that was not observed are NaN.
         """
+
+
+@runtime_checkable
+class Watches(Protocol):
+    """Is told which plays were exposed."""
+
+    def on_exposure(self, state: Any, decision: Decision, exposed: Bools | None) -> None:
+        """The outcome of a decision arrived; `exposed` says which plays were exposed, `(P)`, None if all were."""
 
 
 @runtime_checkable

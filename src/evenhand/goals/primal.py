@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -80,6 +81,7 @@ class Primal:
     contexts: int = 1000
     growth: float = 0.05
     every: int = 100
+    one_play: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_bound("Primal", self.bound, self.rows)
@@ -113,8 +115,8 @@ class Primal:
         low, high = self._merged.bounds(self.bound + slack)
         size = spread(look.weight, look.gain, look.kept)
         falling = np.minimum(self.temperature * _RUNGS, np.maximum(0.1 * size, self.temperature)[:, None])
-        plan, noise = np.zeros_like(state.mu), np.zeros_like(state.mu)
-        solve_fluid(*look, due, state.solved > 0, size, state.mu, plan, noise, low, high, falling)
+        plan, noise, place = np.zeros_like(state.mu), np.zeros_like(state.mu), np.ones((len(due), 1))
+        solve_fluid(*look, place, due, state.solved > 0, size, state.mu, plan, noise, low, high, falling)
         state.due = np.where(due, t + np.clip(np.floor(self.growth * t), 1, self.every), state.due)
         state.solved[due] += 1
 

@@ -27,6 +27,7 @@ from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, stack
 
 _PULL = 2.0  # last temperatures by which a price moves per largest consumption of one round that is off plan
+_ALL = np.ones((1, 1), bool)  # every play was exposed
 
 
 @kernel
@@ -53,6 +54,17 @@ def _pull(weight: Floats, kept: Ints, due: Bools, worth: Floats, jump: Floats, p
                 pull[r, i] = repeats * worth[r] / jump[r, i] / jump[r, i] if jump[r, i] > 0.0 else 0.0
 
 
+@kernel
+def _look(counted: Floats, plays: Ints, exposed: Bools, made: Floats, looked: Floats) -> None:
+    """Count plays and exposed plays, `(),(P),(P)->(P),(P)`; a single `exposed` is that of all plays."""
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            if plays[r, p] >= 0:
+                made[r, p] += counted[r]
+                if exposed[r if len(exposed) > 1 else 0, p if exposed.shape[1] > 1 else 0]:
+                    looked[r, p] += counted[r]
+
+
 @dataclass
 class ResolvingState:
     """Books, prices, and the contexts so far."""
@@ -64,6 +76,8 @@ class ResolvingState:
     counted: Floats  # (R, d) rounds in these sums
     seen: Floats  # (R, m) rounds in which each row of the objective was observed, if its slope moves
     pull: Floats  # (R, k) what a price moves by per unit of the gap
+    made: Floats  # (R, P) plays at each place whose outcome arrived
+    looked: Floats  # (R, P) how many of them were exposed
     gap: Floats  # (R, k) consumption since the last solve, minus the plan, plus what new shares added to earlier rounds
     since: Floats  # (R,) rounds in the gap
     jump: Floats  # (R, k) largest absolute consumption in one round
@@ -78,10 +92,13 @@ class Resolving:
     """Keep sums of rows within their totals, by prices that are optimal for the remaining rounds.
 
     Equation: with n rounds and rows v so far, the prices solve the dual of the fluid problem on a sample of the
-    contexts so far: max mean_s sum_a pi_sa r_hat(s, a) s.t. mean_s sum_a pi_sa v_hat(s, a) <= (T bound - v)/(T - n),
-    with r_hat optimistic and v_hat plain. A damped Newton method solves it at falling temperatures, from the last
-    prices: when the decided or the remaining rounds have changed by the fraction `growth`, at least every `every`
-    rounds, and when consumption is off plan by more than `drift` standard deviations (checked every ten rounds).
+    contexts so far: max mean_s sum_a y_sa r_hat(s, a) s.t. mean_s sum_a y_sa v_hat(s, a) <= (T bound - v)/(T - n),
+    with r_hat optimistic and v_hat plain, and y_s the exposures of a lottery of lists. Places are exposed with
+    probabilities that are estimated, (looked + 1) / (made + 1), and never increase; with one play that is always
+    exposed, y_s is a lottery. What is due for every placement is planned as if all places were exposed alike. A damped
+    Newton method solves it at falling temperatures, from the last prices: when the decided or the remaining rounds have
+    changed by the fraction `growth`, at least every `every` rounds, and when consumption is off plan by more than
+    `drift` standard deviations (checked every ten rounds).
     Where contexts repeat, several actions tie at the planned prices, and the plan mixes them. Between two solves a
     price that is not 0 therefore moves by 2 h temperature / jump^2 per unit that consumption is off plan, with h the
     share of rounds whose context came before, and jump the largest consumption in one round.
@@ -121,6 +138,7 @@ class Resolving:
     drift: float = 4.0
     temperatures: tuple[float, ...] = (0.05, 0.0125)
     enters_forced: ClassVar[bool] = True
+    one_play: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_bound("Resolving", self.bound, self.constraints)
@@ -142,6 +160,8 @@ class Resolving:
             counted=np.zeros((n_replicas, d)),
             seen=np.zeros((n_replicas, len(self._followed))),
             pull=np.zeros((n_replicas, k)),
+            made=np.zeros((n_replicas, self.problem.n_plays)),
+            looked=np.zeros((n_replicas, self.problem.n_plays)),
             gap=np.zeros((n_replicas, k)),
             since=np.zeros(n_replicas),
             jump=np.zeros((n_replicas, k)),
@@ -185,6 +205,10 @@ class Resolving:
         state.since += chosen
         np.maximum(state.jump, np.abs(used), out=state.jump)
 
+    def on_exposure(self, state: ResolvingState, decision: Decision, exposed: Bools | None) -> None:
+        """Count how often each place is exposed, `(P)`."""
+        _look(decision.counted, decision.plays, _ALL if exposed is None else exposed, state.made, state.looked)
+
     def on_cancel(self, state: ResolvingState, decision: Decision) -> None:
         """Take back the known rows of a decision that is not carried out."""
         if self.rows.any_known:
@@ -217,13 +241,19 @@ class Resolving:
         horizon, followed, fresh = float(self.problem.horizon), self._followed, state.solved == 0
         rest = np.maximum(horizon - state.counted, 1.0)
         low, high = self._merged.bounds((horizon * self._bounds - state.spent) / rest)
+        position = np.minimum.accumulate((state.looked + 1.0) / (state.made + 1.0), 1)
+        # Plans are per exposure; known outcomes that are sure are due for a placement.
+        placed = np.where(self._directed.is_known, position.shape[1] / position.sum(1)[:, None], 1.0)
+        low, high = low / placed, high / placed
         so_far = state.spent[:, followed] * (state.counted[:, followed] / np.maximum(state.seen, 1.0))
         for i in range(self.objective.passes):
             worth = self.objective.rows, self._slope(state.end)
             look = forecast(state.history, ask, decision.shares, worth, self._directed, optimistic=False)
             size = spread(look.weight, look.gain, look.kept)
             temperatures = size[:, None] * np.array(self.temperatures)
-            solve_fluid(*look, due, ~fresh, size, state.mu, state.plan, state.noise, low, high, temperatures)
+            solve_fluid(*look, position, due, ~fresh, size, state.mu, state.plan, state.noise, low, high, temperatures)
+            state.plan[due] *= placed[due]
+            state.noise[due] *= placed[due] ** 2
             _pull(look.weight, look.kept, due, _PULL * temperatures[:, -1], state.jump, state.pull)
             reached = self._merged.rows(state.plan)[:, followed]
             end = np.clip((so_far + rest[:, followed] * reached) / horizon, *self._ranges)

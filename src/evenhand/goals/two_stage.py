@@ -71,6 +71,7 @@ class TwoStage:
     collect_from: int
     collect_until: int
     enters_forced: ClassVar[bool] = False
+    one_play: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.hedge.max_price != 1.0:

@@ -1,11 +1,12 @@
 """The fluid problem on sampled contexts, by a damped Newton method on its smoothed dual.
 
 For samples s of weight w_s with rewards g_sa and consumption u_ska of k directions, each to be kept on average within
-[lo_k, hi_k]:
+[lo_k, hi_k], and places that are exposed with probabilities b:
 
-    minimise over mu   sum_k (hi_k mu_k^+ - lo_k mu_k^-)  +  mean_s temp log sum_a exp((g_sa - mu.u_sa) / temp)
+    minimise over mu   sum_k (hi_k mu_k^+ - lo_k mu_k^-)  +  sum_s w_s h_b(g_s - mu.u_s)
 
-which tends to the dual of the linear program as the temperature falls. The first part has kinks at 0, so each step
+with h_b the worth of the best list, smoothed (`soft_lists`); for one place, temp log sum_a exp(x_a / temp). It tends to
+the dual of the linear program as the temperature falls. The first part has kinks at 0, so each step
 stays in one orthant: a coordinate that would change its sign stops at 0, and leaves 0 only if the value decreases that
 way. Far from the optimum the second part is almost flat; damping then keeps a step below the price at which decisions
 change.
@@ -13,13 +14,12 @@ change.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.newton import solve
+from evenhand.planning.soft_lists import soft_lists
 
 _STEPS = 40  # Newton steps per temperature, at most; two or three are usual
 _CAP = 50.0  # largest price, in units of the price at which decisions change
@@ -31,6 +31,7 @@ def dual(
     share: Floats,
     g: Floats,
     u: Floats,
+    position: Floats,
     mu: Floats,
     low: Floats,
     high: Floats,
@@ -38,46 +39,17 @@ def dual(
     gradient: Floats,
     hessian: Floats,
 ) -> float:
-    """The smoothed dual at mu; fills gradient and lower Hessian of its smooth part, `(S),(S,A),(S,k,A),(k)->()`."""
-    samples, actions = g.shape
+    """The smoothed dual at mu; fills gradient and lower Hessian of its smooth part, `(S),(S,A),(S,k,A),(P),(k)->()`."""
     k = len(mu)
-    value = 0.0
-    gradient[:] = 0.0
-    hessian[:] = 0.0
-    weight, mean = np.empty(actions), np.empty(k)
+    value = soft_lists(share, g, u, position, mu, temperature, gradient, np.empty(k), hessian)
     for i in range(k):
+        gradient[i] = -gradient[i]
+        for j in range(i + 1):
+            hessian[i, j] /= temperature
         if mu[i] > 0.0:
             value += high[i] * mu[i]
         elif mu[i] < 0.0:
             value += low[i] * mu[i]
-    for s in range(samples):
-        top = -np.inf
-        for a in range(actions):
-            worth = g[s, a]
-            for i in range(k):
-                worth -= mu[i] * u[s, i, a]
-            weight[a] = worth
-            top = max(top, worth)
-        if top == -np.inf:  # nothing was offered
-            continue
-        total = 0.0
-        for a in range(actions):
-            weight[a] = math.exp((weight[a] - top) / temperature)
-            total += weight[a]
-        value += share[s] * (top + temperature * math.log(total))
-        for i in range(k):
-            mean[i] = 0.0
-            for a in range(actions):
-                mean[i] += weight[a] * u[s, i, a] / total
-            gradient[i] -= share[s] * mean[i]
-        for a in range(actions):
-            p = weight[a] / total
-            if p > 1e-9:
-                for i in range(k):
-                    scaled = share[s] * p * (u[s, i, a] - mean[i]) / temperature
-                    if scaled != 0.0:
-                        for j in range(i + 1):
-                            hessian[i, j] += scaled * (u[s, j, a] - mean[j])
     return value
 
 
@@ -114,6 +86,7 @@ def _descend(
     share: Floats,
     g: Floats,
     u: Floats,
+    position: Floats,
     mu: Floats,
     low: Floats,
     high: Floats,
@@ -123,7 +96,7 @@ def _descend(
     k = len(mu)
     gradient, hessian, trial = np.empty(k), np.empty((k, k)), np.empty(k)
     free, slope, step = np.empty(k, np.int64), np.empty(k), np.empty(k)
-    value = dual(share, g, u, mu, low, high, temperature, gradient, hessian)
+    value = dual(share, g, u, position, mu, low, high, temperature, gradient, hessian)
     evaluations = 1
     for _ in range(_STEPS):
         count = _orthant(mu, gradient, low, high, free, slope)
@@ -145,7 +118,7 @@ def _descend(
         size, reached = 1.0, np.inf
         while size > 1e-4:
             _move(mu, slope, step, free, count, size, trial)
-            reached = dual(share, g, u, trial, low, high, temperature, gradient, hessian)
+            reached = dual(share, g, u, position, trial, low, high, temperature, gradient, hessian)
             evaluations += 1
             if reached <= value - 1e-4 * size * decrement:
                 break
@@ -155,34 +128,6 @@ def _descend(
         mu[:] = trial
         value = reached
     return evaluations
-
-
-@kernel
-def _consumption(
-    share: Floats, g: Floats, u: Floats, mu: Floats, temperature: float, plan: Floats, noise: Floats
-) -> None:
-    """Mean and mean square of what the smoothed policy consumes per round, `(S),(S,A),(S,k,A),(k)->(k),(k)`."""
-    samples, actions = g.shape
-    weight = np.empty(actions)
-    plan[:] = 0.0
-    noise[:] = 0.0
-    for s in range(samples):
-        top, total = -np.inf, 0.0
-        for a in range(actions):
-            weight[a] = g[s, a]
-            for i in range(len(mu)):
-                weight[a] -= mu[i] * u[s, i, a]
-            top = max(top, weight[a])
-        if top == -np.inf:
-            continue
-        for a in range(actions):
-            weight[a] = math.exp((weight[a] - top) / temperature)
-            total += weight[a]
-        for a in range(actions):
-            p = share[s] * weight[a] / total
-            for i in range(len(mu)):
-                plan[i] += p * u[s, i, a]
-                noise[i] += p * u[s, i, a] * u[s, i, a]
 
 
 @kernel
@@ -256,6 +201,7 @@ def solve_fluid(
     g: Floats,
     u: Floats,
     kept: Ints,
+    position: Floats,
     due: Bools,
     warm: Bools,
     spread: Floats,
@@ -268,7 +214,7 @@ def solve_fluid(
 ) -> int:
     """Solve for every replica that is due, from its present prices, at falling temperatures.
 
-    `(S),(S,A),(S,k,A),(),(),(),(),(k),(k),(k),(k),(k),(l)`. If prices are warm, the last temperature is tried alone
+    `(S),(S,A),(S,k,A),(),(P),(),(),(),(k),(k),(k),(k),(k),(l)`. If prices are warm, the last temperature is tried alone
     first, and all of them only if that fails. `plan` and `noise` become the mean and mean square of the consumption at
     the new prices. Prices are capped at fifty times the price at which decisions change, because an infeasible problem
     would let them grow without bound.
@@ -293,8 +239,9 @@ def solve_fluid(
             if first == last and last > 0 and not warm[r]:
                 continue
             for temperature in temperatures[r, first:] / spread[r]:
-                evaluations += _descend(share, rewards, uses, price, least, most, temperature)
-            _consumption(share, rewards, uses, price, temperatures[r, last] / spread[r], plan[r], noise[r])
+                evaluations += _descend(share, rewards, uses, position[r], price, least, most, temperature)
+            coldest = temperatures[r, last] / spread[r]
+            soft_lists(share, rewards, uses, position[r], price, coldest, plan[r], noise[r], np.empty((k, k)))
             if not _missed(price, plan[r], least, most):
                 break
         for i in range(k):

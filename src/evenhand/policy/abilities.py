@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.choices.base import Choice, Follows, Hears
-from evenhand.goals.base import Cancels, Estimates, Goal, Learns, Limits, Plans, Priced, Restates, StepsAhead
+from evenhand.goals.base import Cancels, Estimates, Goal, Learns, Limits, Plans, Priced, Restates, StepsAhead, Watches
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 
@@ -21,6 +21,7 @@ class Abilities(NamedTuple):
     estimates: list[tuple[int, Estimates]]
     planning: list[tuple[int, Plans]]
     learning: list[tuple[int, Learns]]
+    watching: list[tuple[int, Watches]]
     cancelling: list[tuple[int, Cancels]]
     restating: list[tuple[int, Restates]]
     follows: Follows | None
@@ -37,6 +38,7 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         estimates=[(i, g) for i, g in places if isinstance(g, Estimates) and g.on_estimates],
         planning=[(i, g) for i, g in places if isinstance(g, Plans)],
         learning=[(i, g) for i, g in places if isinstance(g, Learns)],
+        watching=[(i, g) for i, g in places if isinstance(g, Watches)],
         cancelling=[(i, g) for i, g in places if isinstance(g, Cancels)],
         restating=[(i, g) for i, g in places if isinstance(g, Restates) and by_estimated_share(problem, g.rows)],
         follows=choice if isinstance(choice, Follows) and choice.goes_on else None,

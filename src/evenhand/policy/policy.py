@@ -45,7 +45,7 @@ class Policy:
     Raises:
         InvalidInput: the model predicts another number of outcomes than the problem has; the choice plays another
             number of candidates, or reads no bonus where the model explores by drawing one; no goal prices outcomes;
-            or a goal plans while several candidates are played.
+            or a goal plans for one play while several are made.
     """
 
     problem: Problem
@@ -60,9 +60,10 @@ class Policy:
         if self.choice.n_plays != self.problem.n_plays:
             expected = f"one that plays {self.problem.n_plays} candidates, as problem.n_plays says"
             raise InvalidInput("choice", expected, f"{type(self.choice).__name__}, which plays {self.choice.n_plays}")
-        if self._can.planning and self.choice.n_plays > 1:
-            name = type(self.goals[self._can.planning[0][0]]).__name__
-            raise InvalidInput("choice", f"one that plays one candidate, as {name} plans for one", self.choice)
+        for _, planner in self._can.planning:
+            if planner.one_play and self.choice.n_plays > 1:
+                expected = f"one that plays one candidate, as {type(planner).__name__} plans for one"
+                raise InvalidInput("choice", expected, self.choice)
         if not self._can.priced:
             raise InvalidInput("goals", "at least one that prices outcomes", self.goals)
         if self.model.draws(1) and not self.choice.reads_bonus:
@@ -347,6 +348,8 @@ class Policy:
             return
         state.receipts.settle(decision)
         self._enter(state, decision, learned, known, None if observed is None else missing)
+        for i, goal in self._can.watching:
+            goal.on_exposure(state.goals[i], decision, exposed)
         if self._can.hears is not None:
             self._can.hears.on_outcome(state.choice, decision, exposed)
         self.model.update(state.model, decision.features, learned, seen, decision.prices)

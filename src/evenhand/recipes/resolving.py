@@ -25,24 +25,24 @@ def resolving(
     contexts: int = 1000,
     every: int = 100,
 ) -> Policy:
-    """Play the best action at prices that are optimal for the budgets and rounds that are left; hard budgets.
+    """Play the best actions at prices that are optimal for the budgets and rounds that are left; hard budgets.
 
-    Equation: a = argmax r_ucb(a) - lam.v(a), lam from the fluid problem of the remaining budgets and rounds on the
-    contexts so far (`goals.Resolving`); an action whose worst case does not fit is never played. For a concave
-    objective, r is the slope at the current average times the outcomes. Without constraints there is nothing to plan,
-    and r alone decides.
+    Equation: the P actions with the largest r_ucb(a) - lam.v(a), best first; lam from the fluid problem of the
+    remaining budgets and rounds on the contexts so far (`goals.Resolving`). An action whose worst case does not fit is
+    never played. For a concave objective, r is the slope at the current average times the outcomes. Without constraints
+    there is nothing to plan, and r alone decides.
 
     Args:
         problem: with any objective, budgets, parities or both; costs may be learned or known; no free action is
             needed.
         model: any, for the learned outcomes; `BayesianLogistic` and `BayesianRidge` explore without constants to tune.
-        choice: of one action, after the warm-up; `TopK(1)` by default; use `InverseGap` with models without widths.
+        choice: of P actions, after the warm-up; `TopK(P)` by default; use `InverseGap` with models without widths.
         warmup: rounds played uniformly at first, for models that do not explore by themselves.
         contexts: how many different ones are kept at most.
         every: largest number of rounds between two solves.
 
     Raises:
-        InvalidInput: a choice of several actions.
+        InvalidInput: a choice of another number of actions.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import BayesianLogistic
@@ -61,6 +61,6 @@ def resolving(
         problem=problem,
         model=model,
         goals=(objective, *plan, *hard_limits(problem, True)),
-        choice=Staged(warmup, given(choice, lambda: TopK(1))),
+        choice=Staged(warmup, given(choice, lambda: TopK(problem.n_plays))),
         name="resolving",
     )

@@ -1,0 +1,174 @@
+"""The best list of candidates, smoothed: what places expect of it, and how that reacts to what candidates are worth.
+
+If place p is exposed with probability b_p, never increasing, the best list is worth sum_p c_p T_p(x), with
+c_p = b_p - b_(p+1) and T_p the sum of the p largest worths, the maximum of x.y over 0 <= y <= 1 with sum y = p. An
+entropy makes it smooth: T_p(x) = max x.y - temp sum_a y_a ln y_a. Its maximiser caps the j best candidates at 1, and
+the others share p - j in proportion to exp(x_a / temp). With one place that is the softmax.
+
+All places use the softmax of the candidates after the j best, for some j < P. So there is one pass over all candidates,
+and every further place costs as much as one candidate.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats, Ints
+
+_RARE = 1e-9  # chance below which a candidate does not count in the spread
+
+
+@kernel
+def soft_lists(
+    share: Floats,
+    g: Floats,
+    u: Floats,
+    position: Floats,
+    mu: Floats,
+    temperature: float,
+    mean: Floats,
+    square: Floats,
+    spread: Floats,
+) -> float:
+    """The value of the smoothed best lists at worths g - mu.u, as a mean over cases; fills what u adds up to in them.
+
+    `(S),(S,A),(S,k,A),(P),(k),()->(),(k),(k),(k,k)`: `mean` is the mean of sum_a y_a u_a, with y_a the exposure of a
+    candidate; it is minus the slope of the value. `square` is that of the squared sum, for plays that are drawn
+    independently of each other. The lower half of `spread` is temp times the second derivative of the value.
+    Candidates with g = -inf are not played; if the others are too few, the last places stay empty.
+    """
+    (samples, actions), k, places = g.shape, len(mu), len(position)
+    worth, rest, order = np.empty(actions), np.empty(actions), np.empty(places, np.int64)
+    middle, here, sums, squares = np.empty(k), np.empty((k, k)), np.empty(k), np.empty(k)
+    value, others = 0.0, 1.0 - 1.0 / places
+    mean[:] = 0.0
+    square[:] = 0.0
+    spread[:] = 0.0
+    for s in range(samples):
+        top, total, last = -np.inf, 0.0, -1
+        for a in range(actions):
+            net = g[s, a]
+            for i in range(k):
+                net -= mu[i] * u[s, i, a]
+            rest[a] = net
+            top = max(top, net)
+            if net > -np.inf:
+                last += 1
+        last = min(places - 1, last)
+        if last == -1:  # nothing was offered
+            continue
+        if last > 0:
+            worth[:] = rest
+            top = _rank(rest, order, last)
+        for a in range(actions):
+            rest[a] = math.exp((rest[a] - top) / temperature)
+            total += rest[a]
+        for i in range(k):
+            middle[i] = 0.0
+            for a in range(actions):
+                middle[i] += rest[a] * u[s, i, a] / total
+            for h in range(i + 1):
+                here[i, h] = 0.0
+        for a in range(actions):
+            p = rest[a] / total
+            if p > _RARE:
+                for i in range(k):
+                    off = p * (u[s, i, a] - middle[i])
+                    if off != 0.0:
+                        for h in range(i + 1):
+                            here[i, h] += off * (u[s, h, a] - middle[h])
+        level = top + temperature * math.log(total)
+        if last == 0:
+            value += share[s] * position[0] * level
+            for i in range(k):
+                sums[i] = position[0] * middle[i]
+                squares[i] = position[0] * (here[i, i] + middle[i] * middle[i])
+                for h in range(i + 1):
+                    spread[i, h] += share[s] * position[0] * here[i, h]
+        else:
+            value += _add_ranks(
+                share[s], worth, u[s], position, temperature, order, last, level, middle, here, sums, squares, spread
+            )
+        for i in range(k):
+            mean[i] += share[s] * sums[i]
+            square[i] += share[s] * (squares[i] + others * sums[i] * sums[i])
+    return value
+
+
+@kernel
+def _rank(rest: Floats, order: Ints, count: int) -> float:
+    """Fill in the best candidates and take them out of the rest, of which the best is returned."""
+    best = 0
+    for j in range(count + 1):
+        best = 0
+        for a in range(1, len(rest)):
+            if rest[a] > rest[best]:
+                best = a
+        if j < count:
+            order[j] = best
+            rest[best] = -np.inf
+    return float(rest[best])
+
+
+@kernel
+def _add_ranks(
+    share: float,
+    worth: Floats,
+    u: Floats,
+    position: Floats,
+    temperature: float,
+    order: Ints,
+    last: int,
+    lowest: float,
+    middle: Floats,
+    here: Floats,
+    sums: Floats,
+    squares: Floats,
+    spread: Floats,
+) -> float:
+    """Go on from the softmax of the candidates after the first `last` ones to the whole list, in one case.
+
+    `middle` and `here` are the mean and the spread of that softmax, and `lowest` its level, temp log sum exp(x / temp).
+    """
+    k = len(middle)
+    level, free, capped, step = np.empty(last + 1), np.zeros(last + 1), np.zeros(last + 1), np.empty(k)
+    level[last] = lowest
+    for j in range(last - 1, -1, -1):
+        high, low = max(worth[order[j]], level[j + 1]), min(worth[order[j]], level[j + 1])
+        level[j] = high + temperature * math.log1p(math.exp((low - high) / temperature))
+    value, j = 0.0, 0  # j candidates are capped at 1; it never decreases from place to place
+    for p in range(last + 1):
+        c = position[p] - (position[p + 1] if p < last else 0.0)
+        while j < p and (p + 1 - j) * math.exp((worth[order[j]] - level[j]) / temperature) > 1.0:
+            j += 1
+        free[j] += c * (p + 1 - j)
+        capped[j] += c
+        value -= temperature * c * (p + 1 - j) * math.log(p + 1 - j)
+    # The softmax from rank j on, from the last rank to the first; each takes the part of the places that play it.
+    certain = 0.0  # exposure of the candidate at rank j from the places where it is capped at 1
+    sums[:] = 0.0
+    squares[:] = 0.0
+    for j in range(last, -1, -1):
+        if j < last:
+            a = order[j]
+            chance = math.exp((worth[a] - level[j]) / temperature)
+            value += certain * worth[a]
+            for i in range(k):
+                step[i] = u[i, a] - middle[i]
+                sums[i] += certain * u[i, a]
+                squares[i] += certain * u[i, a] * u[i, a]
+            for i in range(k):
+                for h in range(i + 1):
+                    here[i, h] = (1.0 - chance) * (here[i, h] + chance * step[i] * step[h])
+                middle[i] += chance * step[i]
+        value += free[j] * level[j]
+        for i in range(k):
+            sums[i] += free[j] * middle[i]
+            squares[i] += free[j] * (here[i, i] + middle[i] * middle[i])
+            for h in range(i + 1):
+                spread[i, h] += share * free[j] * here[i, h]
+        certain += capped[j]
+    return share * value
