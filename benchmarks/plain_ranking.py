@@ -11,7 +11,8 @@ from evenhand.choices.top_k import top
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, philox
 from evenhand.core.types import Floats
-from evenhand.models.bilinear import absorb_runs, bilinear_worth
+from evenhand.models.bilinear import bilinear_worth
+from evenhand.numerics.bilinear import absorb_runs
 from evenhand.numerics.isotonic import gini_gradient
 
 

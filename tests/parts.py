@@ -57,6 +57,7 @@ from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import (
     Aggregation,
+    BayesianBilinear,
     BayesianLogistic,
     BayesianRidge,
     Bilinear,
@@ -210,6 +211,8 @@ MODELS = [
     Bilinear(who=3, what=1, n_outcomes=2, ridge=0.1, width=Fixed(0.4)),
     Bilinear(who=1, what=2, n_outcomes=3),
     BayesianRidge(n_features=3),
+    BayesianBilinear(who=2, what=3),
+    BayesianBilinear(who=1, what=2, n_outcomes=2, scale=2.0, growth=2.0),
     BayesianRidge(n_features=1, n_outcomes=3, scale=0.0),
     BayesianRidge(n_features=4, n_outcomes=2, scale=2.0, growth=2.0),
     BayesianLogistic(n_features=3),

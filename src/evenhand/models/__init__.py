@@ -2,6 +2,7 @@
 
 from evenhand.models.aggregation import Aggregation
 from evenhand.models.base import Averageable, Model, Posterior
+from evenhand.models.bayesian_bilinear import BayesianBilinear
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
 from evenhand.models.bilinear import Bilinear
@@ -23,6 +24,7 @@ from evenhand.models.widths import Fixed, Logarithmic, SelfNormalised, Width
 __all__ = [
     "Aggregation",
     "Averageable",
+    "BayesianBilinear",
     "BayesianLogistic",
     "BayesianRidge",
     "Bilinear",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_exploration, check_sizes
 from evenhand.models.base import Worth
@@ -33,6 +33,19 @@ class BayesianRidgeState:
     ends: Floats  # (2, M) of the ranges
     units: Floats  # (M,) lengths of the ranges, 1 where infinite
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
+
+
+@inlined
+def priced(p: Floats, center: Floats, sigma: Floats, ends: Floats, half: float) -> tuple[float, float]:
+    """Mean and bonus at prices p, `(M),(M),(M,M),(2,M),()->(),()`, where means are `half` noises wide."""
+    mean, variance, far = 0.0, 0.0, 0.0
+    for m in range(len(p)):
+        if p[m] != 0.0:
+            mean += p[m] * center[m]
+            far += p[m] * ((ends[1, m] if p[m] > 0.0 else ends[0, m]) - center[m])
+            for j in range(len(p)):
+                variance += p[m] * p[j] * sigma[m, j]
+    return mean, min(half * math.sqrt(max(variance, 0.0)), far)
 
 
 @kernel
@@ -64,14 +77,7 @@ def _value(
                 center[m] = dot(x[r, a], theta[r, m])
             half = scale * reach(square, more, n)
             for k in range(w.shape[1]):
-                p, variance, far = w[r, k, own], 0.0, 0.0
-                for m in range(outcomes):
-                    if p[m] != 0.0:
-                        mean[r, k, a] += p[m] * center[m]
-                        far += p[m] * ((ends[1, m] if p[m] > 0.0 else ends[0, m]) - center[m])
-                        for j in range(outcomes):
-                            variance += p[m] * p[j] * sigma[r, m, j]
-                bonus[r, k, a] = min(half * math.sqrt(max(variance, 0.0)), far)
+                mean[r, k, a], bonus[r, k, a] = priced(w[r, k, own], center, sigma[r], ends, half)
     return mean, bonus
 
 
@@ -125,6 +131,26 @@ def _update(
             fitted[r] = count[r]
 
 
+def empty(n: int, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
+    """The state before any data, `(M),(M)->`."""
+    m, units = len(low), np.where(np.isfinite(high - low), high - low, 1.0)
+    return BayesianRidgeState(
+        gram=np.zeros((n_replicas, n, n)),
+        moment=np.zeros((n_replicas, m, n)),
+        squares=np.zeros((n_replicas, m, m)),
+        inverse=np.zeros((n_replicas, n, n)),
+        theta=np.zeros((n_replicas, m, n)),
+        sigma=np.tile(BELIEVED * np.eye(m), (n_replicas, 1, 1)),
+        ridge=np.zeros(n_replicas),
+        count=np.zeros(n_replicas),
+        fitted=np.zeros(n_replicas),
+        rounds=np.zeros(n_replicas),
+        ends=np.stack([low, high]) / units,
+        units=units,
+        horizon=np.full(n_replicas, float(horizon)),
+    )
+
+
 @named("X5", source="evenhand's own: MacKay 1992 for the posterior, an index as in MOSS (Audibert & Bubeck 2009)")
 @dataclass(frozen=True, kw_only=True)
 class BayesianRidge:
@@ -175,22 +201,7 @@ class BayesianRidge:
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
         """The state before any data, `(M),(M)->state`."""
-        n, m, units = self.n_features, self.n_outcomes, np.where(np.isfinite(high - low), high - low, 1.0)
-        return BayesianRidgeState(
-            gram=np.zeros((n_replicas, n, n)),
-            moment=np.zeros((n_replicas, m, n)),
-            squares=np.zeros((n_replicas, m, m)),
-            inverse=np.zeros((n_replicas, n, n)),
-            theta=np.zeros((n_replicas, m, n)),
-            sigma=np.tile(BELIEVED * np.eye(m), (n_replicas, 1, 1)),
-            ridge=np.zeros(n_replicas),
-            count=np.zeros(n_replicas),
-            fitted=np.zeros(n_replicas),
-            rounds=np.zeros(n_replicas),
-            ends=np.stack([low, high]) / units,
-            units=units,
-            horizon=np.full(n_replicas, float(horizon)),
-        )
+        return empty(self.n_features, n_replicas, low, high, horizon)
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""

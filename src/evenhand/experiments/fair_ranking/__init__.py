@@ -32,6 +32,12 @@ class FairRankingExperiment:
     data: str = option("", "DIR", "folder of the HetRec 2011 Last.fm files; by default a synthetic audience")
     items: str = option("50", None, "50 users and 50 artists, or 1,880 and 2,500", choices=("50", "2k"))
     factors: int = option(10, "r", "of users and artists; models have r x r coefficients")
+    model: str = option(
+        "bilinear",
+        None,
+        "with the paper's widths, or with none to set: BayesianBilinear",
+        choices=("bilinear", "bayesian"),
+    )
     parts: tuple[str, ...] = option(PARTS, None, "what to run", flag="part", choices=PARTS)
     aims: tuple[str, ...] = option(AIMS, None, "an objective", flag="objective", choices=AIMS)
     replicas: int = option(3, "R")

@@ -14,7 +14,7 @@ from evenhand.environments import LastFM, Listeners, Ranking
 from evenhand.experiments.experiment import Case, Point, Run, Session
 from evenhand.experiments.fair_ranking import FairRankingExperiment
 from evenhand.experiments.fair_ranking.aims import CLICK, Aim, aim, inequality
-from evenhand.models import Bilinear, SelfNormalised
+from evenhand.models import BayesianBilinear, Bilinear, SelfNormalised
 from evenhand.objectives import Linear, Objective
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, unbiased_linucb_rank, uniform
 from evenhand.report.results import Measurement, Results
@@ -42,8 +42,10 @@ def world(settings: FairRankingExperiment) -> Ranking:
     return replace(plain, maximize=inequality(plain.exposures).objective)
 
 
-def model(settings: FairRankingExperiment) -> Bilinear:
+def model(settings: FairRankingExperiment) -> Bilinear | BayesianBilinear:
     """The ridge regression of all systems."""
+    if settings.model == "bayesian":
+        return BayesianBilinear(who=settings.factors, what=settings.factors)
     return Bilinear(who=settings.factors, what=settings.factors, ridge=RIDGE, width=WIDTH)
 
 
@@ -79,7 +81,7 @@ class Objectives:
         users, items = self.world.audience.chances.shape
         return (
             f"rankings of {items:,} artists for {users:,} {'' if s.data else 'synthetic '}listeners, 10 slots, "
-            f"{s.rounds:,} rounds, {s.replicas} replicas, seed {s.seed}\n"
+            f"{s.rounds:,} rounds, {s.replicas} replicas, seed {s.seed}, {model(s)}\n"
             "f: utility (clicks expected per round) + beta f_item (of realised exposures)"
         )
 

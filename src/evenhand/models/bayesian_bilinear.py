@@ -1,0 +1,197 @@
+"""Ridge regression on outer products of two blocks of features that estimates its own penalty and noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import whole
+from evenhand.models._shared import check_exploration, check_sizes
+from evenhand.models.base import Worth
+from evenhand.models.bayesian_ridge import BayesianRidgeState, empty, priced
+from evenhand.numerics.bilinear import absorb_runs, run_worth, scratch
+from evenhand.numerics.evidence import FAINT, ahead, fit, reach
+from evenhand.numerics.precision import dot
+
+
+@kernel
+def _value(
+    theta: Floats,
+    inverse: Floats,
+    sigma: Floats,
+    count: Floats,
+    rounds: Floats,
+    horizon: Floats,
+    scale: float,
+    ends: Floats,
+    x: Floats,
+    w: Floats,
+    r: int,
+) -> tuple[Floats, Floats]:
+    candidates, outcomes, s, each = x.shape[1], w.shape[3], x.shape[2] - r, w.shape[2] > 1
+    mean, bonus = np.zeros((len(x), w.shape[1], candidates)), np.zeros((len(x), w.shape[1], candidates))
+    means, square, work = np.empty((outcomes, candidates)), np.empty(candidates), scratch(candidates, r, s)
+    center = np.empty(outcomes)
+    for b in range(len(x)):
+        more, first = ahead(count[b], rounds[b], horizon[b]), 0
+        while first < candidates:
+            last = run_worth(theta[b], inverse[b], x[b], r, first, count[b] > 0.0, means, square, work)
+            length = dot(x[b, first, :r], x[b, first, :r])
+            for a in range(last - first):
+                v = x[b, first + a, r:]
+                if not length * dot(v, v) > FAINT:  # such as doing nothing: worth 0, for sure
+                    continue
+                for m in range(outcomes):
+                    center[m] = means[m, a]
+                # before any data, one observation's worth is known of each
+                half = scale * reach(max(square[a], 0.0) if count[b] > 0.0 else 1.0, more, r * s)
+                own = first + a if each else 0
+                for k in range(w.shape[1]):
+                    mean[b, k, first + a], bonus[b, k, first + a] = priced(w[b, k, own], center, sigma[b], ends, half)
+            first = last
+    return mean, bonus
+
+
+@kernel
+def _add(
+    gram: Floats,
+    moment: Floats,
+    squares: Floats,
+    count: Floats,
+    rounds: Floats,
+    x: Floats,
+    y: Floats,
+    seen: Bools,
+    r: int,
+) -> None:
+    """Add plays to the sums; those of consecutive plays with the same u are sums over v, times u."""
+    plays, s, outcomes = x.shape[1], x.shape[2] - r, y.shape[2]
+    inner, cross = np.empty((s, s)), np.empty((outcomes, s))
+    for b in range(len(x)):
+        some, first = False, 0
+        while first < plays:
+            u, last, used = x[b, first, :r], first, False
+            inner[:] = 0.0
+            cross[:] = 0.0
+            while last == first or (last < plays and (x[b, last, :r] == u).all()):
+                v = x[b, last, r:]
+                if seen[b, last].all():
+                    some = True
+                    if dot(u, u) * dot(v, v) > FAINT:  # nothing is learned from a candidate without features
+                        count[b] += 1.0
+                        used = True
+                        for i in range(s):
+                            for j in range(s):
+                                inner[i, j] += v[i] * v[j]
+                            for m in range(outcomes):
+                                cross[m, i] += y[b, last, m] * v[i]
+                        for m in range(outcomes):
+                            for j in range(outcomes):
+                                squares[b, m, j] += y[b, last, m] * y[b, last, j]
+                last += 1
+            for g in range(r if used else 0):  # what was not seen may be NaN
+                for i in range(s):
+                    for m in range(outcomes):
+                        moment[b, m, g * s + i] += u[g] * cross[m, i]
+                    for h in range(r):
+                        c = u[g] * u[h]
+                        for j in range(s):
+                            gram[b, g * s + i, h * s + j] += c * inner[i, j]
+            first = last
+        if some:
+            rounds[b] += 1.0
+
+
+@kernel
+def _refit(
+    gram: Floats,
+    moment: Floats,
+    squares: Floats,
+    inverse: Floats,
+    theta: Floats,
+    sigma: Floats,
+    ridge: Floats,
+    count: Floats,
+    fitted: Floats,
+    growth: float,
+) -> None:
+    """Maximise the evidence again in the replicas that are due."""
+    for b in range(len(gram)):
+        if count[b] > fitted[b] and count[b] >= growth * fitted[b]:
+            ridge[b] = fit(gram[b], moment[b], squares[b], count[b], ridge[b], theta[b], inverse[b], sigma[b])
+            fitted[b] = count[b]
+
+
+@named("X5", source="evenhand's own: `BayesianRidge` on the values u^T Theta v of users and items")
+@dataclass(frozen=True, kw_only=True)
+class BayesianBilinear:
+    """`BayesianRidge` on the products of two blocks: u says of whom a candidate is for, and v of what it is.
+
+    Equation: `BayesianRidge` on flatten(u v^T), in n = r s dimensions; candidates have the features (u, v), side by
+    side, and share work as in `Bilinear`. Nothing has to be tuned.
+
+    Args:
+        who: r, the length of u.
+        what: s, the length of v.
+        n_outcomes: M.
+        scale: of the bonus; 0 is greedy.
+        growth: estimate penalty and noise again when there are this many times as many observations.
+
+    Raises:
+        InvalidInput: a count below 1, a scale below 0, or a growth that is not above 1.
+
+    >>> model = BayesianBilinear(who=1, what=2)
+    >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
+    >>> play, one, price = np.array([[[2.0, 0.0, 0.5]]]), np.ones((1, 1, 1)), np.ones((1, 1, 1, 1))
+    >>> for y in (0.5, 0.6, 0.4, 0.5):
+    ...     model.update(state, play, np.full((1, 1, 1), y), one > 0, price)
+    >>> mean, bonus, _ = model.value(state, play, price, np.zeros((1, 0)))
+    >>> round(mean.item(), 2), round(bonus.item(), 2)
+    (0.48, 0.16)
+    """
+
+    who: int
+    what: int
+    n_outcomes: int = 1
+    scale: float = 1.0
+    growth: float = 1.3
+
+    def __post_init__(self) -> None:
+        whole("BayesianBilinear.who", self.who, 1)
+        whole("BayesianBilinear.what", self.what, 1)
+        check_sizes("BayesianBilinear", self.n_features, self.n_outcomes)
+        check_exploration("BayesianBilinear", self.scale, self.growth)
+
+    @property
+    def n_features(self) -> int:
+        """r + s."""
+        return self.who + self.what
+
+    def draws(self, candidates: int) -> int:
+        """No luck."""
+        return 0
+
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
+        """The state before any data, `(M),(M)->state`."""
+        return empty(self.who * self.what, n_replicas, low, high, horizon)
+
+    def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Mean worth and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) per run of equal u."""
+        s, scale = state, float(self.scale)
+        books = s.count, s.rounds, s.horizon
+        return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.ends, x, w * s.units, self.who))
+
+    def update(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Absorb plays whose outcomes are all seen, `(P,r+s),(P,M),(P,M),(K,1|P,M)`.
+
+        O(n^2 P + n M P) per round of equal u, and O(n^3) per fit.
+        """
+        s, y = state, y / state.units
+        _add(s.gram, s.moment, s.squares, s.count, s.rounds, x, y, seen, self.who)
+        unused = np.zeros((2, len(x)))  # the inverse is 0 before the first fit, and then nothing is absorbed
+        absorb_runs(s.theta, s.inverse, unused[0], unused[1], x, y, seen, self.who)
+        _refit(s.gram, s.moment, s.squares, s.inverse, s.theta, s.sigma, s.ridge, s.count, s.fitted, float(self.growth))
