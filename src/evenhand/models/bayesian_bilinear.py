@@ -70,7 +70,7 @@ def _add(
 ) -> None:
     """Add plays to the sums; those of consecutive plays with the same u are sums over v, times u."""
     plays, s, outcomes = x.shape[1], x.shape[2] - r, y.shape[2]
-    inner, cross = np.empty((s, s)), np.empty((outcomes, s))
+    inner, cross, line = np.empty((s, s)), np.empty((outcomes, s)), np.empty(r * s)
     for b in range(len(x)):
         some, first = False, 0
         while first < plays:
@@ -93,14 +93,16 @@ def _add(
                             for j in range(outcomes):
                                 squares[b, m, j] += y[b, last, m] * y[b, last, j]
                 last += 1
-            for g in range(r if used else 0):  # what was not seen may be NaN
-                for i in range(s):
+            for i in range(s if used else 0):  # what was not seen may be NaN
+                for h in range(r):
+                    for j in range(s):
+                        line[h * s + j] = u[h] * inner[i, j]
+                for g in range(r):
                     for m in range(outcomes):
                         moment[b, m, g * s + i] += u[g] * cross[m, i]
-                    for h in range(r):
-                        c = u[g] * u[h]
-                        for j in range(s):
-                            gram[b, g * s + i, h * s + j] += c * inner[i, j]
+                    row = gram[b, g * s + i]
+                    for j in range(r * s):
+                        row[j] += u[g] * line[j]
             first = last
         if some:
             rounds[b] += 1.0

@@ -35,7 +35,7 @@ class FairRankingExperiment:
     model: str = option(
         "bilinear",
         None,
-        "with the paper's widths, or with none to set: BayesianBilinear",
+        "with the paper's widths, or BayesianBilinear, which has none",
         choices=("bilinear", "bayesian"),
     )
     parts: tuple[str, ...] = option(PARTS, None, "what to run", flag="part", choices=PARTS)
