@@ -19,15 +19,14 @@ def _least(worth: Floats, playable: Bools, best: Floats) -> float:
     """The least worth that a play can have, or tie with, by insertion into the best worths so far, `(A),(A),(k)->()`.
 
     Without limits only the k best can be played, and what ties with one of them ties with the last or is above it.
+    An insertion passes through all k places, as to stop on the way is a branch that processors cannot foresee.
     """
     best[:] = -np.inf
     for a in range(len(worth)):
         if playable[a] and worth[a] > best[-1]:
-            i = len(best) - 1
-            while i > 0 and worth[a] > best[i - 1]:
-                best[i] = best[i - 1]
-                i -= 1
-            best[i] = worth[a]
+            for i in range(len(best) - 1, 0, -1):
+                best[i] = max(best[i], min(best[i - 1], worth[a]))
+            best[0] = max(best[0], worth[a])
     return float(best[-1] - TIE * abs(best[-1]))
 
 
@@ -37,11 +36,12 @@ def top(
 ) -> tuple[Ints, Floats, Floats]:
     """The best candidates that fit together, `(K,A),(K,A),(A),(A,d),(d),(1)->(k),(k),(A)`.
 
-    One number draws all ties: what is left of it after a draw is again uniform.
+    One number draws all ties: what is left of it after a draw is again uniform. A worth of minus infinity marks what
+    was played or no longer fits; loops over candidates then have no branches that processors cannot foresee.
     """
     plays, propensities, lottery = nothing_played(playable, k)
     worth, best, left, limited = np.empty(mean.shape[2]), np.empty(k), left.copy(), left.shape[1] > 0
-    names, free = np.empty(len(worth), np.int64), np.empty(len(worth), np.bool_)
+    names, free = np.empty(len(worth), np.int64), np.empty(len(worth))
     for r in range(len(mean)):
         worth[:] = 0.0
         for i in range(mean.shape[1]):
@@ -49,35 +49,37 @@ def top(
                 worth[a] += mean[r, i, a] + bonus[r, i, a]
         least, few = -np.inf if limited else _least(worth, playable[r], best), 0
         for a in range(len(worth)):
-            if playable[r, a] and worth[a] >= least:
-                names[few], free[few] = a, True
-                few += 1
+            names[few], free[few] = a, worth[a]
+            few += playable[r, a] and worth[a] >= least
         luck = u[r, 0]
         for i in range(k):
-            edge, count = -np.inf, 0
+            edge, count, chosen = -np.inf, 0, 0
             for j in range(few):
-                if free[j] and worth[names[j]] > edge:
-                    edge = worth[names[j]]
+                edge = free[j] if free[j] > edge else edge
+            if edge == -np.inf:
+                break
             edge -= TIE * abs(edge)
             for j in range(few):
-                if free[j] and worth[names[j]] >= edge:
-                    count += 1
-            if count == 0:
-                break
+                count += free[j] >= edge
+                chosen = j if free[j] >= edge else chosen
+            if i == 0:
+                for j in range(few):
+                    if free[j] >= edge:
+                        lottery[r, names[j]] = 1.0 / count
             skip = int(luck * count)
             luck = luck * count - skip
-            for j in range(few):
-                if free[j] and worth[names[j]] >= edge:
-                    if i == 0:
-                        lottery[r, names[j]] = 1.0 / count
-                    if skip == 0:
-                        plays[r, i], free[j] = names[j], False
-                    skip -= 1
+            if count > 1:
+                for j in range(few):
+                    if free[j] >= edge:
+                        chosen = j if skip == 0 else chosen
+                        skip -= 1
+            plays[r, i], free[chosen] = names[chosen], -np.inf
             propensities[r, i] = 1.0 / count
             if limited and i + 1 < k:
                 use_up(worst, left, r, plays[r, i])
                 for j in range(few):
-                    free[j] = free[j] and fits(worst, left, r, names[j])
+                    if not fits(worst, left, r, names[j]):
+                        free[j] = -np.inf
     return plays, propensities, lottery
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats, Ints
 
 
@@ -49,6 +49,22 @@ def gini_prox(z: Floats, order: Ints, weights: Floats, beta: Floats) -> Floats:
     return out
 
 
+@inlined
+def _arrange(values: Floats, order: Ints) -> None:
+    """Fill `order` with the places of the values, the least first and equal ones in their order, `(m),(m)`.
+
+    Every value counts those below it: m^2 comparisons without branches, which take less time than to sort some 60.
+    """
+    order[:] = -1
+    for i in range(len(values)):
+        value, below = values[i], 0
+        for j in range(len(values)):
+            below += values[j] < value
+        while order[below] >= 0:
+            below += 1
+        order[below] = i
+
+
 @kernel
 def gini_gradient(z: Floats, tilt: Floats, at: Ints, order: Ints, weights: Floats, c: float, beta: Floats) -> Floats:
     """The gradient of the Moreau envelope of tilt.z + c sum_i w_i y_(i), y being z at some places.
@@ -61,19 +77,18 @@ def gini_gradient(z: Floats, tilt: Floats, at: Ints, order: Ints, weights: Float
     for r in range(len(z)):
         for j in range(z.shape[1]):
             out[r, j] = z[r, j] + beta[r] * tilt[j]
-        for i in range(m):
-            here = at[order[r, i]] if found else at[i]
-            k = i
-            while not found and k > 0 and x[k - 1] > out[r, here]:
-                x[k], places[k] = x[k - 1], places[k - 1]
-                k -= 1
-            x[k], places[k] = out[r, here], here
+        if found:
+            places[:] = order[r]
+        else:
+            for i in range(m):
+                x[i] = out[r, at[i]]
+            _arrange(x, places)
         part = c * beta[r]
         for i in range(m):
-            x[i] += part * weights[i]
+            x[i] = out[r, at[places[i]]] + part * weights[i]
         pool(x, sums, sizes)
         for i in range(m):
-            out[r, places[i]] = x[i]
+            out[r, at[places[i]]] = x[i]
         for j in range(z.shape[1]):
             out[r, j] = (out[r, j] - z[r, j]) / beta[r]
     return out
