@@ -110,14 +110,14 @@ def _run(
     policy, environment, replicas, seed, record = task
     state = policy.start(seed=seed, replicas=replicas.tolist())
     world = environment.start(seed, state.replicas)
-    recorder = Recorder(policy, state.replicas, world, record == "all")
+    recorder = Recorder(policy, state, world, record == "all")
     finished = True
     for r in play(policy, state, world, range(world.steps)):
         expected = world.expected(r.context, r.taken.plays)
-        recorder.add(r.step, r.context, r.decision, r.taken, r.arrivals, expected, state.t)
+        recorder.add(r.step, r.decision, r.taken, r.arrivals, expected)
         if r.step % _EVERY == _EVERY - 1:
             if record == "grid" and recorder.all_arrived and policy.over(state).all():
-                recorder.idle(state.t)
+                recorder.idle()
                 break
             if not watch(_EVERY):
                 finished = False
