@@ -217,28 +217,28 @@ def test_receipts_keep_only_what_waits():
 
     def entered():
         decision = decided._replace(id=np.full(3, -1))
-        book.enter(decision)
+        book.enter(decision, 7)
         return decision
 
     for number in range(1000):
         decision = entered()
         assert decision.id[0] == number
-        book.settle(decision)
-    assert len(book.tokens) == 16
+        book.settle(decision, 7)
+    assert len(book.tokens) == 64
     oldest = entered()
     for _ in range(500):
-        book.settle(entered())
+        book.settle(entered(), 7)
     np.testing.assert_array_equal(book.waiting(), [oldest.id[0]])
     assert 501 <= len(book.tokens) <= 1024
-    book.settle(oldest)
+    book.settle(oldest, 7)
     for _ in range(2000):
-        book.settle(entered())
+        book.settle(entered(), 7)
     np.testing.assert_array_equal(book.waiting(), [])
     with pytest.raises(InvalidInput, match=f"number {oldest.id[0]}, settled before"):
-        book.settle(oldest)
+        book.settle(oldest, 7)
     for number in (book.count, book.count + 99):
         with pytest.raises(InvalidInput, match=f"number {number} of another state"):
-            book.settle(decided._replace(id=np.array([number, 0, oldest.id[2]])))
+            book.settle(decided._replace(id=np.array([number, 0, 7])), 7)
 
 
 def test_a_cost_that_was_not_observed_moves_no_price():

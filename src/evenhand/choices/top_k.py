@@ -121,4 +121,4 @@ class TopK:
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         """Choose the best, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(k),(k),(A),()`."""
         made = top(worth.mean, worth.bonus, offer.playable, offer.worst, offer.left, self.k, u)
-        return Pick(*made, forced=np.zeros(len(offer.playable)))
+        return Pick(*made, np.zeros(len(offer.playable)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -127,9 +128,14 @@ class Luck:
     def __post_init__(self) -> None:
         check_seed(self.seed)
 
-    def uniform(self, stream: Stream, t: Ints, size: int) -> Floats:
+    def uniform(self, stream: Stream, t: Ints | Floats, size: int) -> Floats:
         """Draw `size` numbers in [0, 1) per replica for round `t`, `(1) or (R) -> (R, size)`."""
-        return uniform(self.seed, stream, self.replicas, t, size)
+        return uniform_within(self._key, _STREAMS[stream], self.replicas, t, size)
+
+    @cached_property
+    def _key(self) -> np.uint64:
+        """The seed as kernels take it: to convert it takes as long as a draw."""
+        return np.uint64(self.seed)
 
     def normal(self, stream: Stream, t: Ints, size: int) -> Floats:
         """Draw `size` standard normal numbers per replica for round `t`, `(1) or (R) -> (R, size)`."""

@@ -140,7 +140,7 @@ def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: 
         InvalidInput: naming the model and the round.
     """
     shape, mean, bonus = (*w.shape[:2], candidates), said.mean, said.bonus
-    if np.shape(mean) != shape or np.shape(bonus) != shape:
+    if getattr(mean, "shape", ()) != shape or getattr(bonus, "shape", ()) != shape:
         now = f"{name} in round {int(t.max()) + 1}"
         raise InvalidInput(now, f"mean and bonus of shape {shape}", (np.shape(mean), np.shape(bonus)))
     r, a = _bad_worth(mean, bonus, w, reach)
@@ -200,13 +200,18 @@ def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decisi
         raise InvalidInput("outcomes", "an array of numbers", getattr(y, "dtype", type(y).__name__))
     if y.shape != expected:
         raise InvalidInput("outcomes", f"shape {expected}, a column for each of {problem.observed}", y.shape)
-    for name, mask, shape in (("observed", observed, expected), ("exposed", exposed, d.plays.shape)):
-        if mask is None:
-            continue
-        if not isinstance(mask, np.ndarray):
-            raise InvalidInput(name, "an array", type(mask).__name__)
-        if mask.shape != shape or mask.dtype.kind != "b":
-            raise InvalidInput(name, f"true or false, of shape {shape}", f"{mask.dtype} of shape {mask.shape}")
+    if observed is not None:
+        _mask("observed", observed, expected)
+    if exposed is not None:
+        _mask("exposed", exposed, d.plays.shape)
+
+
+def _mask(name: str, mask: Bools, shape: tuple[int, ...]) -> None:
+    """Refuse anything but an array of true and false of this shape."""
+    if not isinstance(mask, np.ndarray):
+        raise InvalidInput(name, "an array", type(mask).__name__)
+    if mask.shape != shape or mask.dtype.kind != "b":
+        raise InvalidInput(name, f"true or false, of shape {shape}", f"{mask.dtype} of shape {mask.shape}")
 
 
 def wrong_outcome(

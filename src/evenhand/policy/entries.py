@@ -113,7 +113,10 @@ def _fold(checksum: int, value: int) -> int:
 
 @kernel
 def checksum(plays: Ints, counted: Floats, groups: Ints, known: Floats) -> int:
-    """A checksum of everything in a decision that the books record, `(P),(),(1|P,G),(P,L)->()`."""
+    """A checksum of everything in a decision that the books record, `(P),(),(1|P,G),(P,L)->()`.
+
+    A limit must get back what it held, and kernels do not check groups.
+    """
     number, box = 1469598103934665603, np.empty(1)
     bits = box.view(np.int64)
     for r in range(len(plays)):
@@ -131,31 +134,31 @@ def checksum(plays: Ints, counted: Floats, groups: Ints, known: Floats) -> int:
 
 @kernel
 def standing(
-    plays: Ints, counted: Floats, groups: Ints, candidates: int, columns: int, t: Floats, horizon: float
-) -> tuple[int, int, bool, bool]:
-    """Check a decision that is about to be committed, `(P),(),(1|P,G),(),(),(),()->(),(),(),()`.
+    plays: Ints, counted: Floats, groups: Ints, known: Floats, candidates: int, columns: int, t: Floats, horizon: float
+) -> tuple[int, int, bool, bool, int]:
+    """Check a decision that is about to be committed, `(P),(),(1|P,G),(P,L),(),(),(),()->(),(),(),(),()`.
 
     Returns the first replica with a wrong field, or -1, and the field: 0 `counted`, 1 `plays`, 2 `groups`; then whether
-    the decision counts in any replica, and whether one of these is past the horizon.
+    the decision counts in any replica, whether one of these is past the horizon, and the checksum.
     """
     counts, late = False, False
     for r in range(len(counted)):
         if not (counted[r] == 0.0 or (counted[r] == 1.0 and plays[r, 0] >= 0)):
-            return r, 0, counts, late
+            return r, 0, counts, late, 0
         for p in range(plays.shape[1]):
             if not -1 <= plays[r, p] < candidates:
-                return r, 1, counts, late
+                return r, 1, counts, late, 0
             for other in range(p):
                 if plays[r, p] == plays[r, other] >= 0:
-                    return r, 1, counts, late
+                    return r, 1, counts, late, 0
         for p in range(groups.shape[1]):
             for g in range(groups.shape[2]):
                 if not 0 <= groups[r, p, g] < columns:
-                    return r, 2, counts, late
+                    return r, 2, counts, late, 0
         if counted[r] > 0.0:
             counts = True
             late = late or t[r] >= horizon
-    return -1, 0, counts, late
+    return -1, 0, counts, late, checksum(plays, counted, groups, known)
 
 
 @kernel
@@ -199,6 +202,7 @@ def _any(counted: Floats) -> bool:
 def at_arrival(
     plays: Ints,
     counted: Floats,
+    groups: Ints,
     known: Floats,
     y: Floats,
     observed: Bools,
@@ -207,19 +211,20 @@ def at_arrival(
     n_noisy: int,
     ranges: Floats,
     free: Bools,
-) -> tuple[bool, int, int, Floats, Floats, Bools, Bools]:
-    """Outcomes that count, `(P),(),(P,L),(P,M+B),(P,M+B),(P),(L),(),(2,M+B),(A,M+B)->(),(),(),(P,M),(P,L),(P,M),(M+L)`.
+) -> tuple[int, bool, int, int, Floats, Floats, Bools, Bools]:
+    """Outcomes that count, `(P),(),(1|P,G),(P,L),(P,M+B),(P,M+B),(P),(L),(),(2,M+B),(A,M+B)->(P,M),(P,L),(P,M),(M+L)`.
 
-    First whether any round counts; then the replica and the outcome of the first number that is not finite or not
-    within its range, or that nothing can have brought about, -1 where there is none. Learned and known outcomes are 0
-    wherever a play was not made, not exposed or not observed; noisy ones, the first B known outcomes, are as observed.
-    Of the two masks the first says what teaches the model, the second which outcomes of exposed plays, and which sure
-    ones, were not observed. A mask that is empty is true everywhere.
+    First the checksum and whether any round counts; then the replica and the outcome of the first number that is not
+    finite or not within its range, or that nothing can have brought about, -1 where there is none. Learned and known
+    outcomes are 0 wherever a play was not made, not exposed or not observed; noisy ones, the first B known outcomes,
+    are as observed. Of the two masks the first says what teaches the model, the second which outcomes of exposed plays,
+    and which sure ones, were not observed. A mask that is empty is true everywhere.
     """
     n_learned = y.shape[2] - n_noisy
     learned, z = np.zeros((len(y), y.shape[1], n_learned)), np.zeros(known.shape)
     seen = np.zeros(learned.shape, np.bool_)
     missing = np.zeros((len(y), n_learned + known.shape[2]), np.bool_)
+    number = checksum(plays, counted, groups, known)
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
             if counted[r] == 0.0:
@@ -234,7 +239,7 @@ def at_arrival(
                 unseen = len(observed) > 0 and not observed[r, p, m]
                 if not (shown or (played and m >= n_learned and sure[m - n_learned])):
                     if not unseen and abs(y[r, p, m]) > 0.0:
-                        return True, r, m, learned, z, seen, missing
+                        return number, True, r, m, learned, z, seen, missing
                     continue
                 if unseen:
                     missing[r, m] = True
@@ -246,8 +251,8 @@ def at_arrival(
                     z[r, p, m - n_learned] = y[r, p, m]
                 inside = ranges[0, m] <= y[r, p, m] <= ranges[1, m] and abs(y[r, p, m]) <= LARGEST
                 if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
-                    return True, r, m, learned, z, seen, missing
-    return _any(counted), -1, -1, learned, z, seen, missing
+                    return number, True, r, m, learned, z, seen, missing
+    return number, _any(counted), -1, -1, learned, z, seen, missing
 
 
 @kernel

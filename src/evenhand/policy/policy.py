@@ -276,27 +276,18 @@ class Policy:
         features, known, groups, counted, restricted = entries.take(
             context.features, known, context.groups, pick.plays, offered, offer.playable, state.t, self._horizon
         )
-        state.made = Decision(
-            id=_UNNUMBERED.copy(),
-            plays=pick.plays,
-            propensities=propensities,
-            counted=counted,
-            forced=pick.forced,
-            restricted=restricted,
-            features=features,
-            known=known,
-            groups=groups,
-            shares=shares,
-            prices=w if w.shape[2] == 1 else entries.take_prices(w, pick.plays),
-            row_prices=row_prices,
-            lottery=pick.lottery if self._can.follows is not None else np.zeros((len(counted), 0)),
-        )
+        prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
+        lottery = pick.lottery if self._can.follows is not None else np.zeros((len(counted), 0))
+        of_plays = features, known, groups, shares, prices, row_prices, lottery
+        made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, *of_plays
+        state.made = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
         return state.made
 
     def _commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
         candidates, columns = context.features.shape[1], len(self.problem.columns)
-        r, field, counts, late = entries.standing(
-            decision.plays, decision.counted, decision.groups, candidates, columns, state.t, self._horizon
+        d = decision
+        r, field, counts, late, checksum = entries.standing(
+            d.plays, d.counted, d.groups, d.known, candidates, columns, state.t, self._horizon
         )
         if r >= 0:
             raise checks.wrong_decision(decision, r, field, candidates, self.problem)
@@ -307,7 +298,7 @@ class Policy:
         self._questions.refuse_stale(state, decision)
         estimates = self._questions.estimates(state, decision) if self._can.estimates else {}
         if counts:  # nothing can be refused any more
-            state.receipts.enter(decision)
+            state.receipts.enter(decision, checksum)
         before = self._restating.shares(state) if self._can.restating else None
         entries.count_round(context.groups, context.offered, decision.counted, state.seen, state.t)
         if before is not None:
@@ -330,9 +321,10 @@ class Policy:
         if decision is not state.made:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
         checks.outcomes(y, observed, exposed, decision, self.problem)
-        counts, r, m, learned, known, seen, missing = entries.at_arrival(
+        checksum, counts, r, m, learned, known, seen, missing = entries.at_arrival(
             decision.plays,
             decision.counted,
+            decision.groups,
             decision.known,
             y,
             checks.EVERYWHERE if observed is None else observed,
@@ -346,7 +338,7 @@ class Policy:
             raise checks.wrong_outcome(r, m, y, observed, exposed, decision, self.problem)
         if not counts:
             return
-        state.receipts.settle(decision)
+        state.receipts.settle(decision, checksum)
         self._enter(state, decision, learned, known, None if observed is None else missing)
         for i, goal in self._can.watching:
             goal.on_exposure(state.goals[i], decision, exposed)
@@ -360,7 +352,7 @@ class Policy:
             d.plays, d.counted, d.known, problem.sure, len(problem.noisy), problem.fallback, problem.free
         )
         if counts:
-            state.receipts.settle(decision)
+            state.receipts.settle(d, entries.checksum(d.plays, d.counted, d.groups, d.known))
             self._enter(state, decision, learned, known, missing)
 
     def _enter(
@@ -376,7 +368,8 @@ class Policy:
             goal.on_outcome(state.goals[i], decision, decision.counted, v)
 
     def _cancel(self, state: PolicyState, decision: Decision) -> None:
-        state.receipts.settle(decision)
+        d = decision
+        state.receipts.settle(d, entries.checksum(d.plays, d.counted, d.groups, d.known))
         if self._can.restating:
             decision = self._restating.cancel(state, decision)
         for i, goal in self._can.cancelling:

@@ -11,9 +11,8 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Ints
-from evenhand.policy.entries import checksum
 
-_ROOM = 16
+_ROOM = 64
 
 # No action depends on tokens, so they need no seed. A forked process is reseeded, so that it does not repeat tokens.
 _tokens = random.Random()
@@ -38,7 +37,7 @@ class Receipts:
     >>> policy, world = uniform(Court().problem, n_features=5), Court().start(0, np.arange(1))
     >>> state = policy.start()
     >>> first, second = (policy.act(state, world.context(step)) for step in range(2))
-    >>> state.receipts.settle(second)
+    >>> policy.cancel(state, second)
     >>> state.receipts.waiting()
     array([0])
     """
@@ -47,8 +46,8 @@ class Receipts:
     count: int = 0
     tokens: Ints = field(default_factory=lambda: np.zeros(_ROOM, np.int64))  # above 0 while a decision waits
 
-    def enter(self, decision: Decision) -> None:
-        """Write number, token and checksum of a decision into its `id`."""
+    def enter(self, decision: Decision, checksum: int) -> None:
+        """Write number, token and checksum (`entries.checksum`) of a decision into its `id`."""
         if self.count - self.base == len(self.tokens):
             waits = self.tokens > 0
             done = waits.argmax() if waits.any() else len(waits)
@@ -59,11 +58,11 @@ class Receipts:
         token = 1 + _tokens.getrandbits(62)
         self.tokens[self.count - self.base] = token
         receipt = decision.id
-        receipt[0], receipt[1], receipt[2] = self.count, token, _checksum(decision)
+        receipt[0], receipt[1], receipt[2] = self.count, token, checksum
         self.count += 1
 
-    def settle(self, decision: Decision) -> None:
-        """Settle a decision.
+    def settle(self, decision: Decision, checksum: int) -> None:
+        """Settle a decision, with the checksum that it has now.
 
         Raises:
             InvalidInput: one that was never committed here or was settled before, or that has changed since.
@@ -76,7 +75,7 @@ class Receipts:
             raise InvalidInput("decision", expected, f"number {number}, settled before")
         if number >= self.count or self.tokens[number - self.base] != token:
             raise InvalidInput("decision", expected, f"number {number} of another state")
-        if committed != _checksum(decision):
+        if committed != checksum:
             expected = f"the plays, groups, known outcomes and replicas with which number {number} was committed"
             raise InvalidInput("decision", expected, "others")
         self.tokens[number - self.base] = 0
@@ -84,8 +83,3 @@ class Receipts:
     def waiting(self) -> Ints:
         """The numbers of the decisions that wait, in order."""
         return self.base + np.flatnonzero(self.tokens[: self.count - self.base])
-
-
-def _checksum(d: Decision) -> int:
-    """A checksum of what the books record: a limit must get back what it held, and kernels do not check groups."""
-    return checksum(d.plays, d.counted, d.groups, d.known)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import ConcurrentUse
-from evenhand.core.luck import Stream, uniform
+from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.receipts import Receipts
@@ -20,14 +20,15 @@ class Guard:
 
     def __init__(self) -> None:
         """Nobody is inside."""
-        self._lock = threading.Lock()
+        lock = threading.Lock()
+        self._acquire, self._release = lock.acquire, lock.release
 
     def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
+        if not self._acquire(False):
             raise ConcurrentUse("another thread is using this state: a state has one writer at a time")
 
-    def __exit__(self, *failure: object) -> None:
-        self._lock.release()
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._release()
 
     def __deepcopy__(self, memo: object) -> Guard:
         return Guard()
@@ -54,9 +55,9 @@ class PolicyState:
         self.guard = Guard()  # not a field, so that it is never saved
         self.checked: Context | None = None  # the context that was looked at last; not a field either
         self.made: Decision | None = None  # nor is the last decision that was made here, whose shapes are right
+        self._luck = Luck(seed=self.seed, replicas=self.replicas)
+        self._no_luck = np.zeros((len(self.t), 0))
 
     def luck(self, stream: Stream, size: int) -> Floats:
         """The luck of the round that comes, `->(size)`."""
-        if size == 0:
-            return np.zeros((len(self.t), 0))
-        return uniform(self.seed, stream, self.replicas, self.t, size)
+        return self._luck.uniform(stream, self.t, size) if size else self._no_luck
