@@ -20,6 +20,8 @@ from evenhand.objectives.smoothing import Smoothing, default_smoothing
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 
+_NO_LUCK = np.zeros((1, 0))  # for all replicas
+
 
 @dataclass
 class FrankWolfeState:
@@ -194,7 +196,7 @@ class FrankWolfe:
     def _luck(self, t: Floats) -> Floats:
         """The draws of random smoothing."""
         if self._draws == 0:
-            return np.zeros((len(t), 0))
+            return _NO_LUCK
         return normal(0, Stream.SMOOTHING, np.zeros(len(t), np.int64), t, self._draws)
 
     @cached_property

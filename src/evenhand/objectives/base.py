@@ -18,6 +18,8 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 
+_FLOAT = np.dtype(np.float64)
+
 
 @runtime_checkable
 class Objective(Protocol):
@@ -180,6 +182,8 @@ def sloped(
 
 def flat(z: Floats) -> Floats:
     """All leading axes as one, with contiguous rows, so that sums have the same order in a batch and alone."""
+    if z.ndim == 2 and z.dtype is _FLOAT and z.flags.c_contiguous:
+        return z
     return np.ascontiguousarray(z, np.float64).reshape(-1, z.shape[-1])
 
 
@@ -195,7 +199,7 @@ def each(beta: Floats | float, z: Floats) -> Floats:
     array([0.5, 0.5])
     """
     shape = z.shape[:-1]
-    if isinstance(beta, np.ndarray) and beta.ndim == 1 and beta.shape == shape and beta.dtype == np.float64:
+    if isinstance(beta, np.ndarray) and beta.shape == shape and len(shape) == 1 and beta.dtype is _FLOAT:
         return beta
     return np.full(shape, beta, np.float64).reshape(-1)
 

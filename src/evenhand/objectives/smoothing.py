@@ -6,8 +6,9 @@ z is the average of t rounds, and f_t prices round t + 1; its smoothing is beta 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
-from evenhand.objectives.base import Enveloped, Objective, Proximal, able, by_prox, flat, total
+from evenhand.objectives.base import Objective, Proximal, able, by_prox, flat, total
 
 
 class Smoothing(Protocol):
@@ -68,7 +69,8 @@ class Moreau:
         if not hasattr(objective, "prox"):  # to ask for the protocol would take longer than the gradient
             expected = "an objective with a prox, or smoothing by Randomized"
             raise InvalidInput("Moreau.gradient", expected, type(objective).__name__)
-        return moreau_gradient(cast("Proximal", objective), z, self.beta / np.sqrt(t + 1.0))
+        proximal: Any = objective
+        return moreau_gradient(proximal, z, self.beta / np.sqrt(t + 1.0))
 
 
 @named("C6", source="Do et al. 2023, Appendix F.2, Lemmas 17 and 18 (after Duchi et al. 2012)")
@@ -134,9 +136,8 @@ def moreau_gradient(objective: Proximal, z: Floats, beta: Floats | float) -> Flo
     >>> moreau_gradient(GeneralizedGini(("a", "b")), np.array([0.1, 0.2]), 0.5)
     array([0.85, 0.65])
     """
-    if hasattr(objective, "envelope_gradient"):
-        return cast("Enveloped", objective).envelope_gradient(z, beta)
-    return by_prox(objective, z, beta)
+    in_one_step: Callable[..., Floats] | None = getattr(objective, "envelope_gradient", None)
+    return by_prox(objective, z, beta) if in_one_step is None else in_one_step(z, beta)
 
 
 class ProximalObjective(Objective, Proximal, Protocol):

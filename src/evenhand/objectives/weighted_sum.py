@@ -143,13 +143,13 @@ class WeightedSum:
         Raises:
             InvalidInput: as `prox`.
         """
-        if len(self._proximal) != 1 or not isinstance(self._proximal[0][1], GeneralizedGini):
+        if self._only_gini is None:
             return by_prox(self, z, beta)
-        (c, gini, at), rows, widths = self._proximal[0], flat(z), each(beta, z)
+        (places, ranked, c), rows, widths = self._only_gini, flat(z), each(beta, z)
         order = _UNSORTED
-        if len(gini.outcomes) > _FEW:
-            order = np.argsort((rows + widths[:, None] * self._slope)[:, at])
-        out = gini_gradient(rows, self._slope, self._places, order, gini.ranked, float(c), widths)
+        if len(places) > _FEW:
+            order = np.argsort((rows + widths[:, None] * self._slope)[:, places])
+        out = gini_gradient(rows, self._slope, places, order, ranked, c, widths)
         return out if z.ndim == 2 else out.reshape(z.shape)
 
     def maximizer(self, theta: Floats) -> Floats:
@@ -195,9 +195,12 @@ class WeightedSum:
         return list(self._apart("maximizer", Conjugate))
 
     @cached_property
-    def _places(self) -> Ints:
-        """The positions of the outcomes of the first part that is not linear."""
-        return np.arange(len(self.outcomes))[self._proximal[0][2]]
+    def _only_gini(self) -> tuple[Ints, Floats, float] | None:
+        """Positions, ranked weights and factor of the only part that is not linear, if that is a Gini function."""
+        if len(self._proximal) != 1 or not isinstance(self._proximal[0][1], GeneralizedGini):
+            return None
+        c, gini, at = self._proximal[0]
+        return np.arange(len(self.outcomes))[at], gini.ranked, float(c)
 
     def _apart(self, what: str, ability: type) -> Iterator[tuple[float, Any, slice | Ints]]:
         """The parts that are not linear; refuse parts that share outcomes or lack the ability."""

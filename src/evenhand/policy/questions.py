@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,12 @@ from evenhand.policy.abilities import Abilities
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, stack
+
+
+@cache
+def _unlimited(replicas: int, candidates: int) -> tuple[Floats, Floats]:
+    """What every candidate can use, and what is left, where there are no limits; arrays without entries."""
+    return np.zeros((1, candidates, 0)), np.zeros((replicas, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +58,7 @@ class Questions:
             wide = [np.broadcast_to(w, (count, *w.shape[1:])) for w, _ in rooms]
             worst, left = np.concatenate(wide, 2), np.concatenate([room for _, room in rooms], 1)
         else:
-            worst, left = np.zeros((1, context.features.shape[1], 0)), np.zeros((len(state.t), 0))
+            worst, left = _unlimited(len(state.t), context.features.shape[1])
         playable = entries.fitting(context.offered, worst, left, state.t, self._horizon)
         return Offer(playable, worst, left)
 
