@@ -31,15 +31,17 @@ def bilinear_worth(
         first = 0
         while first < count:
             last = run_worth(theta[b], inverse[b], x[b], r, first, radius[b] > 0.0, center, square, work)
-            for a in range(last - first):
-                half_width = radius[b] * math.sqrt(max(square[a], 0.0))
-                own = first + a if w.shape[2] > 1 else 0
-                for m in range(outcomes):
-                    wide = half_width * unit(low[m], high[m])
-                    for k in range(w.shape[1]):
-                        price = w[b, k, own, m]
+            size = last - first
+            for a in range(size):
+                square[a] = radius[b] * math.sqrt(max(square[a], 0.0))
+            for m in range(outcomes):
+                wide = unit(low[m], high[m])
+                for k in range(w.shape[1]):
+                    for a in range(size):
+                        price = w[b, k, first + a if w.shape[2] > 1 else 0, m]
                         mean[b, k, first + a] += price * center[m, a]
-                        bonus[b, k, first + a] += optimism(center[m, a], wide, low[m], high[m], price)
+                        half_width = square[a] * wide
+                        bonus[b, k, first + a] += optimism(center[m, a], half_width, low[m], high[m], price)
             first = last
     return mean, bonus
 
