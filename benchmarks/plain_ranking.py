@@ -3,38 +3,51 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.ranking import SLOTS, Songs, answers, features, true_means
 from evenhand.choices.top_k import top
 from evenhand.core.kernel import kernel
-from evenhand.core.luck import Stream, philox
+from evenhand.core.luck import Stream, uniform_within
 from evenhand.core.types import Floats
+from evenhand.environments import Listeners, Ranking
+from evenhand.environments.ranking import _answer, _meet
+from evenhand.models import Bilinear, SelfNormalised
 from evenhand.models.bilinear import bilinear_worth
 from evenhand.numerics.bilinear import absorb_runs
 from evenhand.numerics.isotonic import gini_gradient
+from evenhand.objectives import GeneralizedGini, Linear, Moreau, WeightedSum
+from evenhand.policy.policy import Policy
+from evenhand.recipes import fw_linucb_rank
+
+WIDTH = SelfNormalised(delta=0.1 / 3)
+BETA = 1.0  # of the smoothing
 
 
-@kernel
-def _draw(stream: int, step: int, size: int) -> Floats:
-    """Uniform numbers of replica 0 under seed 0, `->(1,size)`."""
-    out = np.empty((1, size))
-    for block in range((size + 3) // 4):
-        key = np.uint64(block), np.uint64(step), np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(stream)
-        words = philox(*key)
-        for i in range(min(4, size - 4 * block)):
-            out[0, 4 * block + i] = np.float64(words[i] >> np.uint64(11)) * 2.0**-53
-    return out
+def ranking(items: int, factors: int, horizon: int) -> Ranking:
+    """50 listeners, 10 places and equation 2 of Do et al. 2023."""
+    world = Ranking(audience=Listeners(users=50, items=items, factors=factors).audience, horizon=horizon)
+    spread = GeneralizedGini.difference(world.exposures)
+    return replace(world, maximize=WeightedSum(((1.0, Linear({"click": 1.0})), (1.0, spread))))
+
+
+def policy(world: Ranking) -> Policy:
+    """What the compiled loop is beside."""
+    who, what = world.audience.users.shape[1], world.audience.items.shape[1]
+    model = Bilinear(who=who, what=what, ridge=0.1, width=WIDTH)
+    return fw_linucb_rank(world.problem, model, smoothing=Moreau(BETA))
 
 
 @kernel
 def _rounds(
     rounds: int,
-    streams: tuple[int, int, int],
+    choice: np.uint64,
     start_at: Floats,
     users: Floats,
     items: Floats,
+    reached: Floats,
+    chances: Floats,
     looks: Floats,
     ranked: Floats,
     theta: Floats,
@@ -44,19 +57,19 @@ def _rounds(
     total: Floats,
 ) -> Floats:
     """Books of `rounds` rounds, clicks first, then the exposures of every item; returns the expected clicks."""
-    m, r = items.shape
+    (m, r), slots, seed, replicas = items.shape, len(looks), np.uint64(0), np.zeros(1, np.int64)
     count, low, high, truth = np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1)
     radius, beta, places, tilt = np.zeros(1), np.zeros(1), np.arange(1, m + 1), np.zeros(m + 1)
     z, w, order = start_at.reshape(1, m + 1).copy(), np.ones((1, 1, 1, 1)), np.zeros((1, 0), np.int64)
-    x_plays, seen = np.zeros((1, SLOTS, 2 * r)), np.zeros((1, SLOTS, 1), np.bool_)
+    x_plays, seen = np.zeros((1, slots, 2 * r)), np.zeros((1, slots, 1), np.bool_)
     offered, worst, left = np.ones((1, m), np.bool_), np.zeros((1, m, 0)), np.zeros((1, 0))
     tilt[0] = 1.0
     for t in range(rounds):
-        x = features(users, items, _draw(streams[0], t, 1))
+        who, x = _meet(seed, replicas, t, users, items, reached, False)
         if t > 0:
             for i in range(m + 1):
                 z[0, i] = total[i] / t
-        beta[0] = 1.0 / math.sqrt(t + 1.0)
+        beta[0] = BETA / math.sqrt(t + 1.0)
         if m > 64:
             order = np.argsort(z[0, 1:]).reshape(1, m)
         slope = gini_gradient(z, tilt, places, order, ranked, 1.0, beta)
@@ -65,28 +78,28 @@ def _rounds(
         mean, bonus = bilinear_worth(theta, inverse, radius, low, high, x, w, r)
         for i in range(m):
             mean[0, 0, i] += slope[0, i + 1]
-        plays, _, _ = top(mean, bonus, offered, worst, left, SLOTS, _draw(streams[2], t, 1))
-        y, exposed = answers(x, plays, r, looks, _draw(streams[1], t, 2 * SLOTS))
-        for p in range(SLOTS):
+        luck = uniform_within(seed, choice, replicas, np.full(1, t), 1)
+        plays, _, _ = top(mean, bonus, offered, worst, left, slots, luck)
+        y, exposed, chance = _answer(seed, replicas, t, chances, looks, who, plays)
+        for p in range(slots):
             x_plays[0, p] = x[0, plays[0, p]]
             seen[0, p, 0] = exposed[0, p]
+            truth[0] += chance[0, p, 0]
             if exposed[0, p]:
                 total[0] += y[0, p, 0]
                 total[1 + plays[0, p]] += 1.0
-        truth[0] += true_means(x, plays, r, looks).sum()
         absorb_runs(theta, inverse, log_det, count, x_plays, y, seen, r)
     return truth
 
 
-def run(songs: Songs, rounds: int) -> Floats:
+def run(world: Ranking, rounds: int) -> Floats:
     """Sums of clicks and of the exposures of every item after some rounds of replica 0 under seed 0, `->(1+m)`."""
-    world, model = songs.start(0, np.arange(1)), songs.policy.model
-    state = model.start(1, np.zeros(1), np.ones(1), rounds)
-    width = songs.width
-    parts = width.noise, 2.0 * math.log(width.delta), math.sqrt(model.ridge) * width.norm
-    total, spread = np.zeros(1 + songs.n_items), songs.problem.objective.terms[1][1]
-    streams = int(Stream.CONTEXT), int(Stream.OUTCOME), int(Stream.CHOICE)
-    start_at = np.array(songs.policy.goals[0].start_at)
+    plays, audience = policy(world), world.audience
+    state = plays.start().model
+    parts = WIDTH.noise, 2.0 * math.log(WIDTH.delta), math.sqrt(plays.model.ridge) * WIDTH.norm
+    total, spread = np.zeros(1 + len(audience.items)), world.problem.objective.terms[1][1]
+    start_at, reached = np.array(plays.goals[0].start_at), world.shares_of_users.cumsum()
+    shown = audience.users, audience.items, reached, audience.chances, world.looked
     arrays = state.theta, state.inverse, state.log_det
-    _rounds(rounds, streams, start_at, *songs.blocks, world.looks, spread.ranked, *arrays, parts, total)
+    _rounds(rounds, np.uint64(Stream.CHOICE), start_at, *shown, spread.ranked, *arrays, parts, total)
     return total
