@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import isotonic_regression
 
-from evenhand.numerics.isotonic import gini_prox, gini_supergradient, pool
+from evenhand.numerics.isotonic import gini_gradient, gini_prox, gini_supergradient, pool
 
 numbers = st.integers(-8, 8).map(float) | st.floats(-3, 3)
 rows = st.integers(1, 30).flatmap(lambda m: arrays(np.float64, m, elements=numbers))
@@ -75,3 +75,14 @@ def test_the_supergradient_is_the_cheapest_permutation_and_a_mean_of_them_at_tie
         costs = permutations @ z
         assert g @ z == pytest.approx(costs.min(), abs=1e-15)
         np.testing.assert_allclose(g, permutations[costs <= costs.min() + 1e-12].mean(0), atol=1e-15)
+
+
+@given(rows)
+def test_a_gradient_finds_the_order_that_it_is_not_given(x):
+    """Equal outcomes keep their order, so that a stable sort gives the same numbers, bit for bit."""
+    z, weights, beta = np.stack([x, x[::-1]]), np.linspace(1.0, -1.0, len(x)), np.array([0.3, 0.7])
+    places, tilt = np.arange(len(x)), np.zeros(len(x))
+    order = np.argsort(z, axis=1, kind="stable")
+    found = gini_gradient(z, tilt, places, np.zeros((2, 0), np.int64), weights, 1.0, beta)
+    np.testing.assert_array_equal(found, gini_gradient(z, tilt, places, order, weights, 1.0, beta))
+    np.testing.assert_array_equal(found, (gini_prox(z, order, weights, beta) - z) / beta[:, None])
