@@ -21,7 +21,7 @@ problem = eh.Problem(
     horizon=READERS,
     n_plays=SLOTS,
 )
-model = eh.Bilinear(who=TOPICS, what=TOPICS, width=eh.Fixed(0.2))
+model = eh.BayesianBilinear(who=TOPICS, what=TOPICS)
 
 
 def rank_and_read(policy, state) -> tuple[float, np.ndarray]:
@@ -50,7 +50,7 @@ logged = np.concatenate([who, about[what]], 1)[None]  # (1, rows, features): all
 
 for name, policy in (
     ("utility alone", eh.linucb_rank(problem, model)),
-    ("with a floor", eh.fw_linucb_rank(problem, model)),
+    ("with a floor", eh.resolving(problem, model)),
 ):
     state = policy.start(seed=0)
     policy.model.update(
