@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,7 @@ from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import lin_cbwk, pgd, square_cbwk, ucb, uniform
+from evenhand.run.recorder import Recorder
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
 from tests.parts import LOG
@@ -233,6 +235,7 @@ import sys
 from evenhand.environments import Court
 from evenhand.experiments.court.study import model
 from evenhand.recipes import pgd
+from evenhand.run.recorder import Recorder
 from evenhand.run.simulation import simulate
 if __name__ == "__main__":
     court = Court(horizon=2_000_000)
@@ -327,3 +330,16 @@ def test_an_interrupted_run_says_so_first_and_counts_what_elapsed():
     spent = {x.name: x.mean for x in part.summary().lines}
     for b in court.problem.spending:
         assert spent[b.label] == pytest.approx((part.total(b.outcome) / rounds).mean())
+
+
+def test_a_grid_takes_no_more_memory_for_more_rounds():
+    """What a run keeps is a few hundred points, however many rounds there are: 5,000,000 of them fit a laptop."""
+    court = Court(horizon=5_000_000)
+    policy = uniform(court.problem, n_features=5)
+    state, world = policy.start(replicas=10), court.start(0, np.arange(10))
+    tracemalloc.start()
+    try:
+        Recorder(policy, state, world, everything=False)
+        assert tracemalloc.get_traced_memory()[1] < 5e6  # bytes at the peak; a play a round would be 400 MB
+    finally:
+        tracemalloc.stop()

@@ -150,8 +150,9 @@ class Recorder:
         points = len(self._times)  # where all of these are kept, with the rounds of every group
         self._sums_at = np.zeros((points, *self._sums.shape))
         self._rounds_at, self._clock_at = np.zeros((points, count, columns)), np.zeros((points, count), _CLOCK)
-        room = Plays.empty(steps, count, policy.choice.n_plays, len(problem.names), len(problem.groups))
-        self._plays = room if everything else None
+        room = steps if everything else 0  # else 5,000,000 rounds of rankings would take gigabytes
+        plays = Plays.empty(room, count, policy.choice.n_plays, len(problem.names), len(problem.groups))
+        self._plays = plays if everything else None
         self._at_once = problem.sure & ~problem.is_noisy  # known outcomes that a decision settles
         self._later = ~problem.sure & ~problem.is_noisy  # those that wait for exposure
         noisy = problem.sure[problem.is_noisy]
