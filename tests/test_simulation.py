@@ -25,7 +25,7 @@ from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import lin_cbwk, pgd, square_cbwk, ucb, uniform
-from evenhand.run.recorder import Recorder
+from evenhand.run.recorder import Recorder, empty
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
 from tests.parts import LOG
@@ -235,7 +235,7 @@ import sys
 from evenhand.environments import Court
 from evenhand.experiments.court.study import model
 from evenhand.recipes import pgd
-from evenhand.run.recorder import Recorder
+from evenhand.run.recorder import Recorder, empty
 from evenhand.run.simulation import simulate
 if __name__ == "__main__":
     court = Court(horizon=2_000_000)
@@ -339,7 +339,7 @@ def test_a_grid_takes_no_more_memory_for_more_rounds():
     state, world = policy.start(replicas=10), court.start(0, np.arange(10))
     tracemalloc.start()
     try:
-        Recorder(policy, state, world, everything=False)
+        Recorder(policy, state, world, empty(policy.problem, 10, world.steps), everything=False)
         assert tracemalloc.get_traced_memory()[1] < 5e6  # bytes at the peak; a play a round would be 400 MB
     finally:
         tracemalloc.stop()

@@ -353,6 +353,7 @@ class _FaultyWorld:
 
     def __init__(self, fault, inner, replicas):
         self._fault, self._inner, self._replicas, self._calls = fault, inner, replicas, 0
+        self._answered = 0
 
     def context(self, step):
         self._calls += 1
@@ -369,6 +370,9 @@ class _FaultyWorld:
         taken, ((when, _, y, _),) = self._inner.respond(step, context, decision)
         if self._fault == "luck by place":
             y = np.where(np.arange(self._replicas)[:, None, None] % 2 == 0, y, 1.0 - y)
+        if self._fault == "counts its answers":
+            self._answered += 1
+            y = y if self._answered % 2 else 1.0 - y
         if self._fault == "outcome out of range":
             y = y + 0.5
         if self._fault == "answers a batch only":
@@ -390,6 +394,7 @@ WORLD_FAULTS = {
     "nan": r"context\.features\[0, 0, 0\]: expected a finite number",
     "strange group": r"context\.groups\[\d, \d, 0\]: expected columns \[0, 1\] of 'group'",
     "luck by place": "outcomes do not depend on the batch",
+    "counts its answers": "what follows from a decision does not depend on earlier steps",
     "outcome out of range": "outcome 'appears' of replica 0",
     "answers a batch only": "outcomes arrive alike in a batch and alone",
     "changes the play": "a world takes the plays of a decision as they are",

@@ -96,7 +96,7 @@ def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
         )
     parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and plots here")
     parser.add_argument("--resume", action="store_true",
-                        help="keep finished systems in DIR; after an interruption, go on from them")  # fmt: skip
+                        help="keep runs in DIR, finished or not; after an interruption, go on from them")  # fmt: skip
     parser.set_defaults(made=experiment)
 
 

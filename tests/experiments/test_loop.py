@@ -16,6 +16,7 @@ from evenhand.experiments.options import options, settings
 from evenhand.recipes import uniform
 from evenhand.report.plots import over_rounds, save
 from evenhand.report.results import Measurement
+from evenhand.run import simulation
 from evenhand.run.simulation import simulate
 
 
@@ -183,6 +184,31 @@ def test_an_experiment_goes_on_from_the_systems_that_were_finished(tmp_path, mon
     assert len(asked) == 5  # only what was cut off is run again
     run(Own(seed=1), out=tmp_path, resume=True, progress=False, log=lambda _: None)
     assert len(asked) == 8  # another seed
+
+
+def test_an_experiment_goes_on_in_the_middle_of_a_run(tmp_path, monkeypatch):
+    whole = run(Own(rounds=300), progress=False, log=lambda _: None)
+    real = simulation.run_chunks
+
+    def pressed_in_the_middle(task, tasks, bar):
+        return [task(tasks[0], lambda steps: steps == 0)]  # Ctrl-C is seen after 64 steps
+
+    with monkeypatch.context() as patch:
+        patch.setattr(simulation, "run_chunks", pressed_in_the_middle)
+        cut = run(Own(rounds=300), out=tmp_path, resume=True, progress=False, log=lambda _: None)
+    assert cut.interrupted
+    assert [f.name.split("-")[0] for f in (tmp_path / "traces").glob("*.half.npz")] == ["uniform"]
+    played = []
+
+    def counted(task, tasks, bar):
+        played.append(bar.total - bar.n)
+        return real(task, tasks, bar)
+
+    monkeypatch.setattr(simulation, "run_chunks", counted)
+    again = run(Own(rounds=300), out=tmp_path, resume=True, progress=False, log=lambda _: None)
+    assert played == [300 - 64, 300, 300]
+    assert again.rows == whole.rows
+    assert not list((tmp_path / "traces").glob("*.half.npz"))
 
 
 def test_there_is_nothing_to_resume_without_a_folder():

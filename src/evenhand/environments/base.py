@@ -20,7 +20,12 @@ class Arrival(NamedTuple):
 
 
 class World(Protocol):
-    """One start of an environment, for given replicas under one seed."""
+    """One start of an environment, for given replicas under one seed.
+
+    What follows from a decision depends on nothing but (seed, replica, step, context, decision), so a world that is
+    started anew goes on from any step, as interrupted runs do. One that remembers earlier steps says so in an attribute
+    `unsaveable`, as a reason; its runs cannot go on from the middle.
+    """
 
     @property
     def steps(self) -> int:

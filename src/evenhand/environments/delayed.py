@@ -17,6 +17,7 @@ class _LateWorld:
     def __init__(self, world: World, delay: int) -> None:
         self._world, self._delay = world, delay
         self._due: deque[Sequence[Arrival]] = deque()
+        self.unsaveable = "outcomes that are under way in Delayed are not saved"
 
     @property
     def steps(self) -> int:

@@ -23,6 +23,7 @@ class _BlindWorld:
         self._features = np.tile(self._one_hot[:arms], (replicas, 1, 1))
         self._shown: Context | None = None
         self._hidden: Context | None = None
+        self.unsaveable = getattr(world, "unsaveable", "")
 
     @property
     def steps(self) -> int:

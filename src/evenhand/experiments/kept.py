@@ -1,4 +1,4 @@
-"""Traces of finished cases, kept beside the results so that an experiment that was interrupted can go on."""
+"""Traces of finished cases, and checkpoints of the others, beside the results of an experiment that can go on."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import fingerprint
 from evenhand.report.results import folder
+from evenhand.run.checkpoint import Checkpoints
 from evenhand.run.trace import Trace
 from evenhand.version import __version__
 
 
 def once(
-    place: Path | None, policy: Policy, world: Environment, replicas: int, seed: int, run: Callable[[], Trace]
+    place: Path | None, policy: Policy, world: Environment, replicas: int, seed: int, run: Callable[..., Trace]
 ) -> Trace:
     """The trace that was kept of this policy in this world, or that of a run, which is kept if it finished.
 
-    A trace is found again by a hash of everything that affects it: policy, world, replicas, seed and version. Without
-    a place nothing is kept.
+    A trace is found again by a hash of everything that affects it: policy, world, replicas, seed and version. `run` is
+    told to keep its checkpoints in the same place. Without a place nothing is kept.
     """
     if place is None:
-        return run()
+        return run(checkpoints=None)
     mark = fingerprint((policy, world, replicas, seed, __version__))
     path = folder(place) / f"{policy.name.replace(' ', '-').replace('/', '-')}-{mark}.npz"
     if path.is_file():
@@ -32,7 +33,7 @@ def once(
             return Trace.load(path, policy.problem)
         except InvalidInput:  # a file that was cut off
             path.unlink()
-    trace = run()
+    trace = run(checkpoints=Checkpoints(folder=place))
     if trace.finished:
         half = path.with_suffix(".part")
         trace.save(half)

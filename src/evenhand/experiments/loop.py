@@ -36,7 +36,8 @@ def run(
     Args:
         experiment: one of evenhand's, such as `find("court")(replicas=3)`, or a user's own.
         out: a folder for results and pictures.
-        resume: keep the traces of finished systems in `out`, and take them from there instead of running them again.
+        resume: keep the traces of finished systems in `out`, and every minute how far the others came; go on from there
+            instead of running them again.
         progress: show progress bars; by default only in a terminal.
         log: where to print.
 

@@ -74,6 +74,8 @@ def _tokens(z: object) -> Iterator[str]:
         for f in dataclasses.fields(z):
             yield f.name
             yield from _tokens(getattr(z, f.name))
+    elif isinstance(z, np.ndarray) and z.dtype.kind in "iuf":
+        yield f"array{z.shape}{hashlib.sha256(z.astype(np.float64).tobytes()).hexdigest()}"
     elif isinstance(z, np.ndarray):
         yield f"array{z.shape}"
         for value in z.ravel().tolist():

@@ -1,7 +1,8 @@
 """Running policies: the loop, what it records, and the optimum to compare it with."""
 
+from evenhand.run.checkpoint import Checkpoints
 from evenhand.run.optimum import opt, opt_without_contexts
 from evenhand.run.simulation import play, simulate
 from evenhand.run.trace import Trace
 
-__all__ = ["Trace", "opt", "opt_without_contexts", "play", "simulate"]
+__all__ = ["Checkpoints", "Trace", "opt", "opt_without_contexts", "play", "simulate"]

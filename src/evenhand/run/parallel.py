@@ -51,7 +51,10 @@ def deferred_interrupt() -> Iterator[Callable[[], bool]]:
 
 
 def run_chunks(run: Callable[[Task, Callable[[int], bool]], Result], tasks: list[Task], bar: tqdm[Any]) -> list[Result]:
-    """Run each task, in parallel if there are several; the results come in the order of the tasks."""
+    """Run each task, in parallel if there are several; the results come in the order of the tasks.
+
+    The bar may stand where an earlier run of the same tasks came to.
+    """
     if len(tasks) == 1:
         with deferred_interrupt() as asked:
 
@@ -61,7 +64,7 @@ def run_chunks(run: Callable[[Task, Callable[[int], bool]], Result], tasks: list
 
             return [run(tasks[0], watch)]
     context = multiprocessing.get_context("spawn")
-    done, stop = context.Value("q", 0), context.Event()
+    done, stop = context.Value("q", bar.n), context.Event()
     with ProcessPoolExecutor(len(tasks), context, _prepare, (done, stop)) as pool:
         futures = [pool.submit(_work, run, task) for task in tasks]
         with deferred_interrupt() as asked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.environments.base import Arrival, World
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
+from evenhand.problem.problem import Problem
 from evenhand.run.trace import Plays, Trace
 
 _POINTS = 100
@@ -134,22 +136,50 @@ def _enter_outcomes(
     _sum(plays, counted, groups, exposed, known, ~later, later, first, sums)
 
 
+@dataclass
+class Books:
+    """All that a recorder has to remember of a run, except its plays.
+
+    Sums are of outcomes, then of the true means of the observed ones of all plays, whether or not they arrived; the
+    first line of them is of everybody, the others of the groups.
+    """
+
+    sums: Floats  # (R, 1 + C, M + L + observed)
+    clock: Any  # (R,) of _CLOCK
+    sums_at: Floats  # (G, R, 1 + C, M + L + observed) at the points of the grid
+    rounds_at: Floats  # (G, R, C) rounds of every group
+    clock_at: Any  # (G, R)
+    truth: bool = True  # whether all true means were known
+    steps: int = 0  # done
+    reached: int = 0  # the next point of the grid
+
+
+def empty(problem: Problem, n_replicas: int, steps: int) -> Books:
+    """Nothing recorded yet, of a run of so many steps."""
+    columns, points = len(problem.columns), len(_grid(steps))
+    sums = np.zeros((n_replicas, 1 + columns, len(problem.names) + len(problem.observed)))
+    return Books(
+        sums=sums,
+        clock=np.zeros(n_replicas, _CLOCK),
+        sums_at=np.zeros((points, *sums.shape)),
+        rounds_at=np.zeros((points, n_replicas, columns)),
+        clock_at=np.zeros((points, n_replicas), _CLOCK),
+    )
+
+
+def _grid(steps: int) -> Ints:
+    """The numbers of steps after which sums are kept, `->(G)`."""
+    return np.unique(np.geomspace(1, steps, min(_POINTS, steps)).round().astype(np.int64))
+
+
 class Recorder:
     """Adds up what happens in R replicas, step by step."""
 
-    def __init__(self, policy: Policy, state: PolicyState, world: World, everything: bool) -> None:
+    def __init__(self, policy: Policy, state: PolicyState, world: World, books: Books, everything: bool) -> None:
         problem, count, steps = policy.problem, len(state.t), world.steps
-        self._policy, self._problem, self._state = policy.name, problem, state
+        self._policy, self._problem, self._state, self._books = policy.name, problem, state, books
         self._horizon, self._counts_idle_steps = float(problem.horizon), world.counts_idle_steps
-        self._times = np.unique(np.geomspace(1, steps, min(_POINTS, steps)).round().astype(np.int64))
-        columns, self._outcomes = len(problem.columns), len(problem.names)
-        # Sums of outcomes, and true means of the observed ones of all plays, whether or not they arrived; the first
-        # line is of everybody, the others of the groups.
-        self._sums = np.zeros((count, 1 + columns, self._outcomes + len(problem.observed)))
-        self._clock = np.zeros(count, _CLOCK)
-        points = len(self._times)  # where all of these are kept, with the rounds of every group
-        self._sums_at = np.zeros((points, *self._sums.shape))
-        self._rounds_at, self._clock_at = np.zeros((points, count, columns)), np.zeros((points, count), _CLOCK)
+        self._times, self._outcomes = _grid(steps), len(problem.names)
         room = steps if everything else 0  # else 5,000,000 rounds of rankings would take gigabytes
         plays = Plays.empty(room, count, policy.choice.n_plays, len(problem.names), len(problem.groups))
         self._plays = plays if everything else None
@@ -157,20 +187,19 @@ class Recorder:
         self._later = ~problem.sure & ~problem.is_noisy  # those that wait for exposure
         noisy = problem.sure[problem.is_noisy]
         self._sure = np.concatenate([np.zeros(len(problem.learned), bool), noisy])  # outcomes that need no exposure
-        self._truth = True
-        self._steps = self._reached = 0  # steps done, and the next point of the grid
 
     def add(
         self, step: int, decision: Decision, taken: Decision, arrivals: Sequence[Arrival], expected: Floats | None
     ) -> None:
         """Enter one step, which the state has been through."""
+        books = self._books
         _enter_decision(
             decision.plays,
             decision.restricted,
             self._state.t,
             self._horizon,
             self._counts_idle_steps,
-            self._clock,
+            books.clock,
             taken.plays,
             taken.counted,
             taken.groups,
@@ -178,53 +207,53 @@ class Recorder:
             self._at_once,
             _NO_TRUTH if expected is None else expected,
             self._outcomes,
-            self._sums,
+            books.sums,
         )
         for a in arrivals:
             d, exposed = a.decision, _EVERY_PLAY if a.exposed is None else a.exposed
             arrays, masks = (d.plays, d.counted, d.groups, exposed, a.y, d.known), (self._sure, self._later)
-            _enter_outcomes(*arrays, *masks, self._outcomes, self._clock, self._sums)
+            _enter_outcomes(*arrays, *masks, self._outcomes, books.clock, books.sums)
             if self._plays is not None:
                 y = a.y if a.exposed is None else np.where(a.exposed[:, :, None] | self._sure, a.y, np.nan)
                 counted = d.counted[:, None, None] > 0
                 self._plays.outcomes[a.step, ..., : len(self._sure)] = np.where(counted, y, np.nan)
-        self._truth = self._truth and expected is not None
+        books.truth = books.truth and expected is not None
         if self._plays is not None:
             self._plays.enter(step, taken, len(self._sure))
-        self._steps = step + 1
-        if self._steps == self._times[self._reached]:
+        books.steps = step + 1
+        if books.steps == self._times[books.reached]:
             self._keep()
 
     @property
     def all_arrived(self) -> bool:
         """Whether the outcomes of all rounds so far have arrived."""
-        return not self._clock["under_way"].any()
+        return not self._books.clock["under_way"].any()
 
     def idle(self) -> None:
         """No replica will play any more: let the remaining steps pass, if idle steps count as rounds."""
-        waiting = self._state.t < self._problem.horizon
-        self._clock["stuck"] |= waiting
+        books, waiting = self._books, self._state.t < self._problem.horizon
+        books.clock["stuck"] |= waiting
         if self._counts_idle_steps and waiting.any():
-            for time in self._times[self._times > self._steps]:
-                self._clock["elapsed"] += waiting * float(time - self._steps)
-                self._steps = int(time)
+            for time in self._times[self._times > books.steps]:
+                books.clock["elapsed"] += waiting * float(time - books.steps)
+                books.steps = int(time)
                 self._keep()
 
     def _keep(self) -> None:
-        i = self._reached
-        self._sums_at[i], self._rounds_at[i], self._clock_at[i] = self._sums, self._state.seen, self._clock
-        self._reached = min(i + 1, len(self._times) - 1)
+        books, i = self._books, self._books.reached
+        books.sums_at[i], books.rounds_at[i], books.clock_at[i] = books.sums, self._state.seen, books.clock
+        books.reached = min(i + 1, len(self._times) - 1)
 
     def trace(self, seed: int, finished: bool) -> Trace:
         """Everything that was recorded, with a last point where the run ended."""
-        times, clock, n = self._times, self._clock, self._outcomes
-        kept = int(np.searchsorted(times, self._steps, side="right"))
-        if not kept or times[kept - 1] < self._steps:  # it ended between two points of the grid
-            self._reached = kept
+        books, times, n, clock = self._books, self._times, self._outcomes, self._books.clock
+        kept = int(np.searchsorted(times, books.steps, side="right"))
+        if not kept or times[kept - 1] < books.steps:  # it ended between two points of the grid
+            books.reached = kept
             self._keep()
-            times = np.concatenate([times[:kept], [self._steps]])
+            times = np.concatenate([times[:kept], [books.steps]])
             kept += 1
-        sums, clocks = self._sums_at[:kept], self._clock_at[:kept]
+        sums, clocks = books.sums_at[:kept], books.clock_at[:kept]
         return Trace(
             problem=self._problem,
             policy=self._policy,
@@ -235,12 +264,12 @@ class Recorder:
             elapsed=clocks["elapsed"].copy(),
             totals=sums[:, :, 0, :n].copy(),
             group_totals=sums[:, :, 1:, :n].copy(),
-            group_rounds=self._rounds_at[:kept],
-            expected=sums[:, :, 0, n:].copy() if self._truth else None,
-            group_expected=sums[:, :, 1:, n:].copy() if self._truth else None,
+            group_rounds=books.rounds_at[:kept],
+            expected=sums[:, :, 0, n:].copy() if books.truth else None,
+            group_expected=sums[:, :, 1:, n:].copy() if books.truth else None,
             under_way=clocks["under_way"].copy(),
             offered_steps=clock["offered_steps"].copy(),
             stopped=np.where(clock["stuck"], clock["last"], np.nan),
             restricted_after=np.where(clock["masked"] & ~clock["stuck"], clock["whole"], np.nan),
-            plays=None if self._plays is None else self._plays.until(self._steps),
+            plays=None if self._plays is None else self._plays.until(books.steps),
         )

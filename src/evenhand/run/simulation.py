@@ -14,8 +14,9 @@ from evenhand.core.types import Ints
 from evenhand.environments.base import Arrival, Environment, World
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
+from evenhand.run.checkpoint import Checkpoint, Checkpoints, Halfway
 from evenhand.run.parallel import bar_disabled, run_chunks
-from evenhand.run.recorder import Recorder
+from evenhand.run.recorder import Recorder, empty
 from evenhand.run.trace import Trace, join
 
 Watch = Callable[[int], bool]  # told how many steps were done since it was last called; says whether to go on
@@ -63,6 +64,7 @@ def simulate(
     record: Literal["grid", "all"] = "grid",
     jobs: int = 1,
     progress: bool | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Trace:
     """Run a policy over its horizon in many replicas at once.
 
@@ -77,9 +79,13 @@ def simulate(
         record: running sums on a log-spaced grid of rounds, or every play as well.
         jobs: processes to share the replicas among.
         progress: show a progress bar; by default only in a terminal.
+        checkpoints: where to keep how far the run came, so that the same call goes on after an interruption and gives
+            what an uninterrupted one gives, bit for bit. The number of jobs must be the same. A file that was cut off
+            is ignored with a warning; so is the wish, where a part of the policy or the world cannot be saved.
 
     Raises:
-        InvalidInput: the policy was made for another problem, or an argument is out of its range.
+        InvalidInput: the policy was made for another problem, or an argument is out of its range; or plays are to be
+            recorded, which checkpoints do not keep.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.recipes import uniform
@@ -94,33 +100,67 @@ def simulate(
         raise InvalidInput("record", "'grid' or 'all'", record)
     if jobs < 1:
         raise InvalidInput("jobs", "a whole number of at least 1", jobs)
+    if checkpoints is not None:
+        if record == "all":
+            raise InvalidInput("record", "'grid', as checkpoints do not keep every play", record)
+        checkpoints.prepare()
     ids = policy.start(seed=seed, replicas=replicas).replicas
     chunks = [c for c in np.array_split(ids, min(jobs, len(ids))) if len(c)]
-    steps = environment.start(seed, ids[:1]).steps * len(chunks)
-    with tqdm(total=steps, desc=policy.name, unit="step", leave=False, disable=bar_disabled(progress)) as bar:
-        work = [(policy, environment, chunk, seed, record) for chunk in chunks]
-        return join(run_chunks(_run, work, bar))
+    kept = [
+        None if checkpoints is None else Checkpoint(checkpoints, policy.name, (policy, environment, chunk, seed))
+        for chunk in chunks
+    ]
+    steps, done = environment.start(seed, ids[:1]).steps * len(chunks), sum(c.steps() for c in kept if c)
+    hidden = bar_disabled(progress)
+    with tqdm(total=steps, initial=done, desc=policy.name, unit="step", leave=False, disable=hidden) as bar:
+        work = [_Task(policy, environment, *part, seed, record) for part in zip(chunks, kept, strict=True)]
+        trace = join(run_chunks(_run, work, bar))
+    for file in kept:
+        if file is not None and trace.finished:
+            file.path.unlink(missing_ok=True)
+    return trace
 
 
-def _run(
-    task: tuple[Policy, Environment, Ints, int, Literal["grid", "all"]],
-    watch: Watch,
-) -> Trace:
+class _Task(NamedTuple):
+    """One chunk of replicas, and where it is kept."""
+
+    policy: Policy
+    environment: Environment
+    replicas: Ints
+    kept: Checkpoint | None
+    seed: int
+    record: Literal["grid", "all"]
+
+
+def _run(task: _Task, watch: Watch) -> Trace:
     """One chunk of replicas, in this process."""
-    policy, environment, replicas, seed, record = task
-    state = policy.start(seed=seed, replicas=replicas.tolist())
-    world = environment.start(seed, state.replicas)
-    recorder = Recorder(policy, state, world, record == "all")
-    finished = True
-    for r in play(policy, state, world, range(world.steps)):
+    policy, kept, grid = task.policy, task.kept, task.record == "grid"
+    world = task.environment.start(task.seed, task.replicas)
+
+    def start() -> Halfway:
+        state = policy.start(seed=task.seed, replicas=task.replicas.tolist())
+        return Halfway(task.seed, task.replicas, state, empty(policy.problem, len(task.replicas), world.steps))
+
+    here = start() if kept is None else kept.read(start)
+    state, finished = here.state, True
+    recorder = Recorder(policy, state, world, here.books, not grid)
+    if kept is not None:
+        kept.refuse(world)
+    steps = range(here.books.steps, here.books.steps if here.complete else world.steps)
+    for r in play(policy, state, world, steps):
         expected = world.expected(r.context, r.taken.plays)
         recorder.add(r.step, r.decision, r.taken, r.arrivals, expected)
         if r.step % _EVERY == _EVERY - 1:
-            if record == "grid" and recorder.all_arrived and policy.over(state).all():
+            if grid and recorder.all_arrived and policy.over(state).all():
                 recorder.idle()
                 break
             if not watch(_EVERY):
                 finished = False
                 break
+            if kept is not None:
+                kept.write_if_due(here)
+    here.complete = finished
+    if kept is not None:
+        kept.write(here)  # also where this chunk has finished, as another one may have been interrupted
     finished &= watch(0)  # so that a Ctrl-C in the last steps also ends an experiment around this run
-    return recorder.trace(seed, finished)
+    return recorder.trace(task.seed, finished)

@@ -23,7 +23,8 @@ from evenhand.testing.promises import IDS, alone, require, same, same_records, s
 def check_environment(environment: Environment, *, policy: Policy | None = None, rounds: int = 20) -> None:
     """Check that contexts are pure functions of (seed, replica, step), and that contexts and outcomes fit the problem.
 
-    Outcomes must not depend on which other replicas run.
+    Outcomes must not depend on which other replicas run, nor on earlier steps, unless the world says why it is
+    `unsaveable`.
 
     Args:
         environment: any of `evenhand.environments`, or your own.
@@ -47,6 +48,14 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
     for step in reversed(range(steps)):
         same_records(contexts[step], back.context(step), "a context is a pure function of (seed, replica, step)")
     together = list(_run(policy, environment, IDS, steps))
+    if not getattr(back, "unsaveable", ""):
+        for step in reversed(range(steps)):
+            taken, arrivals = back.respond(step, back.context(step), together[step].decision)
+            promise = "what follows from a decision does not depend on earlier steps"
+            same_records(together[step].taken, taken, promise)
+            require(len(arrivals) == len(together[step].arrivals), promise)
+            for a, b in zip(together[step].arrivals, arrivals, strict=True):
+                same(a.y, b.y, promise)
     for i, replica in enumerate(IDS):
         for step, solo in enumerate(_run(policy, environment, np.array([replica]), steps)):
             whole = together[step]

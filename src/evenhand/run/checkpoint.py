@@ -1,0 +1,115 @@
+"""How far a run came, on disk, so that it can go on after an interruption as if there had been none."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.core.errors import CannotSave, InvalidInput, StateMismatch
+from evenhand.core.types import Ints
+from evenhand.environments.base import World
+from evenhand.policy.saving import Mark, fingerprint, load, save
+from evenhand.policy.state import PolicyState
+from evenhand.run.recorder import Books
+from evenhand.version import __version__
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoints:
+    """Where runs write how far they came, and how often.
+
+    Args:
+        folder: made if it does not exist. Every run has a file of its own, which is found again by a hash of policy,
+            environment, replicas, seed and version, and is removed when the run has finished.
+        every: seconds between two checkpoints of a run; one more is written when it is interrupted.
+
+    Raises:
+        InvalidInput: `every` is negative.
+    """
+
+    folder: Path
+    every: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not self.every >= 0:
+            raise InvalidInput("Checkpoints.every", "seconds, at least 0", self.every)
+
+    def prepare(self) -> None:
+        """Make the folder.
+
+        Raises:
+            InvalidInput: it cannot be made, or is a file.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidInput("Checkpoints.folder", "a folder, or the name of one that can be made", error) from error
+
+
+@dataclass
+class Halfway:
+    """All that a run needs to go on: luck and worlds are pure functions of seed, replica and step."""
+
+    seed: int
+    replicas: Ints
+    state: PolicyState
+    books: Books
+    complete: bool = False  # nothing is left to be played
+
+
+class Checkpoint:
+    """The file of one run, or of one chunk of its replicas."""
+
+    def __init__(self, settings: Checkpoints, name: str, task: object) -> None:
+        """For a task: everything that affects the run. It is hashed once, as audiences can be large."""
+        self._mark = Mark(fingerprint((task, __version__)), {})
+        self._every, self._written, self._obstacle = settings.every, time.monotonic(), ""
+        safe = name.replace(" ", "-").replace("/", "-")
+        self.path = settings.folder / f"{safe}-{self._mark.shape}.half.npz"
+
+    def steps(self) -> int:
+        """How many steps are done, 0 where there is no file or none that can be read."""
+        try:
+            with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+                return int(file[".books.steps"])
+        except Exception:  # `read` says what is wrong with it
+            return 0
+
+    def read(self, start: Callable[[], Halfway]) -> Halfway:
+        """Where the run stands, which is at the start if there is no file, or none that can be read."""
+        if not self.path.is_file():
+            return start()
+        try:
+            return load(lambda *, seed, replicas: start(), self._mark, self.path, ())
+        except StateMismatch as error:
+            warnings.warn(f"{error}; the run starts from the beginning", stacklevel=2)
+            return start()
+
+    def refuse(self, world: World) -> None:
+        """Warn that there will be no checkpoints, if the world remembers earlier steps."""
+        self._refuse(getattr(world, "unsaveable", ""))
+
+    def write(self, halfway: Halfway) -> None:
+        """Write where the run stands; a state that cannot be saved is named once, and the run goes on without."""
+        if self._obstacle:
+            return
+        try:
+            save(halfway, self._mark, self.path)
+        except CannotSave as error:
+            self._refuse(str(error))
+        self._written = time.monotonic()
+
+    def write_if_due(self, halfway: Halfway) -> None:
+        """Write where the run stands, unless that was done lately."""
+        if time.monotonic() - self._written >= self._every:
+            self.write(halfway)
+
+    def _refuse(self, reason: str) -> None:
+        self._obstacle = reason
+        if reason:
+            warnings.warn(f"an interrupted run will start from the beginning: {reason}", stacklevel=3)
