@@ -37,7 +37,7 @@ class Run(NamedTuple):
 
 
 class Session(NamedTuple):
-    """Whether to show progress bars (None: only in a terminal), and whether Ctrl-C was pressed."""
+    """Whether to show progress bars (None: only in a terminal), and whether to end early, as after Ctrl-C."""
 
     progress: bool | None
     asked_to_stop: Callable[[], bool]
@@ -57,7 +57,8 @@ class Section(Protocol):
     def cases(self, point: Point) -> Iterator[Case]:
         """The cases of a point, each made when the one before is done.
 
-        Long work after the last case may end early if `Session.asked_to_stop` says so.
+        They are asked for twice if runs are long, first to estimate the time; `Session.asked_to_stop` is then true, and
+        long work after the last case is left out, as after Ctrl-C. Long work before the cases is best cached.
         """
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
@@ -102,7 +103,7 @@ class Experiment(Protocol):
         """The seed of all luck."""
 
     def sections(self, session: Session) -> Iterable[Section]:
-        """The sections, each made when the one before is done."""
+        """The sections; all are made before the first is run."""
 
 
 def discover() -> dict[str, type[Experiment]]:

@@ -12,6 +12,7 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.saving import fingerprint
 from evenhand.report.results import folder
 from evenhand.run.checkpoint import Checkpoints
+from evenhand.run.simulation import done_before
 from evenhand.run.trace import Trace
 from evenhand.version import __version__
 
@@ -26,8 +27,7 @@ def once(
     """
     if place is None:
         return run(checkpoints=None)
-    mark = fingerprint((policy, world, replicas, seed, __version__))
-    path = folder(place) / f"{policy.name.replace(' ', '-').replace('/', '-')}-{mark}.npz"
+    path = _file(folder(place), policy, world, replicas, seed)
     if path.is_file():
         try:
             return Trace.load(path, policy.problem)
@@ -39,3 +39,17 @@ def once(
         trace.save(half)
         os.replace(half, path)
     return trace
+
+
+def done(place: Path | None, policy: Policy, world: Environment, replicas: int, seed: int, jobs: int) -> float:
+    """The part of the steps of a run that is kept, in [0, 1]."""
+    if place is None:
+        return 0.0
+    if _file(place, policy, world, replicas, seed).is_file():
+        return 1.0
+    return done_before(policy, world, replicas=replicas, seed=seed, jobs=jobs, checkpoints=Checkpoints(folder=place))
+
+
+def _file(place: Path, policy: Policy, world: Environment, replicas: int, seed: int) -> Path:
+    mark = fingerprint((policy, world, replicas, seed, __version__))
+    return place / f"{policy.name.replace(' ', '-').replace('/', '-')}-{mark}.npz"

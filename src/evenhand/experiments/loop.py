@@ -10,6 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from evenhand.core.errors import InvalidInput
+from evenhand.experiments.estimate import estimate
 from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
 from evenhand.experiments.kept import once
 from evenhand.experiments.options import settings
@@ -31,7 +32,8 @@ def run(
 ) -> Results:
     """Run an experiment section by section; print its tables, write `results.json` and draw its pictures.
 
-    Ctrl-C ends the run early; what is finished is printed and written, marked as interrupted.
+    If runs are long, it first tries every system and says how long all are likely to take. Ctrl-C ends the run early;
+    what is finished is printed and written, marked as interrupted.
 
     Args:
         experiment: one of evenhand's, such as `find("court")(replicas=3)`, or a user's own.
@@ -57,9 +59,15 @@ def run(
     kept = out / "traces" if resume and out is not None else None
     results, drawn = Results(experiment.name, settings(experiment)), False
     with deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
-        session = Session(progress, asked)
-        for section in experiment.sections(session):
+        ahead = True  # looking ahead, sections leave out what they do after their cases
+        session = Session(progress, lambda: ahead or asked())
+        sections = list(experiment.sections(session))
+        for i, section in enumerate(sections):
             log(section.title)
+            told = estimate(experiment, sections, kept, asked) if i == 0 else ""
+            if told:
+                log(told)
+            ahead = False
             runs = _run(experiment, section, session, results, out, kept)
             if results.interrupted:
                 log(INTERRUPTED)

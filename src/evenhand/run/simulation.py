@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -21,6 +22,7 @@ from evenhand.run.trace import Trace, join
 
 Watch = Callable[[int], bool]  # told how many steps were done since it was last called; says whether to go on
 _EVERY = 64  # steps between two calls of a watch
+TRIAL = 10 * _EVERY  # steps of a trial
 
 
 class Round(NamedTuple):
@@ -104,21 +106,47 @@ def simulate(
         if record == "all":
             raise InvalidInput("record", "'grid', as checkpoints do not keep every play", record)
         checkpoints.prepare()
-    ids = policy.start(seed=seed, replicas=replicas).replicas
-    chunks = [c for c in np.array_split(ids, min(jobs, len(ids))) if len(c)]
-    kept = [
-        None if checkpoints is None else Checkpoint(checkpoints, policy.name, (policy, environment, chunk, seed))
-        for chunk in chunks
-    ]
-    steps, done = environment.start(seed, ids[:1]).steps * len(chunks), sum(c.steps() for c in kept if c)
+    work = _tasks(policy, environment, replicas, seed, record, jobs, checkpoints)
+    steps, done = environment.start(seed, work[0].replicas[:1]).steps * len(work), sum(_done(task) for task in work)
     hidden = bar_disabled(progress)
     with tqdm(total=steps, initial=done, desc=policy.name, unit="step", leave=False, disable=hidden) as bar:
-        work = [_Task(policy, environment, *part, seed, record) for part in zip(chunks, kept, strict=True)]
         trace = join(run_chunks(_run, work, bar))
-    for file in kept:
-        if file is not None and trace.finished:
-            file.path.unlink(missing_ok=True)
+    for task in work:
+        if task.kept is not None and trace.finished:
+            task.kept.path.unlink(missing_ok=True)
     return trace
+
+
+def done_before(
+    policy: Policy,
+    environment: Environment,
+    *,
+    replicas: int | Sequence[int],
+    seed: int,
+    jobs: int,
+    checkpoints: Checkpoints,
+) -> float:
+    """The part of its steps from which `simulate` would go on, in [0, 1]."""
+    work = _tasks(policy, environment, replicas, seed, "grid", jobs, checkpoints)
+    return sum(map(_done, work)) / (environment.start(seed, work[0].replicas[:1]).steps * len(work))
+
+
+def pace(
+    policy: Policy, environment: Environment, *, replicas: int, seed: int, asked_to_stop: Callable[[], bool]
+) -> float:
+    """Seconds per step of a run in one process, from a trial; 0 where a run ends before the trial.
+
+    The first steps are left out, in which kernels are compiled or loaded. Whatever else the machine does counts.
+    """
+    ticks: list[float] = []
+
+    def watch(steps: int) -> bool:
+        ticks.append(time.perf_counter())
+        return len(ticks) * _EVERY < TRIAL and not asked_to_stop()
+
+    _run(_Task(policy, environment, np.arange(replicas), None, seed, "grid"), watch)
+    took = np.diff(ticks[1:-1])  # the last tick is of the end
+    return float(took.mean() / _EVERY) if len(took) else 0.0
 
 
 class _Task(NamedTuple):
@@ -130,6 +158,28 @@ class _Task(NamedTuple):
     kept: Checkpoint | None
     seed: int
     record: Literal["grid", "all"]
+
+
+def _tasks(
+    policy: Policy,
+    environment: Environment,
+    replicas: int | Sequence[int],
+    seed: int,
+    record: Literal["grid", "all"],
+    jobs: int,
+    checkpoints: Checkpoints | None,
+) -> list[_Task]:
+    """The chunks of a run, at most one per job."""
+    ids, found = policy.start(seed=seed, replicas=replicas).replicas, []
+    for chunk in np.array_split(ids, min(jobs, len(ids))):
+        of = (policy, environment, chunk, seed)
+        kept = None if checkpoints is None else Checkpoint(checkpoints, policy.name, of)
+        found.append(_Task(policy, environment, chunk, kept, seed, record))
+    return found
+
+
+def _done(task: _Task) -> int:
+    return 0 if task.kept is None else task.kept.steps()
 
 
 def _run(task: _Task, watch: Watch) -> Trace:

@@ -123,9 +123,10 @@ class Sweep:
     def cases(self, point: Point) -> Iterator[Case]:
         budget, rounds = point["total"], self.settings.rounds
         court = Court(tolerance=TOLERANCE, horizon=rounds, ride=budget / rounds, voucher=budget / rounds)
-        best = opt(court, replicas=4, seed=OTHERS, progress=False).value
-        nothing = float(draw(court, 10_000, seed=OTHERS).outcomes[:, 0].mean())
-        self.worlds[budget] = World(court, best, nothing)
+        if budget not in self.worlds:
+            best = opt(court, replicas=4, seed=OTHERS, progress=False).value
+            nothing = float(draw(court, 10_000, seed=OTHERS).outcomes[:, 0].mean())
+            self.worlds[budget] = World(court, best, nothing)
         for name, recipe in recipes().items():
             try:
                 policy, why = recipe(court.problem), ""

@@ -1,0 +1,69 @@
+"""How long an experiment is likely to take, from a trial of every system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.experiments.experiment import Case, Experiment, Section
+from evenhand.experiments.kept import done
+from evenhand.run.simulation import TRIAL, pace
+
+LEAST = 20_000  # rounds of the first system; the trials of shorter experiments would take long beside the runs
+
+
+def estimate(
+    experiment: Experiment, sections: Sequence[Section], kept: Path | None, asked_to_stop: Callable[[], bool]
+) -> str:
+    """A sentence on how long all systems of all sections will take; empty where they are short, or after Ctrl-C.
+
+    Every system is run for some hundred rounds, in as many replicas as one process gets, and what is kept already is
+    left out. The optima that some experiments compute afterwards are not included.
+    """
+    jobs, (replicas, seed) = getattr(experiment, "jobs", 1), (experiment.replicas, experiment.seed)
+    cases = (case for section in sections for point in section.points for case in section.cases(point))
+    rounds: list[int] = []
+    seconds, whole = 0.0, 0
+    for case in cases:
+        if case.policy is None:
+            continue
+        if not rounds and case.policy.problem.horizon < LEAST:
+            return ""
+        rounds.append(case.policy.problem.horizon)
+        left = 1.0 - done(kept, case.policy, case.world, replicas, seed, jobs)
+        whole += left == 0.0
+        if left > 0.0:
+            seconds += (
+                left
+                * _steps(case, seed)
+                * pace(case.policy, case.world, replicas=-(-replicas // jobs), seed=seed, asked_to_stop=asked_to_stop)
+            )
+        if asked_to_stop():
+            return ""
+    if not rounds:
+        return ""
+    longest = f"{'' if len(set(rounds)) == 1 else 'up to '}{max(rounds):,} rounds"
+    finished = f", of which {whole} are finished" if whole else ""
+    hint = "" if kept else "; with --out and --resume it can be interrupted"
+    return (
+        f"about {duration(seconds)} for {len(rounds)} systems of {longest}{finished}, "
+        f"by {TRIAL} rounds of each on this machine, as busy as it is{hint}"
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time in words, to two digits.
+
+    >>> [duration(s) for s in (0.2, 48, 100, 1560, 8000, 200_000)]
+    ['1 s', '48 s', '1.7 min', '26 min', '2.2 h', '56 h']
+    """
+    size, unit = next((x for x in ((3600.0, "h"), (60.0, "min")) if seconds >= 1.5 * x[0]), (1.0, "s"))
+    value = max(seconds / size, 1.0)
+    return f"{value:.1f} {unit}" if unit != "s" and value < 10 else f"{value:.0f} {unit}"
+
+
+def _steps(case: Case, seed: int) -> int:
+    """The number of steps that a run can last."""
+    return case.world.start(seed, np.arange(1)).steps
