@@ -21,7 +21,10 @@ ROWS, ARTISTS, LISTENERS = 92_834, 17_632, 1_892  # of user_artists.dat, of arti
 WIDE = 2500  # artists of "2k"
 PASSES, SEED = 200, 0  # of the factorisation
 _COUNTS, _NAMES = "user_artists.dat", "artists.dat"
-_WHERE = "the file of hetrec2011-lastfm-2k.zip from https://grouplens.org/datasets/hetrec-2011/ (non-commercial use)"
+_WHERE = (
+    "the file of hetrec2011-lastfm-2k.zip from https://grouplens.org/datasets/hetrec-2011/ "
+    "(the HetRec 2011 data sets of GroupLens, for non-commercial use)"
+)
 
 
 @named("C9", source="Do et al. 2023, Section 4 and Appendix B.3; data by Cantador, Brusilovsky & Kuflik 2011")
@@ -141,11 +144,13 @@ class LastFM:
         lines = self._lines(_COUNTS, ROWS, ("userID", "artistID", "weight"))
         try:
             found = np.array(lines, np.int64)
-        except ValueError as error:
+        except (OverflowError, ValueError) as error:
             raise self._altered(_COUNTS, str(error)) from error
         listeners, artists = (len(np.unique(found[:, i])) for i in (0, 1))
         if (listeners, artists) != (LISTENERS, ARTISTS) or (found[:, 2] < 1).any():
             raise self._altered(_COUNTS, f"{listeners:,} users, {artists:,} artists, counts from {found[:, 2].min()}")
+        if len(np.unique(found[:, :2], axis=0)) < len(found):
+            raise self._altered(_COUNTS, "the same user and artist twice")
         return found
 
     def _lines(self, name: str, rows: int, columns: tuple[str, ...]) -> list[list[str]]:
@@ -157,7 +162,8 @@ class LastFM:
         file = Path(self.path) / name
         if not file.is_file():
             raise InvalidInput("LastFM.path", f"a folder with {name}, {_WHERE}", f"no file {file}")
-        heading, *lines = [z.split("\t") for z in file.read_text(encoding="utf-8", errors="replace").splitlines()]
+        read = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        heading, *lines = [z.split("\t") for z in read or [""]]
         if tuple(heading) != columns:
             raise self._altered(name, f"columns {tuple(heading)} in place of {columns}")
         uneven = next((i for i, z in enumerate(lines) if len(z) != len(columns)), None)

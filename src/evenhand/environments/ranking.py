@@ -179,7 +179,7 @@ class Ranking:
         """The probability that each place is looked at, `()->(k)`."""
         if self.position is None:
             return np.asarray(1.0 / np.log2(1.0 + np.arange(1, self.slots + 1)))
-        expected = f"{self.slots} probabilities above 0"
+        expected = f"{self.slots} probabilities in (0, 1]"
         return numbers("Ranking.position", self.position, self.slots, expected, lambda x: (x > 0) & (x <= 1))
 
     @cached_property

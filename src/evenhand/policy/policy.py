@@ -135,6 +135,7 @@ class Policy:
         Args:
             state, decision: as they were committed; replicas in which it does not count are ignored.
             y: outcomes of the plays, in the order of `problem.observed`: learned ones, then noisy ones, `(P,M+B)`.
+                At an empty place, where the play is -1, 0 and NaN are ignored, and anything else is refused.
             observed: which of them were seen at all, `(P,M+B)`. What was not observed teaches nothing: rows that read
                 it move no price, and it stays held back from limits.
             exposed: which plays came to anything, `(P)`; all by default. A play that was not exposed has outcome 0 in

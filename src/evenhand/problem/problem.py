@@ -33,8 +33,9 @@ class Problem:
         n_plays: P, the number of candidates played each round, or fewer if not so many fit; averages are per round.
 
     Raises:
-        InvalidInput: a name that is unknown or used twice, a horizon or number of plays below 1, or a hard constraint
-            that spends nothing.
+        InvalidInput: a name that is unknown or used twice, a horizon or number of plays below 1, more plays than
+            actions where these are free or divided into groups (elsewhere there may be more candidates than actions),
+            or a hard constraint that spends nothing.
         InfeasibleProblem: no mixture of actions keeps to all constraints even if learned outcomes are at their best.
 
     >>> from evenhand.problem.constraints import Budget
@@ -71,6 +72,9 @@ class Problem:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
         self._check_kinds()
         self._check_names()
+        if self.names_candidates and self.n_plays > len(self.actions):
+            expected = f"at most {len(self.actions)}, the number of actions, as some are free or divided into groups"
+            raise InvalidInput("n_plays", expected, self.n_plays)
         if not feasible(self):
             stated = (c for c in self.subject_to if not c.rows(self).by_group)
             raise InfeasibleProblem(
