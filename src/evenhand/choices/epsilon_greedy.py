@@ -50,7 +50,8 @@ class EpsilonGreedy:
     Equation: p_a = epsilon / A + (1 - epsilon) 1{a best}, A the number of playable candidates; those that
     tie for the best share its part.
     With several plays the same rule holds at every place, over the candidates that are left and fit beside the earlier
-    plays.
+    plays. The propensity of a place is the probability of its candidate given those above; the product over places is
+    the probability of the list.
 
     Args:
         epsilon: in [0, 1].

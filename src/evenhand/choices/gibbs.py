@@ -63,7 +63,10 @@ class Gibbs:
     Equation: p = argmax over lotteries p of p.worth + temperature H(p), H the entropy. The expected optimistic worth is
     within temperature ln A of the best candidate's. As the temperature falls to 0, the choice becomes the argmax.
     Several plays are drawn one after the other without replacement, by the same rule over the candidates that are left
-    and fit beside the earlier plays.
+    and fit beside the earlier plays. This is Plackett-Luce, and without limits the same as sorting worth / temperature
+    plus independent Gumbel noise: with w = exp(worth / temperature), the list (a, b, ...) has probability
+    w_a / sum w * w_b / (sum w - w_a) * ... The propensity of a place is its factor, the probability of the item given
+    those above it; the product over places is the probability of the list.
     Source: of several plays, the model of rankings by Plackett 1975 and Luce 1959.
 
     Args:
