@@ -7,7 +7,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.experiments.experiment import Session
 from evenhand.experiments.fair_ranking import AIMS, FairRankingExperiment
 from evenhand.experiments.fair_ranking.aims import OFFSET, aim
-from evenhand.experiments.fair_ranking.study import sections, world
+from evenhand.experiments.fair_ranking.study import sections
+from evenhand.experiments.fair_ranking.world import world
 from evenhand.experiments.loop import run
 
 EXPOSURES = ("a", "b", "c")
@@ -29,7 +30,8 @@ def test_the_objectives_are_those_of_the_paper():
 
 def test_systems_are_measured_on_every_objective_and_drawn(tmp_path):
     said: list[str] = []
-    settings = FairRankingExperiment(rounds=1500, replicas=2, aims=("eq. 2", "welfare"))
+    parts = ("objectives", "trade-off")
+    settings = FairRankingExperiment(rounds=1500, replicas=2, parts=parts, aims=("eq. 2", "welfare"))
     results = run(settings, out=tmp_path, progress=False, log=said.append)
     systems = ["optimum", "fw_linucb_rank, eq. 2", "fw_linucb_rank, welfare", "linucb_rank", "unbiased_linucb_rank"]
     systems += ["fairlearn_rank", "uniform"]
@@ -44,6 +46,20 @@ def test_systems_are_measured_on_every_objective_and_drawn(tmp_path):
     assert pictures == {f"fair-ranking-{x}.png" for x in ("eq-2", "welfare", "trade-off")}
     assert "synthetic" in said[0]
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["rounds"] == 1500
+
+
+def test_constraints_are_measured_beside_the_optimum(tmp_path):
+    settings = FairRankingExperiment(rounds=2000, replicas=2, parts=("constraints",), model="bayesian")
+    rows = run(settings, progress=False, log=lambda _: None).rows
+    found = {(r.system, r.metric): r for r in rows}
+    assert len({r.system for r in rows}) == 8
+    for name in ("Floor", "Budget", "Floor, Budget"):
+        assert 0.9 <= found[f"resolving, {name}", "utility / optimum"].worst <= 1.05
+    fees = [r for r in rows if r.metric == "Budget"]
+    assert len(fees) == 6
+    assert max(r.worst for r in fees) <= 1.0
+    floor = 0.85 * (1.0 / np.log2(2.0 + np.arange(10))).sum()
+    assert found["resolving, Floor, Budget", "Floor"].worst >= floor - 0.01
 
 
 def test_the_large_twin_has_the_shape_of_the_data_and_suits_every_system():

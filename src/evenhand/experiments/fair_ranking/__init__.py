@@ -10,7 +10,7 @@ from evenhand.core.catalogue import named
 from evenhand.experiments.experiment import Section, Session
 from evenhand.experiments.options import distinct, option
 
-PARTS = ("objectives", "trade-off")
+PARTS = ("objectives", "trade-off", "constraints")
 AIMS = ("eq. 2", "gini welfare", "equal exposure", "welfare")
 
 
@@ -27,7 +27,8 @@ class FairRankingExperiment:
     about: ClassVar[str] = (
         "The Last.fm experiments of 'Contextual bandits with concave rewards': objectives of users and artists over "
         "the rounds for FW-LinUCBRank and its baselines, and the trade-off between the users' utility and the "
-        "inequality of exposures. The paper's runs take 5,000,000 rounds: use --resume."
+        "inequality of exposures. Further, the clicks under floors, parity and fees beside the best that is possible. "
+        "The paper's runs take 5,000,000 rounds: use --resume."
     )
     data: str = option("", "DIR", "folder of the HetRec 2011 Last.fm files; by default a synthetic audience")
     items: str = option("50", None, "50 users and 50 artists, or 1,880 and 2,500", choices=("50", "2k"))
@@ -50,7 +51,7 @@ class FairRankingExperiment:
         object.__setattr__(self, "aims", distinct("aims", self.aims))
 
     def sections(self, session: Session) -> Iterator[Section]:
-        """The objectives, then the trade-off."""
+        """The objectives, the trade-off, then the constraints."""
         from evenhand.experiments.fair_ranking.study import sections
 
         return sections(self, session)

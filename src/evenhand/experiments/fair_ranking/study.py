@@ -10,43 +10,23 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.environments import LastFM, Listeners, Ranking
+from evenhand.environments import Ranking
 from evenhand.experiments.experiment import Case, Point, Run, Session
 from evenhand.experiments.fair_ranking import FairRankingExperiment
 from evenhand.experiments.fair_ranking.aims import CLICK, Aim, aim, inequality
-from evenhand.models import BayesianBilinear, Bilinear, SelfNormalised
+from evenhand.experiments.fair_ranking.constraints import Constrained
+from evenhand.experiments.fair_ranking.world import model, world
 from evenhand.objectives import Linear, Objective
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, unbiased_linucb_rank, uniform
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import Optimum, opt
 from evenhand.run.trace import Trace
 
-RIDGE = 0.1
-WIDTH = SelfNormalised(delta=0.1 / 3)
 SHARE = 0.75  # FairLearn's c where objectives are compared, of the most that is possible, k / m: 0.15 of 50 artists
 BETAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.95)  # of k / m
 OPTIMUM, MISSING = "optimum", "% missing"
 BASELINES = ("linucb_rank", "unbiased_linucb_rank", "fairlearn_rank", "uniform")
-
-
-def world(settings: FairRankingExperiment) -> Ranking:
-    """The audience of the data, or a synthetic one of the same shape, with 10 slots."""
-    wide = settings.items == "2k"
-    if settings.data:
-        audience = LastFM(path=settings.data, items="2k" if wide else 50, factors=settings.factors).audience
-    else:
-        users, items = (1880, 2500) if wide else (50, 50)
-        audience = Listeners(users=users, items=items, factors=settings.factors).audience
-    plain = Ranking(audience=audience, horizon=settings.rounds)
-    return replace(plain, maximize=inequality(plain.exposures).objective)
-
-
-def model(settings: FairRankingExperiment) -> Bilinear | BayesianBilinear:
-    """The ridge regression of all systems."""
-    if settings.model == "bayesian":
-        return BayesianBilinear(who=settings.factors, what=settings.factors)
-    return Bilinear(who=settings.factors, what=settings.factors, ridge=RIDGE, width=WIDTH)
 
 
 def most(ranking: Ranking) -> float:
@@ -212,12 +192,14 @@ class TradeOff:
         return [save(axes, out / "fair-ranking-trade-off.png")]
 
 
-def sections(settings: FairRankingExperiment, session: Session) -> Iterator[Objectives | TradeOff]:
+def sections(settings: FairRankingExperiment, session: Session) -> Iterator[Objectives | TradeOff | Constrained]:
     """The parts that were asked for."""
     if "objectives" in settings.parts:
         yield Objectives(settings=settings, session=session)
     if "trade-off" in settings.parts:
         yield TradeOff(settings=settings)
+    if "constraints" in settings.parts:
+        yield Constrained(settings=settings, session=session)
 
 
 def picture(traces: Sequence[Trace], a: Aim, best: Optimum | None, path: Path) -> Path:

@@ -1,0 +1,32 @@
+"""Listeners, artists and the model of their tastes, which all parts of the experiment share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from evenhand.environments import LastFM, Listeners, Ranking
+from evenhand.experiments.fair_ranking import FairRankingExperiment
+from evenhand.experiments.fair_ranking.aims import inequality
+from evenhand.models import BayesianBilinear, Bilinear, SelfNormalised
+
+RIDGE = 0.1
+WIDTH = SelfNormalised(delta=0.1 / 3)
+
+
+def world(settings: FairRankingExperiment) -> Ranking:
+    """The audience of the data, or a synthetic one of the same shape, with 10 slots."""
+    wide = settings.items == "2k"
+    if settings.data:
+        audience = LastFM(path=settings.data, items="2k" if wide else 50, factors=settings.factors).audience
+    else:
+        users, items = (1880, 2500) if wide else (50, 50)
+        audience = Listeners(users=users, items=items, factors=settings.factors).audience
+    plain = Ranking(audience=audience, horizon=settings.rounds)
+    return replace(plain, maximize=inequality(plain.exposures).objective)
+
+
+def model(settings: FairRankingExperiment) -> Bilinear | BayesianBilinear:
+    """The ridge regression of all systems."""
+    if settings.model == "bayesian":
+        return BayesianBilinear(who=settings.factors, what=settings.factors)
+    return Bilinear(who=settings.factors, what=settings.factors, ridge=RIDGE, width=WIDTH)
