@@ -10,10 +10,10 @@ demo: $(READY)
 	$(BIN)/evenhand demo --out out/demo
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 fast: $(READY)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 lint: $(READY)
 	$(BIN)/ruff check .
