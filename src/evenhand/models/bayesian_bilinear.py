@@ -17,6 +17,8 @@ from evenhand.numerics.bilinear import absorb_runs, run_worth, scratch
 from evenhand.numerics.evidence import FAINT, ahead, fit, reach
 from evenhand.numerics.precision import dot
 
+_CLOSE = 1e-100  # x^T V^-1 x below which x may be 0
+
 
 @kernel
 def _value(
@@ -37,18 +39,19 @@ def _value(
     means, square, work = np.empty((outcomes, candidates)), np.empty(candidates), scratch(candidates, r, s)
     center = np.empty(outcomes)
     for b in range(len(x)):
-        more, first = ahead(count[b], rounds[b], horizon[b]), 0
+        more, first, known = ahead(count[b], rounds[b], horizon[b]), 0, count[b] > 0.0
         while first < candidates:
-            last = run_worth(theta[b], inverse[b], x[b], r, first, count[b] > 0.0, means, square, work)
+            last = run_worth(theta[b], inverse[b], x[b], r, first, known, means, square, work)
             length = dot(x[b, first, :r], x[b, first, :r])
             for a in range(last - first):
-                v = x[b, first + a, r:]
-                if not length * dot(v, v) > FAINT:  # such as doing nothing: worth 0, for sure
-                    continue
+                if not known or square[a] < _CLOSE:  # seldom, as this costs as much as the rest
+                    v = x[b, first + a, r:]
+                    if not length * dot(v, v) > FAINT:  # such as doing nothing: worth 0, for sure
+                        continue
                 for m in range(outcomes):
                     center[m] = means[m, a]
                 # before any data, one observation's worth is known of each
-                half = scale * reach(max(square[a], 0.0) if count[b] > 0.0 else 1.0, more, r * s)
+                half = scale * reach(max(square[a], 0.0) if known else 1.0, more, r * s)
                 own = first + a if each else 0
                 for k in range(w.shape[1]):
                     mean[b, k, first + a], bonus[b, k, first + a] = priced(w[b, k, own], center, sigma[b], ends, half)
