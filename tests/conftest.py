@@ -1,5 +1,6 @@
 """Fixed examples for Hypothesis, and no stale kernels."""
 
+import os
 from pathlib import Path
 
 from hypothesis import settings
@@ -19,6 +20,6 @@ def pytest_configure():
     """
     package = Path(evenhand.__file__).parent
     changed = max(f.stat().st_mtime for f in package.rglob("*.py") if "@kernel" in f.read_text())
-    for cached in package.rglob("*.nb[ic]"):
+    for cached in Path(os.environ.get("NUMBA_CACHE_DIR", package)).rglob("*.nb[ic]"):
         if cached.stat().st_mtime < changed:
             cached.unlink(missing_ok=True)

@@ -229,3 +229,57 @@ def test_what_checkpoints_cannot_do_is_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InvalidInput, match=r"Checkpoints\.folder: expected a folder"):
         simulate(BLIND, COURT, progress=False, checkpoints=Checkpoints(folder=tmp_path / "file"))
+
+
+def test_seeds_and_replicas_that_are_the_same_as_floats_are_told_apart(tmp_path, monkeypatch):
+    settings = Checkpoints(folder=tmp_path)
+    for change in ({"seed": 2**60}, {"seed": 2**60 + 1}, {"replicas": [2**60]}, {"replicas": [2**60 + 1]}):
+        cut_short(monkeypatch, BLIND, COURT, 9, settings, **({"seed": 1, "replicas": 1} | change))
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_disk_that_is_full_costs_the_checkpoint_and_not_the_run(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("evenhand.run.checkpoint.save", full)
+    with pytest.warns(UserWarning, match="no checkpoint was written: no space left"):
+        trace = simulate(BLIND, COURT, replicas=1, progress=False, checkpoints=Checkpoints(folder=tmp_path, every=0))
+    assert trace.finished
+
+
+def test_names_of_files_are_made_of_any_name(tmp_path):
+    policy = replace(BLIND, name="a/b\0" + 300 * "c")
+    folder = str(tmp_path)  # a name will do
+    assert simulate(policy, COURT, replicas=1, progress=False, checkpoints=Checkpoints(folder=folder)).finished
+
+
+def test_an_environment_without_a_hash_runs_without_checkpoints(tmp_path):
+    class Plain:
+        problem, n_features = COURT.problem, COURT.n_features
+
+        def start(self, seed, replicas):
+            return COURT.start(seed, replicas)
+
+    with pytest.warns(UserWarning, match="will start from the beginning: configuration: expected dataclasses"):
+        trace = simulate(BLIND, Plain(), replicas=1, progress=False, checkpoints=Checkpoints(folder=tmp_path))
+    assert trace.finished
+
+
+@pytest.mark.parametrize("field", [".replicas", ".books.sums", ".books.clock", ".books.reached"])
+def test_a_file_that_was_altered_is_ignored(field, tmp_path, monkeypatch):
+    settings = Checkpoints(folder=tmp_path)
+    cut_short(monkeypatch, BLIND, COURT, 100, settings, seed=1, replicas=2)
+    (path,) = tmp_path.iterdir()
+    with np.load(path) as file:
+        arrays = dict(file)
+    change = {
+        ".replicas": lambda z: z[::-1],
+        ".books.sums": lambda z: z[:, :1],
+        ".books.clock": lambda z: np.zeros(2),
+        ".books.reached": lambda z: z + 10**6,
+    }
+    np.savez(path, **arrays | {field: change[field](arrays[field])})
+    with pytest.warns(UserWarning, match="the run starts from the beginning"):
+        trace = simulate(BLIND, COURT, replicas=2, seed=1, progress=False, checkpoints=settings)
+    np.testing.assert_array_equal(trace.totals, simulate(BLIND, COURT, replicas=2, seed=1, progress=False).totals)

@@ -343,3 +343,14 @@ def test_a_grid_takes_no_more_memory_for_more_rounds():
         assert tracemalloc.get_traced_memory()[1] < 5e6  # bytes at the peak; a play a round would be 400 MB
     finally:
         tracemalloc.stop()
+
+
+def test_true_means_of_another_shape_are_refused(monkeypatch):
+    """A kernel adds them up without looking at sizes."""
+    court, policy = short()
+    there = type(court.start(0, np.arange(2)))
+    means = there.expected
+    for wrong in (lambda e: e[:1], lambda e: e[:, :, 0], lambda e: np.concatenate([e, e], 2)):
+        monkeypatch.setattr(there, "expected", lambda self, c, p, wrong=wrong: wrong(means(self, c, p)))
+        with pytest.raises(InvalidInput, match=r"World\.expected: expected means of all plays, of shape \(2, 1, 1\)"):
+            simulate(policy, court, replicas=2, progress=False)

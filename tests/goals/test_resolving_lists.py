@@ -201,3 +201,31 @@ def test_goals_that_plan_for_one_play_say_so():
     problem = replace(policy.problem, n_plays=2)
     with pytest.raises(InvalidInput, match="Primal plans for one"):
         replace(policy, problem=problem, choice=TopK(2))
+
+
+def test_a_noisy_fee_that_is_sure_is_planned_like_a_known_one():
+    """The place is looked at in three rounds of ten, and the fee is due in all of them."""
+    spent = {}
+    for kind in ("known", "mean"):
+        fee = Outcome("fee", **{kind: {"b": 0.5, "c": 1.0}})
+        problem = Problem(
+            actions=("a", "b", "c"),
+            outcomes=(Outcome("click"), fee),
+            maximize="click",
+            subject_to=(Budget("fee", rate=0.4),),
+            horizon=2000,
+        )
+        policy = resolving(problem, Knowing(np.array([[0.1, 0.4, 0.6]])))
+        state, rng = policy.start(), np.random.default_rng(0)
+        x = np.stack([np.zeros(3), np.arange(3.0)], 1)[None]
+        context = Context(x, problem.declared[None], np.zeros((1, 1, 0), np.int64), np.ones((1, 3), bool))
+        spent[kind] = 0.0
+        for _ in range(1000):
+            decision = policy.act(state, context)
+            cost = problem.declared[decision.plays[0, 0], 0]
+            seen = rng.random((1, 1)) < 0.3
+            y = [0.0] if kind == "known" else [0.0, cost]
+            policy.learn(state, decision, np.array([[y]]), exposed=seen)
+            spent[kind] += cost
+    for half in spent.values():
+        assert half == pytest.approx(400, abs=4 * np.sqrt(1000 * 0.4))

@@ -11,7 +11,7 @@ from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import fingerprint
 from evenhand.report.results import folder
-from evenhand.run.checkpoint import Checkpoints
+from evenhand.run.checkpoint import Checkpoints, file_name
 from evenhand.run.simulation import done_before
 from evenhand.run.trace import Trace
 from evenhand.version import __version__
@@ -52,4 +52,4 @@ def done(place: Path | None, policy: Policy, world: Environment, replicas: int, 
 
 def _file(place: Path, policy: Policy, world: Environment, replicas: int, seed: int) -> Path:
     mark = fingerprint((policy, world, replicas, seed, __version__))
-    return place / f"{policy.name.replace(' ', '-').replace('/', '-')}-{mark}.npz"
+    return place / f"{file_name(policy.name, mark)}.npz"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from evenhand.version import __version__
 
 S = TypeVar("S")
 _META = "meta"
+_EXACT = 2**53  # whole numbers up to this are the same as floats
 
 
 class Mark(NamedTuple):
@@ -75,7 +77,9 @@ def _tokens(z: object) -> Iterator[str]:
             yield f.name
             yield from _tokens(getattr(z, f.name))
     elif isinstance(z, np.ndarray) and z.dtype.kind in "iuf":
-        yield f"array{z.shape}{hashlib.sha256(z.astype(np.float64).tobytes()).hexdigest()}"
+        plain = z.astype(np.float64)
+        exact = plain if z.dtype.kind == "f" or (np.abs(plain) <= _EXACT).all() else z
+        yield f"array{z.shape}{hashlib.sha256(exact.tobytes()).hexdigest()}"
     elif isinstance(z, np.ndarray):
         yield f"array{z.shape}"
         for value in z.ravel().tolist():
@@ -91,6 +95,8 @@ def _tokens(z: object) -> Iterator[str]:
             yield from _tokens(value)
     elif isinstance(z, bool | str) or z is None:
         yield repr(z)
+    elif isinstance(z, int | np.integer) and abs(int(z)) > _EXACT:
+        yield repr(int(z))
     elif isinstance(z, int | float | np.number):
         yield repr(float(z))
     elif hasattr(z, "get_params") and not isinstance(z, type):  # an estimator of scikit-learn
@@ -154,10 +160,13 @@ def save(state: object, belongs: Mark, path: Path) -> None:
     """
     for reason in _refusals(state):
         raise CannotSave(reason)
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        np.savez(file, allow_pickle=False, **{_META: _meta(belongs)}, **dict(flatten(state)))
-    part.replace(path)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")  # another process may write the same file
+    try:
+        with part.open("wb") as file:
+            np.savez(file, allow_pickle=False, **{_META: _meta(belongs)}, **dict(flatten(state)))
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _meta(belongs: Mark) -> np.ndarray[Any, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,7 @@ class Checkpoints:
     every: float = 60.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))
         if not self.every >= 0:
             raise InvalidInput("Checkpoints.every", "seconds, at least 0", self.every)
 
@@ -62,6 +64,16 @@ class Halfway:
     complete: bool = False  # nothing is left to be played
 
 
+def file_name(name: str, mark: str) -> str:
+    """A name for a file about a policy, from its own name and a hash.
+
+    >>> file_name("pgd, hard/soft", "0a1b")
+    'pgd,-hard-soft-0a1b'
+    """
+    plain = re.sub(r"[^\w.,=-]+", "-", name)[:80]
+    return f"{plain}-{mark}"
+
+
 class Checkpoint:
     """The file of one run, or of one chunk of its replicas."""
 
@@ -69,8 +81,7 @@ class Checkpoint:
         """For a task: everything that affects the run. It is hashed once, as audiences can be large."""
         self._mark = Mark(fingerprint((task, __version__)), {})
         self._every, self._written, self._obstacle = settings.every, time.monotonic(), ""
-        safe = name.replace(" ", "-").replace("/", "-")
-        self.path = settings.folder / f"{safe}-{self._mark.shape}.half.npz"
+        self.path = settings.folder / f"{file_name(name, self._mark.shape)}.half.npz"
 
     def steps(self) -> int:
         """How many steps are done, 0 where there is no file or none that can be read."""
@@ -84,24 +95,30 @@ class Checkpoint:
         """Where the run stands, which is at the start if there is no file, or none that can be read."""
         if not self.path.is_file():
             return start()
+        fresh = start()
         try:
-            return load(lambda *, seed, replicas: start(), self._mark, self.path, ())
+            found = load(lambda *, seed, replicas: start(), self._mark, self.path, ())
+            if not _alike(fresh, found):
+                raise StateMismatch(f"{self.path}: not a checkpoint of this run")
         except StateMismatch as error:
             warnings.warn(f"{error}; the run starts from the beginning", stacklevel=2)
-            return start()
+            return fresh
+        return found
 
     def refuse(self, world: World) -> None:
         """Warn that there will be no checkpoints, if the world remembers earlier steps."""
         self._refuse(getattr(world, "unsaveable", ""))
 
     def write(self, halfway: Halfway) -> None:
-        """Write where the run stands; a state that cannot be saved is named once, and the run goes on without."""
+        """Write where the run stands; what cannot be written is named, and the run goes on without."""
         if self._obstacle:
             return
         try:
             save(halfway, self._mark, self.path)
         except CannotSave as error:
             self._refuse(str(error))
+        except OSError as error:  # such as a full disk; there may be room later
+            warnings.warn(f"no checkpoint was written: {error}", stacklevel=3)
         self._written = time.monotonic()
 
     def write_if_due(self, halfway: Halfway) -> None:
@@ -113,3 +130,14 @@ class Checkpoint:
         self._obstacle = reason
         if reason:
             warnings.warn(f"an interrupted run will start from the beginning: {reason}", stacklevel=3)
+
+
+def _alike(fresh: Halfway, found: Halfway) -> bool:
+    """Whether the books are of the same run: of the same seed and replicas, and of the same sizes."""
+    if found.seed != fresh.seed or not np.array_equal(found.replicas, fresh.replicas):
+        return False
+    for f in fields(Books):
+        mine, read = np.asarray(getattr(fresh.books, f.name)), np.asarray(getattr(found.books, f.name))
+        if mine.shape != read.shape or mine.dtype != read.dtype:
+            return False
+    return 0 <= found.books.reached < len(fresh.books.sums_at)

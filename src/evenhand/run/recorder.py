@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
@@ -191,7 +192,14 @@ class Recorder:
     def add(
         self, step: int, decision: Decision, taken: Decision, arrivals: Sequence[Arrival], expected: Floats | None
     ) -> None:
-        """Enter one step, which the state has been through."""
+        """Enter one step, which the state has been through.
+
+        Raises:
+            InvalidInput: true means of another shape than the outcomes of the plays.
+        """
+        if expected is not None and expected.shape != (*taken.plays.shape, len(self._sure)):
+            shape = (*taken.plays.shape, len(self._sure))
+            raise InvalidInput("World.expected", f"means of all plays, of shape {shape}", expected.shape)
         books = self._books
         _enter_decision(
             decision.plays,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -173,8 +174,12 @@ def _tasks(
     """The chunks of a run, at most one per job."""
     ids, found = policy.start(seed=seed, replicas=replicas).replicas, []
     for chunk in np.array_split(ids, min(jobs, len(ids))):
-        of = (policy, environment, chunk, seed)
-        kept = None if checkpoints is None else Checkpoint(checkpoints, policy.name, of)
+        kept = None
+        if checkpoints is not None:
+            try:
+                kept = Checkpoint(checkpoints, policy.name, (policy, environment, chunk, seed))
+            except InvalidInput as error:  # something that has no hash
+                warnings.warn(f"an interrupted run will start from the beginning: {error}", stacklevel=3)
         found.append(_Task(policy, environment, chunk, kept, seed, record))
     return found
 
