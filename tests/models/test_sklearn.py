@@ -286,7 +286,7 @@ def test_the_fingerprint_reads_the_estimator():
     ("change", "message"),
     [
         ({"estimator": LinearRegression}, r"Sklearn\.estimator: expected an instance of an estimator"),
-        ({"estimator": object()}, r"Sklearn\.estimator"),
+        pytest.param({"estimator": object()}, r"Sklearn\.estimator", id="object"),
         ({"estimator": SGDClassifier(loss="hinge")}, r"Sklearn\.estimator: .*predict_proba"),
         ({"mode": "partial_fit"}, r"Sklearn\.estimator: expected one with partial_fit and predict, got"),
         ({"mode": "online"}, r"Sklearn\.mode"),
