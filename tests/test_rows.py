@@ -129,6 +129,7 @@ def test_rows_of_known_outcomes_need_no_reading_of_their_own():
     np.testing.assert_array_equal(rows.readings(by_row=True), [0, 0, 0, 1])
     np.testing.assert_array_equal(rows.readings(by_row=False), [0, 0, 0, 0])
     np.testing.assert_array_equal(rows.is_known, [True, False, True, False])
+    np.testing.assert_array_equal(rows.is_sure, [True, False, True, False])
 
 
 def test_select_reads_one_outcome_per_row_learned_or_known():

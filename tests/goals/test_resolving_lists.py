@@ -73,9 +73,12 @@ def rounds(policy, world, steps, **options):
 
 def test_places_are_counted_as_they_are_looked_at():
     world = replace(SMALL, horizon=2000, fees=FEES, subject_to=(Budget("fee", rate=0.5),))
-    state, _ = rounds(resolving(world.problem, MODEL), world, 1500)
+    state, records = rounds(resolving(world.problem, MODEL), world, 1500)
     books = state.goals[1]
     assert (books.made == 1500).all()
+    seen = sum(arrival.exposed.astype(float) for record in records for arrival in record.arrivals)
+    np.testing.assert_array_equal(books.looked, seen)  # of each replica
+    assert (seen[0] != seen[1]).any()
     looked = books.looked / books.made
     error = np.sqrt(world.looked * (1 - world.looked) / 1500)
     assert (np.abs(looked - world.looked) <= 4 * error).all()
@@ -227,5 +230,8 @@ def test_a_noisy_fee_that_is_sure_is_planned_like_a_known_one():
             y = [0.0] if kind == "known" else [0.0, cost]
             policy.learn(state, decision, np.array([[y]]), exposed=seen)
             spent[kind] += cost
+        books = state.goals[1]
+        assert (books.noise >= books.plan**2).all()  # a mean square is at least the square of the mean
+        assert books.plan[0, 0] == pytest.approx(0.4, abs=0.05)
     for half in spent.values():
         assert half == pytest.approx(400, abs=4 * np.sqrt(1000 * 0.4))

@@ -243,7 +243,7 @@ class Resolving:
         low, high = self._merged.bounds((horizon * self._bounds - state.spent) / rest)
         position = np.minimum.accumulate((state.looked + 1.0) / (state.made + 1.0), 1)
         # Plans are per exposure; what is sure is due for a placement.
-        placed = np.where(self._sure, position.shape[1] / position.sum(1)[:, None], 1.0)
+        placed = np.where(self._directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0)
         low, high = low / placed, high / placed
         so_far = state.spent[:, followed] * (state.counted[:, followed] / np.maximum(state.seen, 1.0))
         for i in range(self.objective.passes):
@@ -306,12 +306,6 @@ class Resolving:
     @cached_property
     def _directed(self) -> Rows:
         return self.rows.take(self._merged.first)
-
-    @cached_property
-    def _sure(self) -> Bools:
-        """Which directions read only outcomes that are sure, noisy or not."""
-        rows = self._directed
-        return np.asarray((rows.learned == 0.0).all(1) & (rows.known[:, ~rows.sure] == 0.0).all(1))
 
     @cached_property
     def _finite(self) -> Floats:

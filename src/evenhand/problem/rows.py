@@ -186,9 +186,14 @@ class Rows:
         return len(self.names)
 
     @cached_property
+    def is_sure(self) -> Bools:
+        """Which rows are due for every play, exposed or not, `->(d)`: those that read only outcomes that are sure."""
+        return np.asarray((self.learned == 0.0).all(1) & (self.known[:, ~self.sure] == 0.0).all(1))
+
+    @cached_property
     def is_known(self) -> Bools:
-        """Which rows a decision alone settles, `->(d)`: those that read only known outcomes, sure and not noisy."""
-        return np.asarray((self.learned == 0.0).all(1) & (self.known[:, ~self.sure | self.noisy] == 0.0).all(1))
+        """Which rows a decision alone settles, `->(d)`: those that are sure and read no noisy outcome."""
+        return np.asarray(self.is_sure & (self.known[:, self.noisy] == 0.0).all(1))
 
     @cached_property
     def is_unsure(self) -> Bools:
