@@ -18,6 +18,7 @@ from evenhand.core.records import Decision
 from evenhand.version import __version__
 
 S = TypeVar("S")
+PART = ".part"  # how the names of files end that are being written
 _META = "meta"
 _EXACT = 2**53  # whole numbers up to this are the same as floats
 
@@ -160,7 +161,7 @@ def save(state: object, belongs: Mark, path: Path) -> None:
     """
     for reason in _refusals(state):
         raise CannotSave(reason)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")  # another process may write the same file
+    part = path.with_name(f"{path.name}.{os.getpid()}{PART}")  # another process may write the same file
     try:
         with part.open("wb") as file:
             np.savez(file, allow_pickle=False, **{_META: _meta(belongs)}, **dict(flatten(state)))

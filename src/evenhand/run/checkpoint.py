@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 import time
 import warnings
@@ -14,7 +15,7 @@ import numpy as np
 from evenhand.core.errors import CannotSave, InvalidInput, StateMismatch
 from evenhand.core.types import Ints
 from evenhand.environments.base import World
-from evenhand.policy.saving import Mark, fingerprint, load, save
+from evenhand.policy.saving import PART, Mark, fingerprint, load, save
 from evenhand.policy.state import PolicyState
 from evenhand.run.recorder import Books
 from evenhand.version import __version__
@@ -125,6 +126,11 @@ class Checkpoint:
         """Write where the run stands, unless that was done lately."""
         if time.monotonic() - self._written >= self._every:
             self.write(halfway)
+
+    def remove(self) -> None:
+        """Remove the file, and what processes left that were killed while they wrote it."""
+        for path in (self.path, *self.path.parent.glob(f"{glob.escape(self.path.name)}.*{PART}")):
+            path.unlink(missing_ok=True)
 
     def _refuse(self, reason: str) -> None:
         self._obstacle = reason

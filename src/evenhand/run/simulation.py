@@ -114,7 +114,7 @@ def simulate(
         trace = join(run_chunks(_run, work, bar))
     for task in work:
         if task.kept is not None and trace.finished:
-            task.kept.path.unlink(missing_ok=True)
+            task.kept.remove()
     return trace
 
 
