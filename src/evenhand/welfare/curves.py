@@ -1,0 +1,253 @@
+"""Satisfaction of an arm: concave functions of what its users bring it in one round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import number, whole
+
+CAPPED, LOGARITHMIC, POWER, PIECEWISE = 0, 1, 2, 3
+_BEND = 1e-9  # rounding that a concave function's slopes may rise by, relative to the largest slope
+
+
+class Curves(NamedTuple):
+    """The functions of A arms as kernels read them."""
+
+    kind: Ints  # (A,)
+    size: Floats  # (A,) the cap, the scale or the exponent
+    knots: Floats  # (A, J) where a piecewise function bends, increasing from 0; padded by its last segment
+    values: Floats  # (A, J) its values there
+
+    @staticmethod
+    def of(kind: int, size: float, knots: Floats | None = None, values: Floats | None = None) -> Curves:
+        """The function of one arm; one that is not piecewise needs no knots."""
+        none = np.array([0.0, 1.0])
+        x, y = (none, none) if knots is None or values is None else (knots, values)
+        return Curves(np.array([kind]), np.array([size]), x[None], y[None])
+
+
+class Curve(Protocol):
+    """A concave, non-decreasing function r of the sum x >= 0 of an arm's matches in a round, with r(0) = 0."""
+
+    def curves(self, arms: int) -> Curves:
+        """The functions of all arms."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Every match counts alike: r(x) = x.
+
+    >>> satisfaction(Linear(), np.array([[0.5, 7.0]]))
+    array([[0.5, 7. ]])
+    """
+
+    def curves(self, arms: int) -> Curves:
+        """The same for all arms."""
+        return _repeated(Curves.of(CAPPED, math.inf), arms)
+
+
+@named("A7", source="the concave satisfaction min(x, beta) of row A7")
+@dataclass(frozen=True)
+class Capped:
+    """Matches count up to a cap: r(x) = min(x, cap).
+
+    Args:
+        cap: above 0, in matches per round.
+
+    Raises:
+        InvalidInput: a cap that is not above 0.
+
+    >>> satisfaction(Capped(5.0), np.array([[0.5, 7.0]]))
+    array([[0.5, 5. ]])
+    """
+
+    cap: float
+
+    def __post_init__(self) -> None:
+        _above_zero("Capped.cap", self.cap)
+
+    def curves(self, arms: int) -> Curves:
+        """The same for all arms."""
+        return _repeated(Curves.of(CAPPED, float(self.cap)), arms)
+
+
+@dataclass(frozen=True)
+class Logarithmic:
+    """Returns diminish at once: r(x) = scale ln(1 + x / scale), whose slope at 0 is 1.
+
+    Args:
+        scale: the sum at which the slope is one half; above 0.
+
+    Raises:
+        InvalidInput: a scale that is not above 0.
+
+    >>> satisfaction(Logarithmic(1.0), np.array([[0.0, math.e - 1.0]]))
+    array([[0., 1.]])
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        _above_zero("Logarithmic.scale", self.scale)
+
+    def curves(self, arms: int) -> Curves:
+        """The same for all arms."""
+        return _repeated(Curves.of(LOGARITHMIC, float(self.scale)), arms)
+
+
+@dataclass(frozen=True)
+class Power:
+    """Returns diminish as a power: r(x) = ((1 + x)^exponent - 1) / exponent, whose slope at 0 is 1.
+
+    Args:
+        exponent: in (0, 1]; 1 is linear.
+
+    Raises:
+        InvalidInput: an exponent out of this range.
+
+    >>> satisfaction(Power(0.5), np.array([[0.0, 3.0]]))
+    array([[0., 2.]])
+    """
+
+    exponent: float
+
+    def __post_init__(self) -> None:
+        number("Power.exponent", self.exponent, "a number in (0, 1]", lambda x: 0 < x <= 1)
+
+    def curves(self, arms: int) -> Curves:
+        """The same for all arms."""
+        return _repeated(Curves.of(POWER, float(self.exponent)), arms)
+
+
+@dataclass(frozen=True)
+class Piecewise:
+    """Straight lines between points, which start at (0, 0); flat after the last point.
+
+    Args:
+        at: where the function bends, increasing and above 0.
+        values: its values there, concave and not decreasing.
+
+    Raises:
+        InvalidInput: points that do not increase, or a function that decreases or is not concave, with the point.
+
+    >>> satisfaction(Piecewise(at=(2.0, 4.0), values=(2.0, 3.0)), np.array([[1.0, 3.0, 9.0]]))
+    array([[1. , 2.5, 3. ]])
+    """
+
+    at: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        x, y = (np.array(z, float) for z in (self.at, self.values))
+        if x.shape != y.shape or x.ndim != 1 or len(x) == 0 or not (np.isfinite(x).all() and np.isfinite(y).all()):
+            raise InvalidInput("Piecewise.at, values", "one finite value per point", (self.at, self.values))
+        if (np.diff(x, prepend=0.0) <= 0).any():
+            raise InvalidInput("Piecewise.at", "points that increase from above 0", self.at)
+        _check_concave("Piecewise", np.append(0.0, x), np.append(0.0, y))
+
+    def curves(self, arms: int) -> Curves:
+        """The same for all arms."""
+        x, y = np.array((0.0, *self.at), float), np.array((0.0, *self.values), float)
+        return _repeated(Curves.of(PIECEWISE, 0.0, np.append(x, x[-1] + 1.0), np.append(y, y[-1])), arms)
+
+
+def tabulated(function: Callable[[float], float], up_to: float, pieces: int = 256) -> Piecewise:
+    """A function of your own, as straight lines between equally spaced points; flat after the last one.
+
+    Args:
+        function: of one number, from sums of matches to satisfaction; its value at 0 is subtracted.
+        up_to: the largest sum that matters, such as the number of users; above 0.
+        pieces: how many straight lines.
+
+    Raises:
+        InvalidInput: a function whose values are not finite, or that decreases or is not concave, with the point.
+
+    >>> satisfaction(tabulated(math.sqrt, up_to=16.0), np.array([[4.0, 9.0]]))
+    array([[2., 3.]])
+    """
+    _above_zero("tabulated.up_to", up_to)
+    whole("tabulated.pieces", pieces, 1)
+    x = np.linspace(0.0, up_to, pieces + 1)
+    y = np.array([float(function(z)) for z in x.tolist()])
+    wrong = np.flatnonzero(~np.isfinite(y))
+    if len(wrong):
+        raise InvalidInput("tabulated.function", "finite values", f"{y[wrong[0]]} at {x[wrong[0]]:g}")
+    _check_concave("tabulated.function", x, y)
+    return Piecewise(tuple(x[1:].tolist()), tuple((y[1:] - y[0]).tolist()))
+
+
+@dataclass(frozen=True)
+class PerArm:
+    """A function for each arm.
+
+    Args:
+        each: one per arm, in their order; they may be of different kinds.
+
+    Raises:
+        InvalidInput: from `curves`, another number of arms.
+
+    >>> satisfaction(PerArm((Capped(1.0), Linear())), np.array([[2.0, 2.0]]))
+    array([[1., 2.]])
+    """
+
+    each: tuple[Curve, ...]
+
+    def curves(self, arms: int) -> Curves:
+        """The function of every arm, in their order."""
+        if len(self.each) != arms:
+            raise InvalidInput("PerArm.each", f"{arms} functions, one per arm", len(self.each))
+        parts = [curve.curves(1) for curve in self.each]
+        longest = max(p.knots.shape[1] for p in parts)
+        return Curves(
+            np.concatenate([p.kind for p in parts]),
+            np.concatenate([p.size for p in parts]),
+            np.concatenate([_padded(p.knots, longest, 1.0) for p in parts]),
+            np.concatenate([_padded(p.values, longest, 0.0) for p in parts]),
+        )
+
+
+def satisfaction(curve: Curve, sums: Floats) -> Floats:
+    """r of every arm's sum of matches, `(A)->(A)`."""
+    c = curve.curves(sums.shape[-1])
+    kind, size = (np.broadcast_to(z, sums.shape) for z in (c.kind, c.size))
+    value = np.minimum(sums, np.where(kind == CAPPED, size, math.inf))
+    log, power = kind == LOGARITHMIC, kind == POWER
+    value = np.where(log, size * np.log1p(sums / np.where(log, size, 1.0)), value)
+    one = np.where(power, size, 1.0)
+    value = np.where(power, ((sums + 1.0) ** one - 1.0) / one, value)
+    for a in np.flatnonzero(c.kind == PIECEWISE):
+        value[..., a] = np.interp(sums[..., a], c.knots[a], c.values[a])
+    return np.asarray(value)
+
+
+def _repeated(curves: Curves, arms: int) -> Curves:
+    return Curves(*(np.repeat(z, arms, axis=0) for z in curves))
+
+
+def _padded(z: Floats, length: int, step: float) -> Floats:
+    """Points after the last one, at which a flat function stays flat, `(1,J)->(1,length)`."""
+    more = z[:, -1:] + step * np.arange(1, length - z.shape[1] + 1)
+    return np.concatenate([z, more], 1)
+
+
+def _above_zero(name: str, value: float) -> None:
+    number(name, value, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
+
+
+def _check_concave(name: str, x: Floats, y: Floats) -> None:
+    """Refuse a function that decreases or is not concave, at the first point where it is not, `(J),(J)`."""
+    slope = np.diff(y) / np.diff(x)
+    slack = _BEND * np.abs(slope).max()
+    for i, s in enumerate(slope):
+        if s < -slack:
+            raise InvalidInput(name, "a function that never decreases", f"one that falls from {x[i]:g} to {x[i + 1]:g}")
+        if i and s > slope[i - 1] + slack:
+            raise InvalidInput(name, "a concave function", f"one whose slope rises at {x[i]:g}")
