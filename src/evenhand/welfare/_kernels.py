@@ -17,11 +17,11 @@ def utility(curves: Arrays, a: int, x: float) -> float:
     """r_a(x)."""
     kind, size, knots, values = curves
     if kind[a] == 0:
-        return min(x, size[a])
+        return float(min(x, size[a]))
     if kind[a] == 1:
-        return size[a] * math.log1p(x / size[a])
+        return float(size[a] * math.log1p(x / size[a]))
     if kind[a] == 2:
-        return ((x + 1.0) ** size[a] - 1.0) / size[a]
+        return float(((x + 1.0) ** size[a] - 1.0) / size[a])
     return between(knots, values, a, x)
 
 

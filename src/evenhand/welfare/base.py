@@ -35,5 +35,5 @@ class Oracle(Protocol):
     def draws(self, users: int, arms: int) -> int:
         """How many uniform numbers it needs per round."""
 
-    def allocate(self, round: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
+    def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
         """Allocate, `(N,A),(N,A),(N,A),(A),(A),(draws)->(N),(N),(A)`; `prices` are of a round before, or NaN."""

@@ -229,7 +229,8 @@ def satisfaction(curve: Curve, sums: Floats) -> Floats:
 
 
 def _repeated(curves: Curves, arms: int) -> Curves:
-    return Curves(*(np.repeat(z, arms, axis=0) for z in curves))
+    kind, size, knots, values = (np.repeat(z, arms, axis=0) for z in curves)
+    return Curves(kind.astype(np.int64), size, knots, values)
 
 
 def _padded(z: Floats, length: int, step: float) -> Floats:
