@@ -13,6 +13,7 @@ from evenhand.welfare.curves import (
     satisfaction,
     tabulated,
 )
+from evenhand.welfare.measure import Satisfaction, satisfaction_of
 
 __all__ = [
     "Allocation",
@@ -26,6 +27,8 @@ __all__ = [
     "Piecewise",
     "Power",
     "Round",
+    "Satisfaction",
     "satisfaction",
+    "satisfaction_of",
     "tabulated",
 ]
