@@ -9,6 +9,7 @@ from evenhand.environments.last_fm import LastFM
 from evenhand.environments.lessons import Lessons
 from evenhand.environments.listeners import Listeners
 from evenhand.environments.logged import Logged
+from evenhand.environments.matching import Matching
 from evenhand.environments.mixture import MixedArms, MixedContexts
 from evenhand.environments.multi_objective import MultiObjective
 from evenhand.environments.offers import Absences, Offers, Phases
@@ -27,6 +28,7 @@ __all__ = [
     "Lessons",
     "Listeners",
     "Logged",
+    "Matching",
     "MixedArms",
     "MixedContexts",
     "MultiObjective",

@@ -101,7 +101,7 @@ class Trace:
 
     def total(self, name: str) -> Floats:
         """The sum of an outcome or a measure over the run, in its units, `->(R)`."""
-        return self._sums(name)[-1]
+        return np.asarray(self._sums(name)[-1])
 
     def average(self, name: str) -> Floats:
         """Average of an outcome or a measure per elapsed round, at every point, `->(G,R)`."""

@@ -82,7 +82,8 @@ class Satisfaction:
         if problem.span[0, column] < 0:
             expected = f"an outcome that is never negative, as {self.of!r} would be from {problem.span[0, column]:g} on"
             raise InvalidInput("Satisfaction.of", expected, repr(self.of))
-        curves, arms = tuple(self.curve.curves(self.arms)), self.arms
+        c, arms = self.curve.curves(self.arms), self.arms
+        curves = (c.kind, c.size, c.knots, c.values)  # a kernel takes a plain tuple sooner than a named one
 
         def reading(plays: Ints, outcomes: Floats) -> Floats:
             return _satisfied(plays, outcomes, column, curves, arms)
