@@ -24,6 +24,7 @@ from evenhand.choices import (
 from evenhand.environments import (
     Absences,
     Audience,
+    AudienceMatching,
     Court,
     Delayed,
     FixedContexts,
@@ -463,6 +464,7 @@ ENVIRONMENTS = [
     *(Ranking(audience=AUDIENCE, horizon=60, slots=2, offers=offers, position=(1.0, 0.5)) for offers in OFFERS),
     Ranking(audience=AUDIENCES[1].audience, horizon=60, slots=5),
     Ranking(audience=Audience(users=np.ones((2, 1)), items=np.ones((1, 1))), horizon=20, slots=1),
+    AudienceMatching(audience=AUDIENCES[1].audience, users=4, arms=3, horizon=30, costs=(1.0, 0.0, 0.5)),
     Matching(users=5, arms=3, horizon=40),
     Matching(users=4, arms=2, n_features=3, horizon=30, link="poisson", popularity=0.2, drift=0.8, turns=3),
     Matching(

@@ -1,6 +1,7 @@
 """Environments: where contexts and outcomes come from."""
 
 from evenhand.environments.audience import Audience
+from evenhand.environments.audience_matching import AudienceMatching
 from evenhand.environments.base import Arrival, Environment, World
 from evenhand.environments.court import Court
 from evenhand.environments.delayed import Delayed
@@ -20,6 +21,7 @@ __all__ = [
     "Absences",
     "Arrival",
     "Audience",
+    "AudienceMatching",
     "Court",
     "Delayed",
     "Environment",
