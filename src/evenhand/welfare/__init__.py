@@ -13,21 +13,31 @@ from evenhand.welfare.curves import (
     satisfaction,
     tabulated,
 )
+from evenhand.welfare.greedy import Greedy
 from evenhand.welfare.measure import Satisfaction, satisfaction_of
+from evenhand.welfare.priced import Priced, certificate
+from evenhand.welfare.proportional import Anyone, Proportional
+from evenhand.welfare.sequential import Sequential
 
 __all__ = [
     "Allocation",
+    "Anyone",
     "Capped",
     "Curve",
     "Curves",
+    "Greedy",
     "Linear",
     "Logarithmic",
     "Oracle",
     "PerArm",
     "Piecewise",
     "Power",
+    "Priced",
+    "Proportional",
     "Round",
     "Satisfaction",
+    "Sequential",
+    "certificate",
     "satisfaction",
     "satisfaction_of",
     "tabulated",
