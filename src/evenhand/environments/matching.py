@@ -20,6 +20,7 @@ from evenhand.environments.base import Arrival
 from evenhand.objectives import Objective
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.groups import Groups
+from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.welfare import Capped, Curve, Satisfaction
@@ -97,6 +98,7 @@ class Matching:
         eligible: the chance of every pair to be eligible, drawn in every round; a user of no arm gets one of them.
         drift: how much lam has grown at the end of the run, for tests of policies that remember earlier rounds.
         turns: how often, at equal distances, the arms' order by popularity moves on by one arm; for such tests as well.
+        measures: of rounds, beside the satisfaction.
 
     Raises:
         InvalidInput: numbers out of their ranges, costs or groups that do not fit, or what `Problem` refuses.
@@ -124,6 +126,7 @@ class Matching:
     eligible: float = 1.0
     drift: float = 0.0
     turns: int = 0
+    measures: tuple[Measure, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("users", "arms", "n_features"):
@@ -170,6 +173,7 @@ class Matching:
             costs=self.costs,
             groups=self.groups,
             horizon=self.horizon,
+            measures=self.measures,
         )
 
     def start(self, seed: int, replicas: Ints) -> _World:
@@ -188,6 +192,7 @@ def pairs_problem(
     costs: Sequence[float] | None,
     groups: Mapping[str, float] | None,
     horizon: int,
+    measures: tuple[Measure, ...] = (),
 ) -> Problem:
     """The problem of giving each of so many users one arm: candidate = user * number of arms + arm."""
     pairs = tuple(f"user {i} {arm}" for i in range(users) for arm in arms)
@@ -202,5 +207,5 @@ def pairs_problem(
         groups=(Groups("group", groups),) if groups else (),
         horizon=horizon,
         n_plays=users,
-        measures=(Satisfaction(curve, len(arms), of=match.name),),
+        measures=(Satisfaction(curve, len(arms), of=match.name), *measures),
     )
