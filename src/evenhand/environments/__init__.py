@@ -1,6 +1,7 @@
 """Environments: where contexts and outcomes come from."""
 
 from evenhand.environments.audience import Audience
+from evenhand.environments.audience_matching import AudienceMatching
 from evenhand.environments.base import Arrival, Environment, World
 from evenhand.environments.court import Court
 from evenhand.environments.delayed import Delayed
@@ -9,6 +10,7 @@ from evenhand.environments.last_fm import LastFM
 from evenhand.environments.lessons import Lessons
 from evenhand.environments.listeners import Listeners
 from evenhand.environments.logged import Logged
+from evenhand.environments.matching import Matching
 from evenhand.environments.mixture import MixedArms, MixedContexts
 from evenhand.environments.multi_objective import MultiObjective
 from evenhand.environments.offers import Absences, Offers, Phases
@@ -19,6 +21,7 @@ __all__ = [
     "Absences",
     "Arrival",
     "Audience",
+    "AudienceMatching",
     "Court",
     "Delayed",
     "Environment",
@@ -27,6 +30,7 @@ __all__ = [
     "Lessons",
     "Listeners",
     "Logged",
+    "Matching",
     "MixedArms",
     "MixedContexts",
     "MultiObjective",

@@ -2,7 +2,8 @@
 
 from evenhand.problem.constraints import Budget, Constraint, Floor, Parity
 from evenhand.problem.groups import Groups
+from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
-__all__ = ["Budget", "Constraint", "Floor", "Groups", "Outcome", "Parity", "Problem"]
+__all__ = ["Budget", "Constraint", "Floor", "Groups", "Measure", "Outcome", "Parity", "Problem"]

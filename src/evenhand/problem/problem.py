@@ -14,6 +14,7 @@ from evenhand.objectives import Linear, Objective
 from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.feasible import feasible
 from evenhand.problem.groups import Groups, some
+from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
 
 
@@ -31,11 +32,13 @@ class Problem:
         groups: the groupings that constraints refer to.
         horizon: the number of rounds to be decided.
         n_plays: P, the number of candidates played each round, or fewer if not so many fit; averages are per round.
+        measures: what runs report beside outcomes: numbers that follow from all plays of a round together, such as
+            `evenhand.welfare.Satisfaction`.
 
     Raises:
         InvalidInput: a name that is unknown or used twice, a horizon or number of plays below 1, more plays than
             actions where these are free or divided into groups (elsewhere there may be more candidates than actions),
-            or a hard constraint that spends nothing.
+            a hard constraint that spends nothing, or a measure that does not fit.
         InfeasibleProblem: no mixture of actions keeps to all constraints even if learned outcomes are at their best.
 
     >>> from evenhand.problem.constraints import Budget
@@ -57,9 +60,10 @@ class Problem:
     groups: tuple[Groups, ...] = ()
     horizon: int
     n_plays: int = 1
+    measures: tuple[Measure, ...] = ()
 
     def __post_init__(self) -> None:
-        for field in ("actions", "outcomes", "subject_to", "groups"):
+        for field in ("actions", "outcomes", "subject_to", "groups", "measures"):
             value = getattr(self, field)
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidInput(field, "a sequence", repr(value))
@@ -88,6 +92,7 @@ class Problem:
             ("outcomes", Outcome, "Outcomes"),
             ("subject_to", Constraint, "Budgets, Parities, Floors or other constraints"),
             ("groups", Groups, "Groups"),
+            ("measures", Measure, "measures such as Satisfaction"),
         )
         for field, kind, expected in kinds:
             for value in getattr(self, field):
@@ -98,14 +103,18 @@ class Problem:
             raise InvalidInput("maximize", expected, repr(self.maximize))
 
     def _check_names(self) -> None:
-        names = [o.name for o in self.outcomes]
-        for field, used in (("actions", self.actions), ("outcomes", names), ("groups", [g.name for g in self.groups])):
+        names, actions = [o.name for o in self.outcomes], set(self.actions)
+        measures = [*names, *(m.name for m in self.measures)]
+        groups = [g.name for g in self.groups]
+        for field, used in (("actions", self.actions), ("outcomes", names), ("groups", groups), ("measures", measures)):
             if len(set(used)) < len(used):
                 raise InvalidInput(field, "names that differ from each other", list(used))
+        for m in self.measures:
+            m.on(self)  # this raises if it does not fit
         for o in self.outcomes:
             for field, mentioned in (("known", o.known), ("mean", o.mean), ("free", o.free)):
                 for action in mentioned if isinstance(mentioned, Mapping | tuple | list) else ():
-                    if action not in self.actions:
+                    if action not in actions:
                         raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {self.actions}", action)
             free = [a for a in self.actions if o.is_free(a)]
             if free and not o.low <= 0 <= o.high:

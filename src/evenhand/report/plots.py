@@ -42,7 +42,7 @@ class Curve(NamedTuple):
 
 
 def panels_of(run: Course) -> list[Panel]:
-    """The objective and every constraint of a run's problem; both of what arrived and of all plays where it is late."""
+    """The objective, measures and constraints of a run's problem; twice where what arrived is not all."""
     single = len(run.problem.objective.outcomes) == 1
     panels = []
     for q in quantities(run):

@@ -1,4 +1,4 @@
-"""What a run is judged by: its objective and its constraints, of what arrived and of all plays where these differ."""
+"""What a run is judged by: objective, measures and constraints, of what arrived and of all plays where these differ."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 from evenhand.core.types import Floats, Ints
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import select
+from evenhand.problem.rows import Rows, select
 
 ARRIVED = ", of outcomes that arrived"
 EXPECTED = ", expected of all plays"
+AT_MEANS = ", at true means"  # of a measure: r(means), which is not the mean of r
 
 Self = TypeVar("Self")
 
@@ -45,6 +46,9 @@ class Course(Protocol):
     def objective(self) -> Floats:
         """The objective at the average outcomes, `->(G,R)`."""
 
+    def average(self, name: str) -> Floats:
+        """Average of an outcome or a measure of the problem per round, `->(G,R)`."""
+
     def measure(self, constraint: Constraint) -> Floats:
         """What a constraint measures, `->(G,R)`."""
 
@@ -66,21 +70,36 @@ class Quantity(NamedTuple):
 
 
 def quantities(run: Course) -> list[Quantity]:
-    """The objective and every constraint of a run's problem.
+    """The objective, first, then every measure and every constraint of a run's problem.
 
     Where outcomes are late, a quantity that reads them is there twice: of the outcomes that arrived, and where there is
-    a truth, expected of all plays.
+    a truth, expected of all plays. Where there is a truth, measures are always there twice, as they are not linear.
     """
     problem, late, truth = run.problem, bool(run.under_way.any()), run.in_expectation() is not None
     names = problem.objective.outcomes
-    found = [
+    first, *others = [
         (Quantity(names[0] if len(names) == 1 else "objective", _objective, "low"), select(problem, tuple(names))),
         *(
             (Quantity(c.label, partial(_measure, c), c.worst, c.limit(problem.horizon), c.spends), c.rows(problem))
             for c in problem.subject_to
         ),
     ]
-    return [part for q, rows in found for part in (_late(q, truth) if late and not rows.is_known.all() else [q])]
+
+    def parts(q: Quantity, rows: Rows) -> list[Quantity]:
+        return _late(q, truth) if late and not rows.is_known.all() else [q]
+
+    return [*parts(*first), *measured(run), *(part for other in others for part in parts(*other))]
+
+
+def measured(run: Course) -> list[Quantity]:
+    """The measures of a run's problem, of what arrived and where there is a truth at the true means of all plays."""
+    found, late, truth = [], bool(run.under_way.any()), run.in_expectation() is not None
+    for m in run.problem.measures:
+        value = partial(_average, m.name)
+        found.append(Quantity(m.name + (ARRIVED if late else ""), partial(_arrived, value), m.worst))
+        if truth:
+            found.append(Quantity(m.name + AT_MEANS, partial(_expected, value), m.worst))
+    return found
 
 
 def _late(q: Quantity, truth: bool) -> list[Quantity]:
@@ -90,6 +109,10 @@ def _late(q: Quantity, truth: bool) -> list[Quantity]:
 
 def _objective(run: Course) -> Floats:
     return run.objective()
+
+
+def _average(name: str, run: Course) -> Floats:
+    return run.average(name)
 
 
 def _measure(constraint: Constraint, run: Course) -> Floats:

@@ -16,6 +16,7 @@ from evenhand.environments.base import Arrival, World
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
+from evenhand.run.meter import Meter
 from evenhand.run.trace import Plays, Trace
 
 _POINTS = 100
@@ -150,6 +151,8 @@ class Books:
     sums_at: Floats  # (G, R, 1 + C, M + L + observed) at the points of the grid
     rounds_at: Floats  # (G, R, C) rounds of every group
     clock_at: Any  # (G, R)
+    measured: Floats  # (R, 2, k) sums of measures, of outcomes that arrived and of the true means of all plays
+    measured_at: Floats  # (G, R, 2, k)
     truth: bool = True  # whether all true means were known
     steps: int = 0  # done
     reached: int = 0  # the next point of the grid
@@ -159,12 +162,15 @@ def empty(problem: Problem, n_replicas: int, steps: int) -> Books:
     """Nothing recorded yet, of a run of so many steps."""
     columns, points = len(problem.columns), len(_grid(steps))
     sums = np.zeros((n_replicas, 1 + columns, len(problem.names) + len(problem.observed)))
+    measured = np.zeros((n_replicas, 2, len(problem.measures)))
     return Books(
         sums=sums,
         clock=np.zeros(n_replicas, _CLOCK),
         sums_at=np.zeros((points, *sums.shape)),
         rounds_at=np.zeros((points, n_replicas, columns)),
         clock_at=np.zeros((points, n_replicas), _CLOCK),
+        measured=measured,
+        measured_at=np.zeros((points, *measured.shape)),
     )
 
 
@@ -188,6 +194,7 @@ class Recorder:
         self._later = ~problem.sure & ~problem.is_noisy  # those that wait for exposure
         noisy = problem.sure[problem.is_noisy]
         self._sure = np.concatenate([np.zeros(len(problem.learned), bool), noisy])  # outcomes that need no exposure
+        self._meter = Meter(problem, self._sure)
 
     def add(
         self, step: int, decision: Decision, taken: Decision, arrivals: Sequence[Arrival], expected: Floats | None
@@ -217,10 +224,14 @@ class Recorder:
             self._outcomes,
             books.sums,
         )
+        if self._meter and expected is not None:
+            self._meter.add(taken, expected, _EVERY_PLAY, books.measured[:, 1])
         for a in arrivals:
             d, exposed = a.decision, _EVERY_PLAY if a.exposed is None else a.exposed
             arrays, masks = (d.plays, d.counted, d.groups, exposed, a.y, d.known), (self._sure, self._later)
             _enter_outcomes(*arrays, *masks, self._outcomes, books.clock, books.sums)
+            if self._meter:
+                self._meter.add(d, a.y, exposed, books.measured[:, 0])
             if self._plays is not None:
                 y = a.y if a.exposed is None else np.where(a.exposed[:, :, None] | self._sure, a.y, np.nan)
                 counted = d.counted[:, None, None] > 0
@@ -250,6 +261,7 @@ class Recorder:
     def _keep(self) -> None:
         books, i = self._books, self._books.reached
         books.sums_at[i], books.rounds_at[i], books.clock_at[i] = books.sums, self._state.seen, books.clock
+        books.measured_at[i] = books.measured
         books.reached = min(i + 1, len(self._times) - 1)
 
     def trace(self, seed: int, finished: bool) -> Trace:
@@ -261,7 +273,7 @@ class Recorder:
             self._keep()
             times = np.concatenate([times[:kept], [books.steps]])
             kept += 1
-        sums, clocks = books.sums_at[:kept], books.clock_at[:kept]
+        sums, clocks, measured = books.sums_at[:kept], books.clock_at[:kept], books.measured_at[:kept]
         return Trace(
             problem=self._problem,
             policy=self._policy,
@@ -275,6 +287,8 @@ class Recorder:
             group_rounds=books.rounds_at[:kept],
             expected=sums[:, :, 0, n:].copy() if books.truth else None,
             group_expected=sums[:, :, 1:, n:].copy() if books.truth else None,
+            measured=measured[:, :, 0].copy(),
+            measured_expected=measured[:, :, 1].copy() if books.truth else None,
             under_way=clocks["under_way"].copy(),
             offered_steps=clock["offered_steps"].copy(),
             stopped=np.where(clock["stuck"], clock["last"], np.nan),

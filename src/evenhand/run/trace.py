@@ -65,7 +65,7 @@ class Plays(NamedTuple):
         )
 
 
-_ELSEWHERE = ("problem", "expected", "group_expected")  # not in every file of a trace
+_ELSEWHERE = ("problem", "expected", "group_expected", "measured_expected")  # not in every file of a trace
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,7 +73,8 @@ class Trace:
     """Running sums of R replicas at G points of a run.
 
     An elapsed round is one that was decided, or in which nothing could be played; averages are per elapsed round.
-    Totals are of the outcomes that arrived. Where outcomes are late, `in_expectation` has those of all plays.
+    Totals are of the outcomes that arrived. Where outcomes are late, `in_expectation` has those of all plays. There,
+    measures are of the true means of every round, which is not what they are on average.
     """
 
     problem: Problem
@@ -88,6 +89,8 @@ class Trace:
     group_rounds: Floats  # (G, R, C)
     expected: Floats | None  # (G, R, M + B) sums of true means of observed outcomes of all plays, if there is a truth
     group_expected: Floats | None  # (G, R, C, M + B)
+    measured: Floats  # (G, R, k) sums of the measures of rounds, of the outcomes that arrived
+    measured_expected: Floats | None  # (G, R, k) of the true means of all plays, if there is a truth
     under_way: Floats  # (G, R) rounds that were played and whose outcomes had not arrived yet
     offered_steps: Floats  # (R,) steps in which something could be played: rows read, where a log is replayed
     stopped: Floats  # (R,) the elapsed round after which nothing was playable any more, NaN where it went on
@@ -96,13 +99,13 @@ class Trace:
     )
     plays: Plays | None = None
 
-    def total(self, outcome: str) -> Floats:
-        """The sum of an outcome over the run, in its units, `->(R)`."""
-        return np.asarray(self.totals[-1, :, self._index(outcome)])
+    def total(self, name: str) -> Floats:
+        """The sum of an outcome or a measure over the run, in its units, `->(R)`."""
+        return np.asarray(self._sums(name)[-1])
 
-    def average(self, outcome: str) -> Floats:
-        """Average of an outcome per elapsed round, at every point, `->(G,R)`."""
-        return np.asarray(self.totals[:, :, self._index(outcome)] / np.maximum(self.elapsed, 1.0))
+    def average(self, name: str) -> Floats:
+        """Average of an outcome or a measure per elapsed round, at every point, `->(G,R)`."""
+        return np.asarray(self._sums(name) / np.maximum(self.elapsed, 1.0))
 
     def objective(self) -> Floats:
         """The objective at the average outcomes, on true means of all plays where they are known, `->(G,R)`."""
@@ -119,7 +122,7 @@ class Trace:
 
     def as_arrived(self) -> Trace:
         """The same run without its truth: the objective, too, is then that of the outcomes that arrived."""
-        return replace(self, expected=None, group_expected=None)
+        return replace(self, expected=None, group_expected=None, measured_expected=None)
 
     def in_expectation(self) -> Trace | None:
         """The same run with the true means of all plays in place of what arrived, or None where there is no truth.
@@ -136,7 +139,7 @@ class Trace:
         >>> trace.average("cost 1")[-1] < trace.in_expectation().average("cost 1")[-1]
         array([ True,  True])
         """
-        if self.expected is None or self.group_expected is None:
+        if self.expected is None or self.group_expected is None or self.measured_expected is None:
             return None
         exact = self.problem.sure[len(self.problem.noisy) :]  # which exact outcomes count at once
 
@@ -145,7 +148,12 @@ class Trace:
 
         totals, of_groups = all_plays(self.expected, self.totals), all_plays(self.group_expected, self.group_totals)
         return replace(
-            self.as_arrived(), totals=totals, group_totals=of_groups, under_way=0 * self.under_way, plays=None
+            self.as_arrived(),
+            totals=totals,
+            group_totals=of_groups,
+            measured=self.measured_expected,
+            under_way=0 * self.under_way,
+            plays=None,
         )
 
     @property
@@ -165,7 +173,7 @@ class Trace:
         return constraint.measure(self)
 
     def summary(self) -> Summary:
-        """Where the run ended: the objective and every constraint, mean over replicas and worst.
+        """Where the run ended: the objective, every measure and every constraint, mean over replicas and worst.
 
         What is spent counts over the horizon, as it stays spent when a replica stops early. If the run was interrupted,
         it counts over the rounds that elapsed. While outcomes are under way, what depends on them has two lines: what
@@ -201,7 +209,7 @@ class Trace:
             raise MissingExtra("data frames", "data") from error
         if self.plays is not None:
             return pd.DataFrame(_plays_columns(self, self.plays))
-        from evenhand.report.quantities import EXPECTED, quantities
+        from evenhand.report.quantities import EXPECTED, measured, quantities
 
         g, r = self.elapsed.shape
         columns: dict[str, Any] = {
@@ -217,10 +225,11 @@ class Trace:
         whole = self.in_expectation() if self.under_way.any() else None
         if whole is not None:
             columns |= {f"{name}{EXPECTED}": whole.average(name).ravel() for name in self.problem.names}
-        return pd.DataFrame(columns | {q.name: q.value(self).ravel() for q in quantities(self) if q.limit is not None})
+        found = [*measured(self), *(q for q in quantities(self) if q.limit is not None)]
+        return pd.DataFrame(columns | {q.name: q.value(self).ravel() for q in found})
 
     def plot(self) -> list[Axes]:
-        """The objective and every constraint over the rounds, with a band over replicas."""
+        """The objective, every measure and every constraint over the rounds, with a band over replicas."""
         from evenhand.report.plots import over_rounds  # matplotlib only when asked for
 
         return list(over_rounds([self]))
@@ -230,7 +239,7 @@ class Trace:
         arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("problem", "plays")}
         arrays = {k: v for k, v in arrays.items() if v is not None}
         extra = {} if self.plays is None else {f"plays.{k}": v for k, v in self.plays._asdict().items()}
-        names = json.dumps({"outcomes": self.problem.names, "columns": self.problem.columns})
+        names = json.dumps(_names(self.problem))
         with Path(path).open("wb") as file:  # NumPy would add a suffix to a path
             np.savez_compressed(file, allow_pickle=False, names=np.array(names), **arrays, **extra)
 
@@ -247,8 +256,9 @@ class Trace:
             names = json.loads(str(z.pop("names")))
         except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise InvalidInput("path", "a trace saved by Trace.save", path) from error
-        if names != json.loads(json.dumps({"outcomes": problem.names, "columns": problem.columns})):
-            raise InvalidInput("problem", f"outcomes and groups as in the trace: {names}", problem.names)
+        if names != json.loads(json.dumps(_names(problem))):
+            expected = f"outcomes, groups and measures as in the trace: {names}"
+            raise InvalidInput("problem", expected, _names(problem))
         kept = {k.removeprefix("plays."): z.pop(k) for k in list(z) if k.startswith("plays.")}
         lacking = [f.name for f in fields(Trace) if f.default is MISSING and f.name not in (*z, *_ELSEWHERE)]
         if lacking:
@@ -260,14 +270,25 @@ class Trace:
             finished=bool(z.pop("finished")),
             expected=z.pop("expected", None),
             group_expected=z.pop("group_expected", None),
+            measured_expected=z.pop("measured_expected", None),
             plays=Plays(**kept) if kept else None,
             **z,
         )
 
-    def _index(self, outcome: str) -> int:
-        if outcome not in self.problem.names:
-            raise InvalidInput("outcome", f"one of {self.problem.names}", outcome)
-        return self.problem.names.index(outcome)
+    def _sums(self, name: str) -> Floats:
+        """Sums of an outcome or a measure, `->(G,R)`."""
+        outcomes, measures = self.problem.names, tuple(m.name for m in self.problem.measures)
+        if name in measures:
+            return np.asarray(self.measured[:, :, measures.index(name)])
+        if name not in outcomes:
+            raise InvalidInput("outcome", f"one of {outcomes + measures}", name)
+        return np.asarray(self.totals[:, :, outcomes.index(name)])
+
+
+def _names(problem: Problem) -> dict[str, object]:
+    """What the columns of a trace stand for."""
+    measures = [m.name for m in problem.measures]
+    return {"outcomes": problem.names, "columns": problem.columns, "measures": measures}
 
 
 def join(traces: list[Trace]) -> Trace:
@@ -313,6 +334,8 @@ def join(traces: list[Trace]) -> Trace:
         group_rounds=join_points("group_rounds"),
         expected=join_points("expected") if truth else None,
         group_expected=join_points("group_expected") if truth else None,
+        measured=join_points("measured"),
+        measured_expected=join_points("measured_expected") if truth else None,
         under_way=join_points("under_way"),
         offered_steps=np.concatenate([t.offered_steps for t in traces]),
         stopped=join_ends("stopped"),

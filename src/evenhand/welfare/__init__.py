@@ -14,6 +14,7 @@ from evenhand.welfare.curves import (
     tabulated,
 )
 from evenhand.welfare.greedy import Greedy
+from evenhand.welfare.measure import Satisfaction, satisfaction_of
 from evenhand.welfare.priced import Priced, certificate
 from evenhand.welfare.proportional import Anyone, Proportional
 from evenhand.welfare.sequential import Sequential
@@ -34,8 +35,10 @@ __all__ = [
     "Priced",
     "Proportional",
     "Round",
+    "Satisfaction",
     "Sequential",
     "certificate",
     "satisfaction",
+    "satisfaction_of",
     "tabulated",
 ]

@@ -1,0 +1,73 @@
+"""Figures 2a and 2b: satisfaction and matches over the rounds; and the same on listeners and artists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from evenhand.environments import AudienceMatching, LastFM, Matching
+from evenhand.experiments.allocation import LONG, AllocationExperiment
+from evenhand.experiments.allocation.figures import matched, measurements, satisfied, summary
+from evenhand.experiments.allocation.standards import Standards, standards
+from evenhand.experiments.allocation.systems import SYSTEMS, World, policy
+from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.report.results import Measurement, Results
+
+LISTENERS = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learning:
+    """All systems over the rounds, in one world."""
+
+    settings: AllocationExperiment
+    session: Session
+    listeners: bool = False  # the world of Last.fm
+    known: list[Standards] = field(default_factory=list)  # filled when all systems are done
+
+    @cached_property
+    def world(self) -> World:
+        rounds = self.settings.horizon(LONG)
+        if self.listeners:
+            return AudienceMatching(audience=LastFM(path=self.settings.data, users=LISTENERS).audience, horizon=rounds)
+        return Matching(horizon=rounds)
+
+    @property
+    def title(self) -> str:
+        w, s = self.world, self.settings
+        what = "Last.fm" if isinstance(w, AudienceMatching) else f"Figures 2a and 2b, lam = {w.popularity:g}"
+        return (
+            f"{what}: {w.users} users, {w.arms} arms, r = {w.curve}, {w.horizon:,} rounds, {s.replicas} replicas, "
+            f"seed {s.seed}\nsatisfaction per round at the true means; matches as realised"
+        )
+
+    @property
+    def points(self) -> Sequence[Point]:
+        return [{"listeners": 1.0} if self.listeners else {}]
+
+    def cases(self, point: Point) -> Iterator[Case]:
+        for name in SYSTEMS:
+            yield Case(point, name, self.world, policy(name, self.world))
+        if not self.session.asked_to_stop():
+            self.known[:] = [standards(self.world, self.settings.replicas, self.settings.seed)]
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        return list(measurements(runs, lambda at: self.known[0] if self.known else None))
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        return summary(results, self.points[0]) + "\n"
+
+    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
+        from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
+
+        lines = {}
+        for known in self.known:
+            lines = {"paper's routine, true parameter": known.reference.mean(), "upper bound": known.bound.mean()}
+        panels = [
+            Panel("satisfaction per round", satisfied, lines, zoom=True),
+            Panel("matches per round", matched, {}, zoom=True),
+        ]
+        axes = over_rounds([run.trace for run in runs if run.trace], panels)
+        return [save(axes, out / f"allocation-{'listeners' if self.listeners else '2ab'}.png")]

@@ -1,0 +1,61 @@
+"""The algorithms of the paper at its settings, and ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from evenhand.environments import AudienceMatching, Matching
+from evenhand.models import Fixed, Logistic, OnePass, OptimisticDraw, Perturbed, Sampled
+from evenhand.policy.policy import Policy
+from evenhand.recipes import cab_ofu, cab_ts, cab_ts_parameter, cab_ucb, fairx, max_match, random_allocation
+from evenhand.welfare import Priced, Sequential
+
+World = Matching | AudienceMatching
+GAMMA = 0.1  # of FairX
+TRIES = 50
+OURS, GREEDY, GREEDY_ROUTINE = "cab_ucb, our oracle", "no exploration, our oracle", "no exploration"
+PAPER = ("cab_ucb", "cab_ts", "cab_ts_parameter", "cab_ofu", "max_match", "fairx", "random_allocation")
+SYSTEMS = (*PAPER, OURS, GREEDY, GREEDY_ROUTINE)
+LOOKS = {
+    "cab_ucb": "C0-",
+    "cab_ts": "C1-",
+    "cab_ts_parameter": "C2-",
+    "cab_ofu": "C4-",
+    "max_match": "C5-",
+    "fairx": "C6-",
+    "random_allocation": "C7-",
+    OURS: "C3-",
+    GREEDY: "C3--",
+    GREEDY_ROUTINE: "C0--",
+}
+
+
+def model(world: World, width: float | None = None) -> Logistic:
+    """The regularised likelihood with lambda_0 = n and c_1 = sqrt(n); kappa, which the paper does not give, is 1."""
+    n = world.n_features
+    return Logistic(n_features=n, ridge=float(n), width=Fixed(math.sqrt(n) if width is None else width), clipped=False)
+
+
+def policy(name: str, world: World, gamma: float = GAMMA) -> Policy:
+    """A system by its name, for a world."""
+    problem, n, users = world.problem, world.n_features, world.users
+    learner, greedy, wide = model(world), model(world, 0.0), math.sqrt(n * users)
+    recipes: Mapping[str, Callable[[], Policy]] = {
+        "cab_ucb": lambda: cab_ucb(problem, learner, oracle=Sequential()),
+        "cab_ts": lambda: cab_ts(problem, Perturbed(inner=learner, scale=wide, units=users), oracle=Sequential()),
+        "cab_ts_parameter": lambda: cab_ts_parameter(
+            problem, Sampled(inner=learner, scale=wide, units=users), oracle=Sequential()
+        ),
+        "cab_ofu": lambda: cab_ofu(problem, OnePass(n_features=n), oracle=Sequential()),
+        "max_match": lambda: max_match(problem, learner),
+        "fairx": lambda: fairx(
+            problem, OptimisticDraw(inner=learner, radius=math.sqrt(gamma), tries=TRIES, units=users)
+        ),
+        "random_allocation": lambda: random_allocation(problem, n),
+        OURS: lambda: cab_ucb(problem, learner, oracle=Priced()),
+        GREEDY: lambda: cab_ucb(problem, greedy, oracle=Priced()),
+        GREEDY_ROUTINE: lambda: cab_ucb(problem, greedy, oracle=Sequential()),
+    }
+    return replace(recipes[name](), name=name)

@@ -1,0 +1,34 @@
+"""The contract of a measure: a number that follows from all plays of a round together, and is no sum over plays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from evenhand.core.types import Floats, Ints
+
+if TYPE_CHECKING:  # the module of `Problem` imports this one
+    from evenhand.problem.problem import Problem
+
+# Of plays, -1 where nothing is played, and observed outcomes, 0 where nothing was played or seen: `(P),(P,M+B)->()`.
+Reading = Callable[[Ints, Floats], Floats]
+
+
+@runtime_checkable
+class Measure(Protocol):
+    """What a round is worth by a rule of its own, such as a concave function of the sum of an arm's outcomes.
+
+    A run adds it up over rounds twice: of the outcomes that arrived, and of the true means of all plays. Goals do not
+    read it, as they read sums over plays; a choice may.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of its averages in traces, summaries, plots and frames; not that of an outcome."""
+
+    @property
+    def worst(self) -> Literal["low", "high"]:
+        """Which end of its values is the bad one."""
+
+    def on(self, problem: Problem) -> Reading:
+        """The measure as a function of the plays and outcomes of a problem; refuses a problem that it does not fit."""

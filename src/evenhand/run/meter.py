@@ -1,0 +1,53 @@
+"""Adds up the measures of rounds: of outcomes that arrived, and of true means."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.problem.measures import Measure
+from evenhand.problem.problem import Problem
+
+
+@kernel
+def _seen(plays: Ints, exposed: Bools, y: Floats, sure: Bools) -> Floats:
+    """Outcomes that were seen of plays that were made, 0 elsewhere, `(P),(P),(P,m),(m)->(P,m)`."""
+    seen = np.zeros(y.shape)
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            for m in range(y.shape[2]):
+                shown = plays[r, p] >= 0 and (len(exposed) == 0 or exposed[r, p] or sure[m])
+                if shown and not np.isnan(y[r, p, m]):
+                    seen[r, p, m] = y[r, p, m]
+    return seen
+
+
+class Meter:
+    """The measures of a problem."""
+
+    def __init__(self, problem: Problem, sure: Bools) -> None:
+        """Of observed outcomes, of which some are due whether or not a play is exposed, `(M+B)`."""
+        self._readings = [(m, m.on(problem)) for m in problem.measures]
+        self._sure = sure
+
+    def __bool__(self) -> bool:
+        return bool(self._readings)
+
+    def add(self, d: Decision, y: Floats, exposed: Bools, sums: Floats) -> None:
+        """Add what a decision brought to the sums, where it counts, `(P,m),(P),(k)`; an empty mask is true everywhere.
+
+        Raises:
+            InvalidInput: a measure that does not give one finite number per replica.
+        """
+        seen = _seen(d.plays, exposed, y, self._sure)
+        for k, (measure, reading) in enumerate(self._readings):
+            sums[:, k] += np.where(d.counted > 0.0, _checked(measure, reading(d.plays, seen), len(seen)), 0.0)
+
+
+def _checked(measure: Measure, values: Floats, count: int) -> Floats:
+    if np.shape(values) != (count,) or not np.isfinite(values).all():
+        raise InvalidInput(f"{type(measure).__name__}.on", f"{count} finite numbers, one per replica", values)
+    return values

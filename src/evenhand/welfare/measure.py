@@ -1,0 +1,104 @@
+"""How satisfied the arms are with a round: a measure of all its plays together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import whole
+from evenhand.problem.measures import Reading
+from evenhand.welfare._kernels import Arrays, utility
+from evenhand.welfare.curves import Curve
+
+if TYPE_CHECKING:
+    from evenhand.problem.problem import Problem
+
+
+@kernel
+def _satisfied(plays: Ints, y: Floats, column: int, curves: Arrays, arms: int) -> Floats:
+    """sum_a r_a(sum of the outcomes of the plays of arm a), `(P),(P,M+B)->()`."""
+    total, sums = np.zeros(len(plays)), np.empty(arms)
+    for r in range(len(plays)):
+        sums[:] = 0.0
+        for p in range(plays.shape[1]):
+            if plays[r, p] >= 0:
+                sums[plays[r, p] % arms] += y[r, p, column]
+        for a in range(arms):
+            total[r] += utility(curves, a, sums[a])
+    return total
+
+
+@named("A7", source="the satisfaction of a round in row A7")
+@dataclass(frozen=True)
+class Satisfaction:
+    """How satisfied the arms are with what their users bring them in a round.
+
+    Equation: sum_a r_a(sum of y over the plays of arm a), where candidate = user * arms + arm. At true means, y stands
+    for the mean of every play; as r is concave, that is more than the mean of the satisfaction at the outcomes.
+
+    Args:
+        curve: r, such as `Capped(5.0)`.
+        arms: A.
+        of: the outcome that is summed; observed, and never negative.
+        name: of the measure.
+
+    Raises:
+        InvalidInput: from a `Problem`, another number of actions than plays x arms, or no such outcome.
+
+    >>> from evenhand.problem import Outcome, Problem
+    >>> from evenhand.welfare.curves import Capped
+    >>> satisfaction = Satisfaction(Capped(1.5), arms=2)
+    >>> pairs = tuple(f"user {i} arm {a}" for i in range(3) for a in range(2))
+    >>> problem = Problem(actions=pairs, outcomes=(Outcome("match"),), maximize="match", horizon=9, n_plays=3,
+    ...                   measures=(satisfaction,))
+    >>> satisfaction.on(problem)(np.array([[0, 2, 5]]), np.array([[[1.0], [1.0], [1.0]]]))
+    array([2.5])
+    """
+
+    curve: Curve
+    arms: int
+    of: str = "match"
+    name: str = "satisfaction"
+    worst: Literal["low", "high"] = "low"
+
+    def __post_init__(self) -> None:
+        whole("Satisfaction.arms", self.arms, 1)
+
+    def on(self, problem: Problem) -> Reading:
+        """The satisfaction of the arms of a problem."""
+        if self.of not in problem.observed:
+            expected = f"one of the outcomes {list(problem.observed)} that are observed"
+            raise InvalidInput("Satisfaction.of", expected, repr(self.of))
+        if len(problem.actions) != problem.n_plays * self.arms:
+            expected = f"{len(problem.actions) / problem.n_plays:g}, the number of actions per play"
+            raise InvalidInput("Satisfaction.arms", expected, self.arms)
+        column = problem.observed.index(self.of)
+        if problem.span[0, column] < 0:
+            expected = f"an outcome that is never negative, as {self.of!r} would be from {problem.span[0, column]:g} on"
+            raise InvalidInput("Satisfaction.of", expected, repr(self.of))
+        c, arms = self.curve.curves(self.arms), self.arms
+        curves = (c.kind, c.size, c.knots, c.values)  # a kernel takes a plain tuple sooner than a named one
+
+        def reading(plays: Ints, outcomes: Floats) -> Floats:
+            return _satisfied(plays, outcomes, column, curves, arms)
+
+        return reading
+
+
+def satisfaction_of(problem: Problem) -> Satisfaction:
+    """The satisfaction that a problem measures, from which recipes of allocations take r and the number of arms.
+
+    Raises:
+        InvalidInput: it measures none, or several.
+    """
+    found = [m for m in problem.measures if isinstance(m, Satisfaction)]
+    if len(found) != 1:
+        expected = "one Satisfaction, which states how the returns of every arm diminish"
+        raise InvalidInput("Problem.measures", expected, f"{len(found)} in {[m.name for m in problem.measures]}")
+    return found[0]
