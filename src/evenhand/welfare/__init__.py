@@ -1,6 +1,7 @@
 """Welfare: concave satisfaction of arms within a round, and oracles that give each of many users one arm."""
 
 from evenhand.welfare.base import Allocation, Oracle, Round
+from evenhand.welfare.continuous_greedy import ContinuousGreedy
 from evenhand.welfare.curves import (
     Capped,
     Curve,
@@ -13,12 +14,17 @@ from evenhand.welfare.curves import (
     satisfaction,
     tabulated,
 )
+from evenhand.welfare.exact import Exact
+from evenhand.welfare.linear_program import bound
+from evenhand.welfare.rounded import Rounded
 
 __all__ = [
     "Allocation",
     "Capped",
+    "ContinuousGreedy",
     "Curve",
     "Curves",
+    "Exact",
     "Linear",
     "Logarithmic",
     "Oracle",
@@ -26,6 +32,8 @@ __all__ = [
     "Piecewise",
     "Power",
     "Round",
+    "Rounded",
+    "bound",
     "satisfaction",
     "tabulated",
 ]
