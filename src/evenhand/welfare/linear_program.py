@@ -1,4 +1,4 @@
-"""The welfare of a round as a linear program over chances, by HiGHS: an upper bound, and prices of matches."""
+"""The welfare of rounds as a linear program over chances, by HiGHS: an upper bound, and prices of matches."""
 
 from __future__ import annotations
 
@@ -119,9 +119,9 @@ def relaxation(case: Round, curves: Curves) -> Program:
     full = capacity < case.eligible.sum(1).ravel()
     return Program(
         gain=np.concatenate([bonus / unit, 0.0 * each, none, none + 1.0, none]),
-        equal=_matrix(equal, len(each) + len(every), width),
+        equal=matrix(equal, len(each) + len(every), width),
         equal_to=np.append(0.0 * each + 1.0, none),
-        below=_matrix(below, len(cut) + 2 * len(every) + len(out), width),
+        below=matrix(below, len(cut) + 2 * len(every) + len(out), width),
         at_most=np.concatenate([height, capacity, none, np.zeros(len(out))]),
         low=np.zeros(width),
         high=np.concatenate([0.0 * x + 1.0, leaves | ~case.eligible.any(2).ravel(), *2 * [none + np.inf], full]),
@@ -137,17 +137,25 @@ def solve(program: Program) -> tuple[float, Floats, Floats]:
     Raises:
         InvalidInput: HiGHS finds no optimum, as with values that are not finite.
     """
+    found = highs(program)
+    if found.status != 0:
+        raise InvalidInput("case", "one that HiGHS can solve", found.message)
+    arms = program.equal_to == 0.0
+    prices = np.maximum(found.eqlin.marginals[arms], 0.0) * program.unit / program.matches
+    return float(-found.fun * program.unit), np.clip(found.x[: len(program.pairs[0])], 0.0, 1.0), prices
+
+
+def highs(program: Program, rows: Any = None, limits: Floats | None = None) -> Any:
+    """HiGHS, with more rows that are to be kept."""
     from scipy.optimize import linprog
+    from scipy.sparse import vstack
 
     p = program
-    result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
-        -p.gain, p.below, p.at_most, p.equal, p.equal_to, np.stack([p.low, p.high], 1), method="highs"
-    )
-    if result.status != 0:
-        raise InvalidInput("case", "one that HiGHS can solve", result.message)
-    arms = p.equal_to == 0.0
-    prices = np.maximum(result.eqlin.marginals[arms], 0.0) * p.unit / p.matches
-    return float(-result.fun * p.unit), np.clip(result.x[: len(p.pairs[0])], 0.0, 1.0), prices
+    below, at_most = p.below, p.at_most
+    if rows is not None and limits is not None:
+        below, at_most = vstack([below, rows]).tocsr(), np.append(at_most, limits)
+    bounds = np.stack([p.low, p.high], 1)
+    return linprog(-p.gain, below, at_most, p.equal, p.equal_to, bounds, method="highs")  # type: ignore[call-overload]
 
 
 def _most(case: Round) -> Floats:
@@ -168,7 +176,7 @@ def _may_be_left(case: Round) -> Bools:
     return left
 
 
-def _matrix(parts: Sequence[_Entries], rows: int, columns: int) -> Any:
+def matrix(parts: Sequence[_Entries], rows: int, columns: int) -> Any:
     """A sparse matrix from (row, column, number) of its entries."""
     from scipy.sparse import csr_array
 

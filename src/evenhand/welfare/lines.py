@@ -9,7 +9,8 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
 from evenhand.welfare._kernels import Arrays, utility
-from evenhand.welfare.curves import CAPPED, LOGARITHMIC, PIECEWISE, Curves
+from evenhand.welfare.curves import CAPPED, PIECEWISE, Curves
+from evenhand.welfare.slopes import steepness
 
 ERROR = 1e-4  # the most that tangents are above a curved function, relative to it
 
@@ -42,7 +43,7 @@ def lines(curves: Curves, most: Floats, error: float = ERROR) -> Lines:
             some = np.stack([np.append(rise, 0.0), np.append(y[:-1] - rise * x[:-1], y[-1])])
         else:
             x = _tangent_points(curves, a, float(most[a]), error)
-            rise = 1.0 / (1.0 + x / curves.size[a]) if kind == LOGARITHMIC else (1.0 + x) ** (curves.size[a] - 1.0)
+            rise = np.array([steepness(curves, a, z)[0] for z in x])
             y = np.array([_utility(curves, a, z) for z in x])
             some = np.stack([rise, y - rise * x])
         arm.append(np.full(some.shape[1], a))
@@ -57,16 +58,10 @@ def _utility(curves: Arrays, a: int, x: float) -> float:
 
 
 @kernel
-def _slope(curves: Arrays, a: int, x: float) -> float:
-    """The slope of a logarithm or a power."""
-    kind, size, _, _ = curves
-    return float(1.0 / (1.0 + x / size[a]) if kind[a] == 1 else (1.0 + x) ** (size[a] - 1.0))
-
-
-@kernel
 def _excess(curves: Arrays, a: int, x: float, y: float) -> float:
     """The most that the lower of the tangents at x < y is above r between them, relative to r: where they meet."""
-    rx, ry, sx, sy = _utility(curves, a, x), _utility(curves, a, y), _slope(curves, a, x), _slope(curves, a, y)
+    rx, ry = _utility(curves, a, x), _utility(curves, a, y)
+    sx, sy = steepness(curves, a, x)[0], steepness(curves, a, y)[0]
     if sx - sy <= 1e-14 * sx:  # the lines are the same up to rounding
         return 0.0
     at = min(max((ry - sy * y - rx + sx * x) / (sx - sy), x), y)
@@ -80,7 +75,7 @@ def _tangent_points(curves: Arrays, a: int, most: float, error: float) -> Floats
     found, x, step = [0.0], 0.0, error * max(most, 1e-300)
     while True:
         r = _utility(curves, a, most)
-        last = _utility(curves, a, x) + _slope(curves, a, x) * (most - x)
+        last = _utility(curves, a, x) + steepness(curves, a, x)[0] * (most - x)
         if not (r > 0.0 and last > (1.0 + error) * r):
             return np.array(found)
         while x + step < most and _excess(curves, a, x, x + step) <= error:
@@ -92,6 +87,6 @@ def _tangent_points(curves: Arrays, a: int, most: float, error: float) -> Floats
                 low = middle
             else:
                 high = middle
-        x += max(low, 2.0**-30 * step)
         step = max(low, 2.0**-30 * step)
+        x += step
         found.append(x)
