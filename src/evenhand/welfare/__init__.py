@@ -15,25 +15,35 @@ from evenhand.welfare.curves import (
     tabulated,
 )
 from evenhand.welfare.exact import Exact
+from evenhand.welfare.greedy import Greedy
 from evenhand.welfare.linear_program import bound
+from evenhand.welfare.priced import Priced, certificate
+from evenhand.welfare.proportional import Anyone, Proportional
 from evenhand.welfare.rounded import Rounded
+from evenhand.welfare.sequential import Sequential
 
 __all__ = [
     "Allocation",
+    "Anyone",
     "Capped",
     "ContinuousGreedy",
     "Curve",
     "Curves",
     "Exact",
+    "Greedy",
     "Linear",
     "Logarithmic",
     "Oracle",
     "PerArm",
     "Piecewise",
     "Power",
+    "Priced",
+    "Proportional",
     "Round",
     "Rounded",
+    "Sequential",
     "bound",
+    "certificate",
     "satisfaction",
     "tabulated",
 ]

@@ -8,12 +8,11 @@ import numpy as np
 
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats, Ints
-
-Arrays = tuple[Ints, Floats, Floats, Floats]  # of `Curves`
+from evenhand.welfare.curves import Curves
 
 
 @inlined
-def utility(curves: Arrays, a: int, x: float) -> float:
+def utility(curves: Curves, a: int, x: float) -> float:
     """r_a(x)."""
     kind, size, knots, values = curves
     if kind[a] == 0:
@@ -42,33 +41,23 @@ def between(knots: Floats, values: Floats, a: int, x: float) -> float:
 
 
 @kernel
-def first_slope(curves: Arrays, a: int) -> float:
+def first_slope(curves: Curves, a: int) -> float:
     """r_a'(0), the most that a match can add."""
     kind, _, knots, values = curves
     return 1.0 if kind[a] < 3 else float((values[a, 1] - values[a, 0]) / (knots[a, 1] - knots[a, 0]))
 
 
 @kernel
-def wanted(curves: Arrays, a: int, price: float, most: float) -> tuple[float, float]:
-    """The sum x in [0, most] with the largest r_a(x) - price x, and minus its slope in the price, `->(),()`.
-
-    Where r bends, the sum jumps; the slope is then that of a line through the neighbouring jumps, 0 for a single one.
-    """
+def wanted(curves: Curves, a: int, price: float, most: float) -> float:
+    """The sum x in [0, most] with the largest r_a(x) - price x."""
     kind, size, knots, values = curves
-    if kind[a] == 0:
-        return min(size[a], most) if price < 1.0 else 0.0, 0.0
-    if kind[a] == 1:
+    if kind[a] == 0 or (kind[a] == 2 and size[a] == 1.0):
+        return float(min(size[a] if kind[a] == 0 else most, most)) if price < 1.0 else 0.0
+    if kind[a] < 3:
         if price <= 0.0:
-            return most, 0.0
-        x = size[a] * (1.0 / price - 1.0)
-        return min(max(x, 0.0), most), size[a] / (price * price)
-    if kind[a] == 2:
-        if size[a] == 1.0:
-            return most if price < 1.0 else 0.0, 0.0
-        if price <= 0.0:
-            return most, 0.0
-        x = price ** (1.0 / (size[a] - 1.0)) - 1.0
-        return min(max(x, 0.0), most), (x + 1.0) / (price * (1.0 - size[a]))
+            return most
+        x = size[a] * (1.0 / price - 1.0) if kind[a] == 1 else price ** (1.0 / (size[a] - 1.0)) - 1.0
+        return float(min(max(x, 0.0), most))
     low, high = 0, knots.shape[1] - 1  # the first knot after which the slope is at most the price
     while low < high:
         middle = (low + high) // 2
@@ -77,18 +66,11 @@ def wanted(curves: Arrays, a: int, price: float, most: float) -> tuple[float, fl
             low = middle + 1
         else:
             high = middle
-    i, j = max(low - 1, 0), min(low + 1, knots.shape[1] - 1)
-    bend = 0.0
-    if 0 < low < knots.shape[1] - 1:
-        before = (values[a, low] - values[a, i]) / (knots[a, low] - knots[a, i])
-        after = (values[a, j] - values[a, low]) / (knots[a, j] - knots[a, low])
-        if after > 0.0:
-            bend = 0.5 * (knots[a, j] - knots[a, i]) / max(before - after, 1e-12 * before)
-    return min(knots[a, low], most), bend
+    return float(min(knots[a, low], most))
 
 
 @kernel
-def welfare(value: Floats, bonus: Floats, curves: Arrays, arms: Ints) -> float:
+def welfare(value: Floats, bonus: Floats, curves: Curves, arms: Ints) -> float:
     """sum_a r_a(sum of the values of its users) + sum of bonuses, `(N,A),(N,A),(N)->()`; -1 is no arm."""
     sums, total = np.zeros(value.shape[1]), 0.0
     for i in range(len(arms)):

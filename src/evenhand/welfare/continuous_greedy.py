@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.welfare._kernels import Arrays, utility
+from evenhand.welfare._kernels import utility
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves
 
@@ -64,7 +64,7 @@ class ContinuousGreedy:
 
 
 @kernel
-def _utility(curves: Arrays, a: int, x: float) -> float:
+def _utility(curves: Curves, a: int, x: float) -> float:
     return utility(curves, a, x)
 
 
@@ -80,7 +80,7 @@ def _drawn(x: Floats, u: float) -> int:
 
 @kernel
 def _allocate(
-    value: Floats, bonus: Floats, eligible: Bools, curves: Arrays, steps: int, samples: int, u: Floats
+    value: Floats, bonus: Floats, eligible: Bools, curves: Curves, steps: int, samples: int, u: Floats
 ) -> tuple[Ints, Floats]:
     """Arms and their chances, `(N,A),(N,A),(N,A),(draws)->(N),(N)`."""
     count, users, n_arms = value.shape

@@ -229,8 +229,12 @@ def satisfaction(curve: Curve, sums: Floats) -> Floats:
 
 
 def _repeated(curves: Curves, arms: int) -> Curves:
-    kind, size, knots, values = (np.repeat(z, arms, axis=0) for z in curves)
-    return Curves(kind.astype(np.int64), size, knots, values)
+    return Curves(
+        np.repeat(curves.kind, arms),
+        np.repeat(curves.size, arms),
+        np.repeat(curves.knots, arms, axis=0),
+        np.repeat(curves.values, arms, axis=0),
+    )
 
 
 def _padded(z: Floats, length: int, step: float) -> Floats:

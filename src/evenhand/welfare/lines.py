@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
-from evenhand.welfare._kernels import Arrays, utility
+from evenhand.welfare._kernels import utility
 from evenhand.welfare.curves import CAPPED, PIECEWISE, Curves
 from evenhand.welfare.slopes import steepness
 
@@ -53,12 +53,12 @@ def lines(curves: Curves, most: Floats, error: float = ERROR) -> Lines:
 
 
 @kernel
-def _utility(curves: Arrays, a: int, x: float) -> float:
+def _utility(curves: Curves, a: int, x: float) -> float:
     return utility(curves, a, x)
 
 
 @kernel
-def _excess(curves: Arrays, a: int, x: float, y: float) -> float:
+def _excess(curves: Curves, a: int, x: float, y: float) -> float:
     """The most that the lower of the tangents at x < y is above r between them, relative to r: where they meet."""
     rx, ry = _utility(curves, a, x), _utility(curves, a, y)
     sx, sy = steepness(curves, a, x)[0], steepness(curves, a, y)[0]
@@ -70,7 +70,7 @@ def _excess(curves: Arrays, a: int, x: float, y: float) -> float:
 
 
 @kernel
-def _tangent_points(curves: Arrays, a: int, most: float, error: float) -> Floats:
+def _tangent_points(curves: Curves, a: int, most: float, error: float) -> Floats:
     """Points from 0 on at which tangents are within the error on [0, most]: each as far from the last as it can be."""
     found, x, step = [0.0], 0.0, error * max(most, 1e-300)
     while True:

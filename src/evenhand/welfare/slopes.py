@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from evenhand.core.kernel import kernel
-from evenhand.welfare._kernels import Arrays, utility
+from evenhand.welfare._kernels import utility
+from evenhand.welfare.curves import Curves
 
 _HALVINGS = 60  # of the interval in which a maximiser lies
 
 
 @kernel
-def steepness(curves: Arrays, a: int, x: float) -> tuple[float, float]:
+def steepness(curves: Curves, a: int, x: float) -> tuple[float, float]:
     """r_a' to the right of x, and -r_a'', `()->(),()`."""
     kind, size, knots, values = curves
     if kind[a] == 0:
@@ -34,12 +35,12 @@ def steepness(curves: Arrays, a: int, x: float) -> tuple[float, float]:
 
 @kernel
 def conjugate(
-    curves: Arrays, a: int, price: float, most: float, bend: float, matches: float, unit: float
+    curves: Curves, a: int, price: float, most: float, bend: float, matches: float, unit: float
 ) -> tuple[float, float, float]:
     """max over y in [0, most] of r_a(matches y) / unit - price y - bend y^2 / 2, its maximiser, and minus its slope.
 
-    `()->(),(),()`; the slope is that of the maximiser in the price. With a bend above 0 the maximiser is unique, and the
-    slope -y of the maximum in the price is continuous.
+    `()->(),(),()`; the slope is that of the maximiser in the price. With a bend above 0 the maximiser is unique, and
+    the slope -y of the maximum in the price is continuous.
     """
     rise = matches / unit
     first, at_end = rise * steepness(curves, a, 0.0)[0], rise * steepness(curves, a, matches * most)[0]

@@ -1,0 +1,211 @@
+"""Prices of arms: the dual of allocation, smoothed by an entropy, and the bound that any prices certify.
+
+The welfare of every allocation is at most
+
+    D(lam, nu) = sum_a max_x [r_a(x) - lam_a x] + sum_i max_a [lam_a m_ia + b_ia - nu_a] + sum_a nu_a capacity_a
+
+for all prices lam >= 0 of a match and nu >= 0 of a place (weak duality). With the maximum over arms replaced by
+temp log sum exp(. / temp), D is smooth but where some r_a bends, and damped diagonal Newton steps lower it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.welfare._kernels import first_slope, utility, wanted
+from evenhand.welfare.curves import CAPPED, LOGARITHMIC, PIECEWISE, Curves
+
+_FAINT = 18.0  # temperatures below the best arm at which an arm's share counts as none
+_DAMPING = 0.003  # curvature, in units of an arm's whole sum per first slope, where all users have decided
+_INNER = 3  # passes over the prices in a step
+_BISECTIONS = 30
+_RARE = 0.01  # chance of an arm below which its effect on other arms is left out of a step
+_EDGE = 1e-9  # part of its first slope that a price keeps from the ends, where arms tie or the wanted sum jumps to 0
+_SHORTEST = 0.02  # part of a step that is taken even if it raises the dual
+
+
+@kernel
+def unit_of(value: Floats, eligible: Bools, curves: Curves) -> float:
+    """What users can add by their first matches, as a mean over users, which is the unit of temperatures."""
+    users, arms = value.shape
+    total = 0.0
+    for i in range(users):
+        best = 0.0
+        for a in range(arms):
+            if eligible[i, a]:
+                best = max(best, first_slope(curves, a) * value[i, a])
+        total += best
+    return float(total / users)
+
+
+@kernel
+def most_of(value: Floats, eligible: Bools) -> Floats:
+    """The sum of every arm if it got all users who are eligible, `(N,A),(N,A)->(A)`."""
+    most = np.zeros(value.shape[1])
+    for i in range(len(value)):
+        for a in range(len(most)):
+            if eligible[i, a]:
+                most[a] += value[i, a]
+    return most
+
+
+@kernel
+def start_cold(curves: Curves, prices: Floats) -> None:
+    """Prices from which a cold start begins, `(A)`."""
+    for a in range(len(prices)):
+        prices[a] = 0.7 * first_slope(curves, a)
+
+
+@kernel
+def _settled(curves: Curves, a: int, start: float, stiffness: float, most: float) -> float:
+    """The price with the least stiffness/2 (price - start)^2 + max_x [r_a(x) - price x].
+
+    It is start + x / stiffness, with x the sum that is wanted at this price.
+    """
+    kind, size, knots, values = curves
+    if kind[a] == CAPPED:  # it wants the same at all prices
+        return float(start + min(size[a], most) / stiffness)
+    if kind[a] == LOGARITHMIC:  # x = size (1 / price - 1), so the price solves a quadratic equation
+        half = 0.5 * (start - size[a] / stiffness)
+        return float(min(half + math.sqrt(half * half + size[a] / stiffness), start + most / stiffness))
+    if kind[a] == PIECEWISE:  # the first knot that is wanted, or the slope of the line before it
+        low, high = 0, knots.shape[1] - 1
+        while low < high:
+            middle = (low + high) // 2
+            slope = (values[a, middle + 1] - values[a, middle]) / (knots[a, middle + 1] - knots[a, middle])
+            if slope > start + knots[a, middle] / stiffness:
+                low = middle + 1
+            else:
+                high = middle
+        price = start + knots[a, low] / stiffness
+        if low > 0:
+            price = min(price, (values[a, low] - values[a, low - 1]) / (knots[a, low] - knots[a, low - 1]))
+        return float(min(price, start + most / stiffness))
+    price, width = 0.5, 0.5
+    for _ in range(_BISECTIONS):
+        width *= 0.5
+        price += width if stiffness * (price - start) < wanted(curves, a, price, most) else -width
+    return price
+
+
+@kernel
+def lower(
+    value: Floats,
+    bonus: Floats,
+    eligible: Bools,
+    capacity: Ints,
+    curves: Curves,
+    most: Floats,
+    stretch: float,
+    temperature: float,
+    steps: int,
+    trust: float,
+    prices: Floats,
+    fees: Floats,
+) -> None:
+    """Newton steps on the smoothed dual, in place, `(N,A),(N,A),(N,A),(A),(A),(A)->(A),(A)`.
+
+    `stretch` is how many users each one stands for, `trust` the most that a price moves, as a part of its first slope.
+    """
+    users, arms = value.shape
+    weight, sums, steep, step = np.empty(arms), np.empty(arms), np.empty((arms, arms)), np.zeros(arms)
+    counts, crowd, near, base = np.empty(arms), np.empty(arms), np.empty(arms, np.int64), prices.copy()
+    scarce, least, size = False, np.inf, 1.0
+    for a in range(arms):
+        scarce = scarce or capacity[a] < users * stretch
+    for _ in range(steps + 1):
+        reached = 0.0
+        for a in range(arms):
+            edge = _EDGE * first_slope(curves, a)
+            prices[a] = min(max(base[a] + size * step[a], edge), first_slope(curves, a) - edge)
+            x = wanted(curves, a, prices[a], most[a])
+            reached += utility(curves, a, x) - prices[a] * x + fees[a] * capacity[a]
+        sums[:] = 0.0
+        steep[:] = 0.0
+        counts[:] = 0.0
+        crowd[:] = 0.0
+        for i in range(users):
+            best = -np.inf
+            for a in range(arms):
+                weight[a] = prices[a] * value[i, a] + bonus[i, a] - fees[a] if eligible[i, a] else -np.inf
+                best = max(best, weight[a])
+            if best == -np.inf:
+                continue
+            total, edge, few = 0.0, best - _FAINT * temperature, 0
+            for a in range(arms):
+                if weight[a] > edge:
+                    weight[few] = math.exp((weight[a] - best) / temperature)
+                    total += weight[few]
+                    near[few] = a
+                    few += 1
+            reached += stretch * (best + temperature * math.log(total))
+            likely = 0
+            for j in range(few):
+                a, q = near[j], weight[j] / total
+                if scarce:
+                    counts[a] += q
+                    crowd[a] += q * (1.0 - q)
+                part = q * value[i, a]
+                sums[a] += part
+                steep[a, a] += part * (value[i, a] - part)
+                if q > _RARE:
+                    for h in range(likely):
+                        steep[a, near[h]] -= part * weight[h]
+                    near[likely], weight[likely] = a, part
+                    likely += 1
+        if reached > least and not scarce and size > _SHORTEST:
+            size *= 0.3
+            continue
+        least, size = reached, 1.0
+        base[:] = prices
+        for a in range(arms):
+            step[a] = 0.0
+            for h in range(a + 1):
+                steep[a, h] *= stretch / temperature
+                steep[h, a] = steep[a, h]
+            steep[a, a] += _DAMPING * most[a] / first_slope(curves, a)
+        for _ in range(_INNER):
+            for a in range(arms):
+                if most[a] > 0.0:
+                    slope, pull = first_slope(curves, a), stretch * sums[a] - steep[a, a] * step[a]
+                    for h in range(arms):
+                        pull += steep[a, h] * step[h]
+                    best = _settled(curves, a, prices[a] - pull / steep[a, a], steep[a, a], most[a])
+                    best = min(max(best, prices[a] - trust * slope), prices[a] + trust * slope)
+                    step[a] = min(max(best, 0.0), slope) - prices[a]
+        if scarce:
+            for a in range(arms):
+                curvature = 1.3 * stretch * crowd[a] / temperature + 0.01 * stretch * users
+                fees[a] = max(fees[a] + (stretch * counts[a] - capacity[a]) / curvature, 0.0)
+    prices[:] = base
+
+
+@kernel
+def bound_at(
+    value: Floats,
+    bonus: Floats,
+    eligible: Bools,
+    capacity: Ints,
+    curves: Curves,
+    most: Floats,
+    prices: Floats,
+    fees: Floats,
+) -> float:
+    """The bound on welfare that prices certify, `(N,A),(N,A),(N,A),(A),(A),(A),(A),(A)->()`."""
+    users, arms = value.shape
+    total = 0.0
+    for a in range(arms):
+        x = wanted(curves, a, prices[a], most[a])
+        total += utility(curves, a, x) - prices[a] * x + fees[a] * capacity[a]
+    for i in range(users):
+        best = -np.inf
+        for a in range(arms):
+            if eligible[i, a]:
+                best = max(best, prices[a] * value[i, a] + bonus[i, a] - fees[a])
+        if best > -np.inf:
+            total += best
+    return total

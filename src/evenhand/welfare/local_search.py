@@ -1,0 +1,205 @@
+"""From prices to an allocation: fill arms in the order of regret, then move, swap and chain users while that helps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.core.kernel import inlined, kernel
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.welfare._kernels import first_slope, utility, wanted
+from evenhand.welfare.curves import Curves
+
+_GAIN = 1e-10  # part of the welfare of one user that a change must gain, so that rounding is no gain
+_ENOUGH = 2e-4  # gain of a pass, per user and in this unit, at which the search ends
+
+
+@kernel
+def best_arms(
+    value: Floats, bonus: Floats, eligible: Bools, prices: Floats, fees: Floats, lists: Ints, regret: Floats
+) -> None:
+    """Fill in every user's best arms at the prices, best first, -1 after the last, and what the second one is short of.
+
+    `(N,A),(N,A),(N,A),(A),(A)->(N,L),(N)`; the regret of a user with one arm is infinite.
+    """
+    users, arms = value.shape
+    length = lists.shape[1]
+    worth = np.empty(length)
+    for i in range(users):
+        count = 0
+        for a in range(arms):
+            if not eligible[i, a]:
+                continue
+            x = prices[a] * value[i, a] + bonus[i, a] - fees[a]
+            if count < length:
+                j = count
+                count += 1
+            elif x > worth[length - 1]:
+                j = length - 1
+            else:
+                continue
+            while j > 0 and worth[j - 1] < x:
+                worth[j] = worth[j - 1]
+                lists[i, j] = lists[i, j - 1]
+                j -= 1
+            worth[j] = x
+            lists[i, j] = a
+        lists[i, count:] = -1
+        regret[i] = np.inf if count < 2 else worth[0] - worth[1]
+
+
+@kernel
+def fill(
+    value: Floats,
+    bonus: Floats,
+    eligible: Bools,
+    capacity: Ints,
+    curves: Curves,
+    most: Floats,
+    prices: Floats,
+    fees: Floats,
+    order: Ints,
+    arms: Ints,
+    sums: Floats,
+    counts: Ints,
+) -> None:
+    """Give each user in turn the arm that pays most: at its price up to what it wants at this price, then what it adds.
+
+    `(N,A),(N,A),(N,A),(A),(A),(A),(A),(A),(N)->(N),(A),(A)`.
+    """
+    n_arms = value.shape[1]
+    sums[:] = 0.0
+    counts[:] = 0
+    goal, at_goal = np.empty(n_arms), np.empty(n_arms)
+    for a in range(n_arms):
+        goal[a] = wanted(curves, a, prices[a], most[a])
+        at_goal[a] = utility(curves, a, goal[a])
+    for i in order:
+        best, most_paid = -1, -np.inf
+        for a in range(n_arms):
+            if eligible[i, a] and counts[a] < capacity[a]:
+                room = max(goal[a] - sums[a], 0.0)
+                paid = prices[a] * min(value[i, a], room) + bonus[i, a] - fees[a]
+                if value[i, a] > room:
+                    before = at_goal[a] if room > 0.0 else utility(curves, a, sums[a])
+                    paid += utility(curves, a, sums[a] + value[i, a]) - before
+                if paid > most_paid:
+                    best, most_paid = a, paid
+        arms[i] = best
+        if best >= 0:
+            sums[best] += value[i, best]
+            counts[best] += 1
+
+
+@inlined
+def _transfer(
+    user: int,
+    start: int,
+    end: int,
+    value: Floats,
+    curves: Curves,
+    arms: Ints,
+    sums: Floats,
+    counts: Ints,
+    reached: Floats,
+    member: Ints,
+    place: Ints,
+) -> None:
+    """Take a user from one arm (or none) to another one; keep sums, utilities and members."""
+    if start >= 0:
+        sums[start] -= value[user, start]
+        counts[start] -= 1
+        last = member[start, counts[start]]
+        member[start, place[user]] = last
+        place[last] = place[user]
+        reached[start] = utility(curves, start, sums[start])
+    sums[end] += value[user, end]
+    place[user] = counts[end]
+    member[end, counts[end]] = user
+    counts[end] += 1
+    arms[user] = end
+    reached[end] = utility(curves, end, sums[end])
+
+
+@kernel
+def climb(
+    value: Floats,
+    bonus: Floats,
+    eligible: Bools,
+    capacity: Ints,
+    curves: Curves,
+    lists: Ints,
+    order: Ints,
+    unit: float,
+    passes: int,
+    arms: Ints,
+    sums: Floats,
+    counts: Ints,
+) -> None:
+    """Change the allocation of one user after the other, in place, by what gains most, until little is gained.
+
+    A user i moves to an arm c of its list; or moves there while one user j of c goes to i's arm (a swap), or to another
+    arm of j's list (a chain over three arms).
+    """
+    users, n_arms = value.shape
+    length = lists.shape[1]
+    member, place = np.empty((n_arms, users), np.int64), np.zeros(users, np.int64)
+    reached, held = np.empty(n_arms), np.zeros(n_arms, np.int64)
+    own, beside, top = np.empty((users, length)), np.empty((users, length)), np.full(users, -np.inf)  # along the lists
+    for a in range(n_arms):
+        reached[a] = utility(curves, a, sums[a])
+    for i in range(users):
+        if arms[i] >= 0:
+            place[i] = held[arms[i]]
+            member[arms[i], held[arms[i]]] = i
+            held[arms[i]] += 1
+        for t in range(length):
+            if lists[i, t] >= 0:
+                own[i, t], beside[i, t] = value[i, lists[i, t]], bonus[i, lists[i, t]]
+                top[i] = max(top[i], first_slope(curves, lists[i, t]) * own[i, t] + beside[i, t])
+    for _ in range(passes):
+        gained = 0.0
+        for i in order:
+            a = arms[i]
+            out = 0.0
+            if a >= 0:
+                out = utility(curves, a, max(sums[a] - value[i, a], 0.0)) - reached[a] - bonus[i, a]
+            best_c, best_j, best_d, gain = -1, -1, -1, _GAIN * unit if a >= 0 else -np.inf
+            for t in range(length):
+                c = lists[i, t]
+                if c < 0:
+                    break
+                if c == a:
+                    continue
+                if counts[c] < capacity[c]:
+                    g = out + utility(curves, c, sums[c] + own[i, t]) - reached[c] + beside[i, t]
+                    if g > gain:
+                        best_c, best_j, gain = c, -1, g
+                for x in range(counts[c]):
+                    j = member[c, x]
+                    between = utility(curves, c, max(sums[c] + own[i, t] - value[j, c], 0.0)) - reached[c]
+                    here = between + beside[i, t] - bonus[j, c]
+                    if a >= 0 and eligible[j, a]:
+                        swapped = utility(curves, a, max(sums[a] - value[i, a] + value[j, a], 0.0)) - reached[a]
+                        g = here + swapped + bonus[j, a] - bonus[i, a]
+                        if g > gain:
+                            best_c, best_j, best_d, gain = c, j, a, g
+                    here += out
+                    if here + top[j] <= gain:
+                        continue
+                    for y in range(length):
+                        d = lists[j, y]
+                        if d < 0:
+                            break
+                        if d in (c, a) or counts[d] >= capacity[d]:
+                            continue
+                        g = here + utility(curves, d, sums[d] + own[j, y]) - reached[d] + beside[j, y]
+                        if g > gain:
+                            best_c, best_j, best_d, gain = c, j, d, g
+            if best_c < 0:
+                continue
+            gained += max(gain, _ENOUGH * unit)  # a user without an arm may gain a loss
+            if best_j >= 0:  # first, so that an arm never holds more users than there are
+                _transfer(best_j, best_c, best_d, value, curves, arms, sums, counts, reached, member, place)
+            _transfer(i, a, best_c, value, curves, arms, sums, counts, reached, member, place)
+        if gained <= _ENOUGH * unit * users:
+            break

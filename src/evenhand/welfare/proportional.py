@@ -1,0 +1,90 @@
+"""Arms drawn for every user on its own: the lottery of FairX, and the uniform one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.welfare.base import Allocation, Round
+from evenhand.welfare.curves import Curves
+
+
+@kernel
+def _draw(value: Floats, eligible: Bools, capacity: Ints, u: Floats) -> tuple[Ints, Floats]:
+    """Draw each user's arm in proportion to its values, `(N,A),(N,A),(A),(N)->(N),(N)`; uniformly if all are 0."""
+    count, users, n_arms = eligible.shape
+    arms, chances = np.full((count, users), -1), np.ones((count, users))
+    held, weight = np.empty(n_arms, np.int64), np.empty(n_arms)
+    for r in range(count):
+        held[:] = 0
+        for i in range(users):
+            total, open_arms = 0.0, 0
+            for a in range(n_arms):
+                free = eligible[r, i, a] and held[a] < capacity[a]
+                weight[a] = value[r, i, a] if free else 0.0
+                total += weight[a]
+                open_arms += free
+            if open_arms == 0:
+                continue
+            if total == 0.0:
+                total = open_arms
+                for a in range(n_arms):
+                    weight[a] = 1.0 if eligible[r, i, a] and held[a] < capacity[a] else 0.0
+            left, chosen = u[r, i] * total, -1
+            for a in range(n_arms):
+                if weight[a] > 0.0:
+                    chosen = a
+                    left -= weight[a]
+                    if left < 0.0:
+                        break
+            arms[r, i], chances[r, i] = chosen, weight[chosen] / total
+            held[chosen] += 1
+    return arms, chances
+
+
+@named("A6", source="the lottery of FairX, row A6")
+@dataclass(frozen=True)
+class Proportional:
+    """Each user's arm is drawn in proportion to what the user brings to it, P(a) = m_ia / sum_c m_ic.
+
+    Satisfaction and bonuses change nothing. Where an arm is full, the others share its chance.
+
+    >>> from evenhand.welfare.curves import Linear
+    >>> case = Round(np.array([[[0.6, 0.2]]]), np.zeros((1, 1, 2)), np.ones((1, 1, 2), bool), np.array([1, 1]))
+    >>> Proportional().allocate(case, Linear().curves(2), np.full((1, 2), np.nan), np.full((1, 1), 0.7)).chances
+    array([[0.75]])
+    """
+
+    def draws(self, users: int, arms: int) -> int:
+        """One uniform number per user."""
+        return users
+
+    def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
+        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(N)->(N),(N),(A)`."""
+        arms, chances = _draw(case.value, case.eligible, case.capacity, u)
+        return Allocation(arms, chances, np.full(prices.shape, np.nan))
+
+
+@named("A6", source="the random allocation of row A6")
+@dataclass(frozen=True)
+class Anyone:
+    """Each user's arm is drawn uniformly from the eligible arms with room.
+
+    >>> from evenhand.welfare.curves import Linear
+    >>> case = Round(np.array([[[0.6, 0.2]]]), np.zeros((1, 1, 2)), np.ones((1, 1, 2), bool), np.array([1, 1]))
+    >>> Anyone().allocate(case, Linear().curves(2), np.full((1, 2), np.nan), np.full((1, 1), 0.7)).arms
+    array([[1]])
+    """
+
+    def draws(self, users: int, arms: int) -> int:
+        """One uniform number per user."""
+        return users
+
+    def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
+        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(N)->(N),(N),(A)`."""
+        arms, chances = _draw(np.zeros(case.value.shape), case.eligible, case.capacity, u)
+        return Allocation(arms, chances, np.full(prices.shape, np.nan))
