@@ -17,6 +17,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Context
 from evenhand.core.types import Bools, Floats, Ints
 
+_GOLDEN = 0.6180339887498949  # its multiples are spread evenly, whatever regular part of them is taken
 _FIRST = 16  # initial room for contexts; it doubles up to its bound
 
 
@@ -148,7 +149,7 @@ def _keep(
     for r in range(len(rounds)):
         if rounds[r] == 0.0:
             continue
-        first = (met[r] // cases) % cases  # another one every round, so that a sample has cases of all positions
+        first = int((met[r] // cases) * _GOLDEN % 1.0 * cases)  # so that a sample has cases of all positions in rounds
         for j in range(cases):
             met[r] += 1
             if (met[r] - 1) % stride[r] != 0:
