@@ -51,12 +51,12 @@ def _value(
             own, u = a if each else 0, dot(x[r, a], theta[r])
             half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r], product)) if radius[r] > 0.0 else 0.0
             center = bounded(link, u, low[0], high[0])
-            above = bounded(link, u + half, low[0], high[0]) - center
-            below = bounded(link, u - half, low[0], high[0]) - center
             for k in range(w.shape[1]):
                 price = w[r, k, own, 0]
                 mean[r, k, a] = price * center
-                bonus[r, k, a] = price * (above if price > 0.0 else below)
+                if half > 0.0 and price != 0.0:
+                    end = bounded(link, u + half if price > 0.0 else u - half, low[0], high[0])
+                    bonus[r, k, a] = price * (end - center)
     return mean, bonus
 
 
