@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.models import BayesianLogistic, Fixed, GeneralizedLinear, Logistic
+from evenhand.models import BayesianLogistic, Fixed, GeneralizedLinear, Logistic, SelfNormalised
 from evenhand.numerics.newton import fit
 from evenhand.policy.saving import flatten
 from tests.calls import ask, tell
@@ -176,11 +176,17 @@ def test_logistic_is_the_logistic_case():
 
 @pytest.mark.parametrize("link", LINKS)
 def test_a_width_that_is_not_clipped_is_the_bonus_of_the_paper(link):
-    """c1 ||x||_{V^-1}, V = lambda_0 I + sum x x^T, lambda_0 = n, c1 = sqrt(n), and down where prices are negative."""
+    """c1 ||x||_{V^-1}, V = lambda_0 I + sum x x^T, lambda_0 = n, c1 = sqrt(n), and down where prices are negative.
+
+    The estimate has the ridge kappa lambda_0.
+    """
     x, y = data(link, 40, 4, 11)
-    model = GeneralizedLinear(n_features=4, link=link, ridge=4.0, width=Fixed(2.0), clipped=False)
+    settings = {"width": Fixed(2.0), "growth": 1.0, "tolerance": 1e-12, "clipped": False}
+    model = GeneralizedLinear(n_features=4, link=link, ridge=0.4, width_ridge=4.0, **settings)
     state = start(model, link)
     feed(model, state, x, y, 8)
+    np.testing.assert_allclose(state.theta[0], optimum(link, x, y, 0.4), atol=1e-5)
+    assert state.log_det[0] == pytest.approx(np.linalg.slogdet(np.eye(4) + x.T @ x / 4.0)[1])
     query = np.array([[[1.0, 0.0, 2.0, 0.0], [0.0] * 4, [3.0, 3.0, 3.0, 3.0]]])
     bonus = ask(model, state, query, np.array([[[1.0], [2.0], [-1.0]]]))[1]
     norms = np.sqrt(np.einsum("ai,ij,aj->a", query[0], np.linalg.inv(4.0 * np.eye(4) + x.T @ x), query[0]))
@@ -189,6 +195,15 @@ def test_a_width_that_is_not_clipped_is_the_bonus_of_the_paper(link):
     assert (clipped[0] + clipped[1] <= ENDS[link][1]).all()
     if link == "logistic":
         assert bonus[0, 0].max() > clipped[1].max()
+
+
+def test_widths_know_where_v_starts():
+    own, other = (
+        GeneralizedLinear(n_features=2, link="logistic", ridge=a, width_ridge=b, width=SelfNormalised(delta=0.1))
+        for a, b in ((4.0, None), (1.0, 4.0))
+    )
+    one = np.ones((1, 1, 2))
+    np.testing.assert_array_equal(ask(own, start(own), one, PRICE)[1], ask(other, start(other), one, PRICE)[1])
 
 
 def test_widths_stay_in_units_of_the_range_where_they_are_not_clipped():
@@ -255,6 +270,7 @@ def test_folding_leaves_the_evidence_of_a_bayesian_logistic_as_it_is(seed):
         ({"growth": 0.5}, r"GeneralizedLinear\.growth: expected a factor of at least 1"),
         ({"tolerance": math.nan}, r"GeneralizedLinear\.tolerance: expected a number in \(0, 1\)"),
         ({"ridge": 0.0}, r"GeneralizedLinear\.ridge: expected a number above 0"),
+        ({"width_ridge": 0.0}, r"GeneralizedLinear\.width_ridge: expected a finite number above 0, or None"),
         ({"n_features": 0}, r"GeneralizedLinear\.n_features"),
     ],
     ids=str,

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import number
 from evenhand.models._linked import check_fit, check_link, check_range, spread, turned, worth_at
 from evenhand.models._shared import optimism, unit
 from evenhand.models.base import Worth
@@ -25,9 +26,9 @@ from evenhand.numerics.precision import absorb, dot, fresh, quadratic
 class GeneralizedLinearState:
     """The estimate, its precision, and what is kept of the observations."""
 
-    inverse: Floats  # (R, n, n) of V = ridge I + sum x x^T
+    inverse: Floats  # (R, n, n) of V
     theta: Floats  # (R, n)
-    log_det: Floats  # (R,) of V / ridge
+    log_det: Floats  # (R,) of V over its start
     count: Floats  # (R,) observations
     fitted: Floats  # (R,) observations at the last fit
     root: Floats  # (R, n, n) whose lower half is the Cholesky factor of the Hessian of the last fit
@@ -109,8 +110,8 @@ class GeneralizedLinear:
     """A generalised linear model of one outcome, refitted each time the data have grown by a given factor.
 
     Equation: theta minimises sum [m(u) - y u] + ridge/2 |theta|^2, u = x.theta, m' = mu the link's mean; interval
-    mu(u) +- unit radius ||x||_{V^-1}, V = ridge I + sum x x^T; unit is the length of the outcome's range, or 1 if that
-    is infinite. Links: logistic for an outcome in [0, 1], exponential for counts (Poisson), identity (normal).
+    mu(u) +- unit radius ||x||_{V^-1}, V = width_ridge I + sum x x^T; unit is the length of the outcome's range, or 1 if
+    that is infinite. Links: logistic for an outcome in [0, 1], exponential for counts (Poisson), identity (normal).
 
     The latest observations are kept. Whenever there are `room` of them, the model is fitted, and the older half is
     replaced by the second-order expansion of its likelihood at that estimate. Fits are exact until then; afterwards
@@ -123,12 +124,14 @@ class GeneralizedLinear:
     Args:
         n_features: n.
         link: logistic, exponential or identity.
-        ridge: the penalty, above 0; V starts at ridge I.
+        ridge: the penalty, above 0.
         width: the radius, in units of the outcome's range; `Fixed(0)` (the default) means no optimism.
         growth: refit when there are at least this many times as many observations; 1 refits every time.
         tolerance: squared Newton decrement below which a fit takes its last step.
         room: the most observations that are kept, at least 2.
         clipped: whether intervals end at the outcome's range; if not, the bonus is the radius times ||x||_{V^-1}.
+        width_ridge: V starts at this times I; `None` is the ridge. The paper's V starts at lambda_0 I, and its ridge is
+            kappa lambda_0, kappa the least slope of the link.
 
     Raises:
         InvalidInput: n_features below 1, an unknown link, a ridge or tolerance that is not positive, a growth below 1,
@@ -151,10 +154,18 @@ class GeneralizedLinear:
     tolerance: float = 1e-4
     room: int = 2000
     clipped: bool = True
+    width_ridge: float | None = None
 
     def __post_init__(self) -> None:
         check_fit("GeneralizedLinear", self.n_features, self.ridge, self.growth, self.tolerance, self.room)
         check_link("GeneralizedLinear", self.link)
+        if self.width_ridge is not None:
+            number(
+                "GeneralizedLinear.width_ridge",
+                self.width_ridge,
+                "a finite number above 0, or None",
+                lambda x: 0 < x < math.inf,
+            )
 
     @property
     def n_outcomes(self) -> int:
@@ -169,7 +180,7 @@ class GeneralizedLinear:
         """The state before any data, `(1),(1)->state`."""
         check_range("GeneralizedLinear", self.link, low, high)
         return GeneralizedLinearState(
-            inverse=fresh(n_replicas, self.n_features, self.ridge),
+            inverse=fresh(n_replicas, self.n_features, self._start),
             theta=np.zeros((n_replicas, self.n_features)),
             log_det=np.zeros(n_replicas),
             count=np.zeros(n_replicas),
@@ -182,7 +193,7 @@ class GeneralizedLinear:
 
     def value(self, state: GeneralizedLinearState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
-        s, radius = state, self.width.radius(state.count, state.log_det, self.ridge)
+        s, radius = state, self.width.radius(state.count, state.log_det, self._start)
         return Worth(*_value(self._link, self.clipped, s.theta, s.inverse, radius, s.low, s.high, x, w))
 
     def update(self, state: GeneralizedLinearState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
@@ -218,6 +229,10 @@ class GeneralizedLinear:
     def sample(self, state: GeneralizedLinearState, x: Floats, w: Floats, z: Floats) -> Floats:
         """Worth under parameters drawn from N(theta, H^-1), `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
         return self.at(state, x, w, self.deviations(state, z))
+
+    @cached_property
+    def _start(self) -> float:
+        return self.ridge if self.width_ridge is None else self.width_ridge
 
     @cached_property
     def _link(self) -> int:
