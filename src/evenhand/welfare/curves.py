@@ -54,7 +54,7 @@ class Linear:
         return _repeated(Curves.of(CAPPED, math.inf), arms)
 
 
-@named("A7", source="the concave satisfaction min(x, beta) of row A7")
+@named("A7", source="Shibukawa et al. 2026, Section 5: r(x) = min(x, beta)")
 @dataclass(frozen=True)
 class Capped:
     """Matches count up to a cap: r(x) = min(x, cap).
