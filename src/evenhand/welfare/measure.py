@@ -13,15 +13,15 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.problem.measures import Reading
-from evenhand.welfare._kernels import Arrays, utility
-from evenhand.welfare.curves import Curve
+from evenhand.welfare._kernels import utility
+from evenhand.welfare.curves import Curve, Curves
 
 if TYPE_CHECKING:
     from evenhand.problem.problem import Problem
 
 
 @kernel
-def _satisfied(plays: Ints, y: Floats, column: int, curves: Arrays, arms: int) -> Floats:
+def _satisfied(plays: Ints, y: Floats, column: int, curves: Curves, arms: int) -> Floats:
     """sum_a r_a(sum of the outcomes of the plays of arm a), `(P),(P,M+B)->()`."""
     total, sums = np.zeros(len(plays)), np.empty(arms)
     for r in range(len(plays)):
@@ -82,8 +82,7 @@ class Satisfaction:
         if problem.span[0, column] < 0:
             expected = f"an outcome that is never negative, as {self.of!r} would be from {problem.span[0, column]:g} on"
             raise InvalidInput("Satisfaction.of", expected, repr(self.of))
-        c, arms = self.curve.curves(self.arms), self.arms
-        curves = (c.kind, c.size, c.knots, c.values)  # a kernel takes a plain tuple sooner than a named one
+        curves, arms = self.curve.curves(self.arms), self.arms
 
         def reading(plays: Ints, outcomes: Floats) -> Floats:
             return _satisfied(plays, outcomes, column, curves, arms)
