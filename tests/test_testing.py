@@ -41,7 +41,7 @@ class Model:
     def value(self, state, x, w, u):
         if self.fault == "prices all by the first":
             w = w[:, :, :1].copy()
-        mean, bonus, random = INNER.value(state, x, w, u)
+        mean, bonus, random, _ = INNER.value(state, x, w, u)
         if u.shape[1]:
             bonus, random = bonus + u[:, :, None] - 0.5, True
         if self.fault == "denies its luck":
@@ -249,7 +249,7 @@ class Choice:
             offer = offer._replace(left=offer.left + 9.0)
         if self.fault == "reads the bonus":
             inner = TopK(1)
-        plays, odds, chance, forced = inner.pick(None, worth, offer, t, u)
+        plays, odds, chance, forced = inner.pick(None, worth, offer, t, u)[:4]
         if self.fault == "moves its state":
             state.told += 1
         if self.fault == "writes into the values":

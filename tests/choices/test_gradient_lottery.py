@@ -86,13 +86,13 @@ def test_it_goes_on_from_what_it_chose_and_not_from_what_others_did():
     policy = molincb(world.problem, Ridge(n_features=10, n_outcomes=3, width=Fixed(0.5)), steps=2)
     state, there = policy.start(replicas=2), world.start(0, np.arange(2))
     first = policy.decide(state, there.context(0))
-    assert (np.abs(first.lottery - 0.25) > 0.01).any(1).all()
+    assert (np.abs(first.carried - 0.25) > 0.01).any(1).all()
     assert (state.choice.chances == 0.25).all()
     policy.commit(state, there.context(0), first._replace(counted=np.array([1.0, 0.0])))
-    assert state.choice.chances[0] == pytest.approx(first.lottery[0])
+    assert state.choice.chances[0] == pytest.approx(first.carried[0])
     assert (state.choice.chances[1] == 0.25).all()
     policy.commit(
-        state, there.context(1), first._replace(id=np.full(3, -1), forced=np.ones(2), lottery=np.full((2, 4), 9.0))
+        state, there.context(1), first._replace(id=np.full(3, -1), forced=np.ones(2), carried=np.full((2, 4), 9.0))
     )
     assert (state.choice.chances < 1.1).all()
     for staged in (Staged(3, policy.choice), Staged(3, TopK(1), warmup=policy.choice)):

@@ -82,7 +82,7 @@ def test_value_is_its_twin(n, t, k, each, seed):
     state = run(model, x, y, rounds, LOW, HIGH)
     query, w = rng.normal(size=(2, 4, n)), rng.normal(size=(2, k, 4 if each else 1, 1)).round(1)
     query[:, 2] = 0.0
-    mean, bonus, _ = model.value(state, query, w, np.zeros((2, 0)))
+    mean, bonus, *_ = model.value(state, query, w, np.zeros((2, 0)))
     for r in range(2):
         ahead = max(100 - state.rounds[r], 0) * (1 + state.count[r]) / (1 + state.rounds[r])
         for a in range(4):

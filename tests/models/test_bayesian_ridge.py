@@ -80,7 +80,7 @@ def test_value_is_its_twin(replicas, plays, n, m, k, each, t, seed):
     query = rng.normal(size=(replicas, 4, n))
     query[:, 2] = 0.0
     w = rng.normal(size=(replicas, k, 4 if each else 1, m)).round(1)
-    mean, bonus, _ = model.value(state, query, w, np.zeros((replicas, 0)))
+    mean, bonus, *_ = model.value(state, query, w, np.zeros((replicas, 0)))
     units = high - low
     for r in range(replicas):
         ahead = max(100 - state.rounds[r], 0) * (1 + state.count[r]) / (1 + state.rounds[r])

@@ -63,8 +63,12 @@ class Remembered(Lottery):
 
     goes_on = True
 
+    def pick(self, state, worth, offer, t, u):
+        pick = super().pick(state, worth, offer, t, u)
+        return pick._replace(carried=pick.lottery)
+
     def on_decision(self, state, decision):
-        assert decision.lottery.shape == (len(decision.plays), 5)
+        assert decision.carried.shape == (len(decision.plays), 5)
 
 
 @pytest.mark.parametrize("inner", [Lessons(horizon=300, parity=False), MixedArms(horizon=300)], ids=repr)
@@ -79,7 +83,7 @@ def test_every_lottery_is_the_linear_programs(inner):
     for r in play(policy, state, world.start(0, state.replicas), range(300)):
         g, phi, wanted, used = plain.vectors()
         worth, slack = wanted @ g, phi @ plain.bound - used @ phi
-        p, best = r.decision.lottery[0], plain.solve(worth, slack)
+        p, best = r.decision.carried[0], plain.solve(worth, slack)
         bound += phi.any()
         mixed += (p > 0).sum() == 2
         assert best is not None  # doing nothing fits

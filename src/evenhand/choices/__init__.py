@@ -1,5 +1,6 @@
 """Choices turn values into plays and probabilities."""
 
+from evenhand.choices.allocate import Allocate
 from evenhand.choices.base import Choice, Follows, Pick
 from evenhand.choices.cycle import Cycle
 from evenhand.choices.epsilon_greedy import EpsilonGreedy
@@ -14,6 +15,7 @@ from evenhand.choices.top_k import TopK
 from evenhand.choices.unbiased import Unbiased
 
 __all__ = [
+    "Allocate",
     "Choice",
     "Cycle",
     "EpsilonGreedy",

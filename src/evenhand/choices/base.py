@@ -17,6 +17,7 @@ class Pick(NamedTuple):
     propensities: Floats  # (R, P) of each play given the plays before it; 1 where nothing (more) can be played
     lottery: Floats  # (R, A) chances of every candidate at the first place
     forced: Floats  # (R,) 1 where the values did not make the choice
+    carried: Floats | None = None  # (R, C) what a choice continues from when this decision is committed
 
 
 class Choice(Protocol):
@@ -47,7 +48,7 @@ class Choice(Protocol):
 
 @runtime_checkable
 class Follows(Protocol):
-    """A choice that may continue from its last decision, such as from the lottery that it played."""
+    """A choice that may continue from what its last decision `carried`, such as the lottery that it played."""
 
     @property
     def goes_on(self) -> bool:

@@ -146,12 +146,12 @@ class GradientLottery:
                 z[~some] = z[some][0]  # any point with a slope will do if nothing can be played
                 _ascend(readings, p, self._slope(z, t), step, offer.playable)
         made = draw(p, offer.playable, offer.worst, offer.left, u, self.n_plays)
-        return Pick(*made, forced=np.zeros(len(p)))
+        return Pick(*made, forced=np.zeros(len(p)), carried=made[2])
 
     def on_decision(self, state: GradientLotteryState, decision: Decision) -> None:
         """Continue from the lottery that was played."""
         mine = (decision.counted > 0) & (decision.forced == 0)
-        state.chances[mine] = decision.lottery[mine]
+        state.chances[mine] = decision.carried[mine]
 
     def _slope(self, z: Floats, t: Floats) -> Floats:
         try:

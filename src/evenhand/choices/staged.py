@@ -98,6 +98,7 @@ class Staged:
             np.where(early[:, None], first.propensities, then.propensities),
             np.where(early[:, None], first.lottery, then.lottery),
             np.where(early, first.forced, then.forced),
+            then.carried if first.carried is None else first.carried,
         )
 
     @property

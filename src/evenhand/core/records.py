@@ -29,6 +29,7 @@ class Worth(NamedTuple):
     mean: Floats  # (R, K, A)
     bonus: Floats  # (R, K, A) added to it to explore: optimism, or the drawn worth minus the mean
     random: bool = False  # whether luck was used; if so, the propensity of a play is unknown
+    constant: Floats | None = None  # (R, 1 to K) what the goals add to every mean, played or not; 0 for other readings
 
 
 class Offer(NamedTuple):
@@ -54,4 +55,4 @@ class Decision(NamedTuple):
     shares: Floats  # (R or 1, C) shares of the groups, as believed when the decision was made
     prices: Floats  # (R, K, 1 or P, M) of learned outcomes
     row_prices: Floats  # (R, D) of the rows of all priced goals, one goal after the other
-    lottery: Floats  # (R, A) chances of the first place, for choices that continue from it; else (R, 0)
+    carried: Floats  # (R, C) what the choice continues from, such as its lottery; else (R, 0)

@@ -154,7 +154,7 @@ class BayesianBilinear:
     >>> play, one, price = np.array([[[2.0, 0.0, 0.5]]]), np.ones((1, 1, 1)), np.ones((1, 1, 1, 1))
     >>> for y in (0.5, 0.6, 0.4, 0.5):
     ...     model.update(state, play, np.full((1, 1, 1), y), one > 0, price)
-    >>> mean, bonus, _ = model.value(state, play, price, np.zeros((1, 0)))
+    >>> mean, bonus, *_ = model.value(state, play, price, np.zeros((1, 0)))
     >>> round(mean.item(), 2), round(bonus.item(), 2)
     (0.48, 0.16)
     """

@@ -152,7 +152,7 @@ class BayesianLogistic:
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> for y in (1.0, 1.0, 0.0, 1.0):
     ...     model.update(state, one, np.full((1, 1, 1), y), one > 0, price)
-    >>> mean, bonus, _ = model.value(state, one, price, luck)
+    >>> mean, bonus, *_ = model.value(state, one, price, luck)
     >>> round(mean.item(), 2), round(bonus.item(), 2)
     (0.68, 0.32)
     """

@@ -181,7 +181,7 @@ class BayesianRidge:
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> for y in (0.5, 0.6, 0.4, 0.5):
     ...     model.update(state, one, np.full((1, 1, 1), y), one > 0, price)
-    >>> mean, bonus, _ = model.value(state, one, price, luck)
+    >>> mean, bonus, *_ = model.value(state, one, price, luck)
     >>> round(mean.item(), 2), round(bonus.item(), 2)
     (0.48, 0.17)
     """

@@ -62,7 +62,8 @@ def forecast(
     use = use.reshape(count, used, len(rows), actions)
     m = rows.learned.shape[1]
     gains, offset = worth[0].pull(cases, shares, np.repeat(worth[1], used, 0)[:, None, :])
-    mean, bonus, _ = ask(x.reshape(count, used * actions, n), _prices(gains, count, used, rows.reads_learned))
+    said = ask(x.reshape(count, used * actions, n), _prices(gains, count, used, rows.reads_learned))
+    mean, bonus = said.mean, said.bonus
     gain = (mean[:, 0] + bonus[:, 0]).reshape(count, used, actions) + offset.reshape(count, used, actions)
     if rows.reads_learned:
         high, low = mean[:, 1 : m + 1], -mean[:, m + 1 :]

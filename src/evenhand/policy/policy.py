@@ -263,10 +263,10 @@ class Policy:
         ask, candidates = self._questions, context.features.shape[1]
         shares = ask.believed(state, context)
         offer = ask.offer(state, context)
-        w, offset, row_prices = ask.prices(state, context, shares)
+        w, offset, row_prices, constant = ask.prices(state, context, shares)
         luck = state.luck(Stream.MODEL, self.model.draws(candidates))
         worth = ask.worth(state, context.features, w, luck)
-        worth = Worth(worth.mean + offset, worth.bonus, worth.random)
+        worth = Worth(worth.mean + offset, worth.bonus, worth.random, constant)
         luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
         propensities = pick.propensities
@@ -278,8 +278,8 @@ class Policy:
             context.features, known, context.groups, pick.plays, offered, offer.playable, state.t, self._horizon
         )
         prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
-        lottery = pick.lottery if self._can.follows is not None else np.zeros((len(counted), 0))
-        of_plays = features, known, groups, shares, prices, row_prices, lottery
+        carried = np.zeros((len(counted), 0)) if pick.carried is None else pick.carried
+        of_plays = features, known, groups, shares, prices, row_prices, carried
         made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, *of_plays
         state.made = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
         return state.made

@@ -62,8 +62,8 @@ class Questions:
         playable = entries.fitting(context.offered, worst, left, state.t, self._horizon)
         return Offer(playable, worst, left)
 
-    def prices(self, state: PolicyState, context: Context, shares: Floats) -> tuple[Floats, Floats, Floats]:
-        """Prices of learned outcomes, offsets of candidates and prices of rows, `->(K,1|A,M),(K,A),(D)`.
+    def prices(self, state: PolicyState, context: Context, shares: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Prices of learned outcomes, offsets of candidates, prices of rows and constants, `->(K,1|A,M),(K,A),(D),(i)`.
 
         The goals state prices of rows. The readings of each goal follow those of the goal before it.
         """
@@ -72,7 +72,7 @@ class Questions:
         o = constant[:, None]
         for i, goal in others:
             q, o = entries.below(q, o, *goal.price(state.goals[i]))
-        return self.rows.read(context, shares, q, o)
+        return *self.rows.read(context, shares, q, o), o
 
     def worth(self, state: PolicyState, x: Floats, w: Floats, u: Floats | None = None) -> Worth:
         """What the model says of candidates at prices w, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`.

@@ -56,5 +56,5 @@ def decision_of(context: Context, shares: Floats, n_plays: int, counted: Floats)
         shares=shares,
         prices=np.zeros((count, 0, 1, 0)),
         row_prices=np.zeros((count, 0)),
-        lottery=np.zeros((count, 0)),
+        carried=np.zeros((count, 0)),
     )

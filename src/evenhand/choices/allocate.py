@@ -1,0 +1,245 @@
+"""Many users at once: each gets one arm, and every arm's returns diminish within the round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from evenhand.choices._shared import fits, use_up
+from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import one_of, whole
+from evenhand.welfare.base import Oracle, Round
+from evenhand.welfare.curves import Curve, Curves, Linear
+from evenhand.welfare.priced import Priced
+
+
+@dataclass
+class AllocateState:
+    """The prices of arms in the last round that was played, NaN before the first one."""
+
+    prices: Floats  # (R, A)
+
+
+@kernel
+def _split(
+    mean: Floats,
+    bonus: Floats,
+    playable: Bools,
+    constant: Floats,
+    users: int,
+    arms: int,
+    columns: int,
+    inside: bool,
+) -> tuple[Floats, Floats, Bools]:
+    """What enters satisfaction, what is added beside it, and who may get what, `(K,NA),(K,NA),(NA),(i)->(N,C),...`.
+
+    A column after those of the arms stands for no arm.
+    """
+    count, k, _ = mean.shape
+    value, beside = np.zeros((count, users, columns)), np.zeros((count, users, columns))
+    eligible = np.ones((count, users, columns), np.bool_)
+    for r in range(count):
+        fixed = 0.0
+        for j in range(1, constant.shape[1]):
+            fixed += constant[r, j]
+        for i in range(users):
+            for a in range(arms):
+                pair = i * arms + a
+                eligible[r, i, a] = playable[r, pair]
+                brought = mean[r, 0, pair] - (constant[r, 0] if constant.shape[1] > 0 else 0.0)
+                extra = -fixed
+                if inside:
+                    brought += bonus[r, 0, pair]
+                else:
+                    extra += bonus[r, 0, pair]
+                for j in range(1, k):
+                    extra += mean[r, j, pair] + bonus[r, j, pair]
+                value[r, i, a] = max(brought, 0.0)
+                beside[r, i, a] = extra
+    return value, beside, eligible
+
+
+@kernel
+def _fit(value: Floats, beside: Floats, eligible: Bools, worst: Floats, left: Floats, arms: int, chosen: Ints) -> Bools:
+    """Change arms, in place, until all plays of a replica fit together, `(N,C),(N,C),(N,C),(NA,d),(d)->(N)`.
+
+    Users in the order of what they bring keep their arm if it fits; others get the best one that does, or none. Returns
+    the replicas in which anything changed.
+    """
+    users, columns = value.shape[1:]
+    changed, left = np.zeros(len(chosen), np.bool_), left.copy()
+    for r in range(len(chosen)):
+        spare, fitting = left[r].copy(), True
+        for i in range(users):
+            if 0 <= chosen[r, i] < arms:
+                pair = i * arms + chosen[r, i]
+                for j in range(left.shape[1]):
+                    spare[j] -= worst[r if len(worst) > 1 else 0, pair, j]
+                    fitting = fitting and spare[j] >= 0.0
+        if fitting:
+            continue
+        brings = np.zeros(users)
+        for i in range(users):
+            if chosen[r, i] >= 0:
+                brings[i] = value[r, i, chosen[r, i]] + beside[r, i, chosen[r, i]]
+        for i in np.argsort(-brings, kind="mergesort"):
+            now = chosen[r, i]
+            if not 0 <= now < arms:
+                continue
+            if not fits(worst, left, r, i * arms + now):
+                changed[r] = True
+                now, best = -1, -np.inf
+                for a in range(columns):
+                    worth = value[r, i, a] + beside[r, i, a]
+                    if eligible[r, i, a] and worth > best and (a == arms or fits(worst, left, r, i * arms + a)):
+                        now, best = a, worth
+                chosen[r, i] = now
+            if 0 <= now < arms:
+                use_up(worst, left, r, i * arms + now)
+    return changed
+
+
+@kernel
+def _plays(chosen: Ints, chances: Floats, arms: int) -> tuple[Ints, Floats]:
+    """Pairs of users with their arms, in the order of users; users without an arm leave the last places empty."""
+    plays, propensities = np.full(chosen.shape, -1), np.ones(chosen.shape)
+    for r in range(len(chosen)):
+        place, sure = 0, 1.0
+        for i in range(chosen.shape[1]):
+            if 0 <= chosen[r, i] < arms:
+                plays[r, place] = i * arms + chosen[r, i]
+                propensities[r, place] = chances[r, i]
+                place += 1
+            else:
+                sure *= chances[r, i]  # NaN, or the chance to stay without an arm
+        if sure != 1.0:  # NaN is not 1
+            propensities[r, :place] = np.nan
+    return plays, propensities
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allocate:
+    """Give each of N users one of A arms, where what an arm's users bring it counts by a concave function.
+
+    Equation: the oracle seeks arms pi(i) that maximise sum_a r_a(sum_{i: pi(i)=a} m_ia) + sum_i b_{i,pi(i)}, with m the
+    mean of the first reading of the goals, at least 0, and b everything else: the other readings, such as prices of
+    budgets and parities, with their bonuses, and the bonus of the first reading. With `optimism="inside"` this bonus is
+    added to m instead.
+
+    Candidates are pairs of a user and an arm in the order of users, candidate = user A + arm. Each user gets one arm
+    that is playable and has room, or none if there is none. Where hard limits do not allow the allocation, users in
+    the order of m + b keep their arms while they fit, and the others get the best arm that fits, or none. Capacities
+    may be exceeded in such a round. The oracle starts at the prices of arms in the last round that was committed.
+
+    Args:
+        users: N.
+        arms: A.
+        curve: r, how the sum of an arm's matches counts.
+        oracle: finds the allocation; `Priced` by default.
+        optimism: whether the bonus of the first reading is added "beside" r, or to the mean "inside" it.
+        capacity: the most users of each arm; by default there is no limit.
+        may_stay: whether a user stays without an arm where that is worth more than all arms.
+
+    Raises:
+        InvalidInput: sizes below 1, capacities that are not whole or leave users without an arm, or another number of
+            functions than arms; from `pick`, other numbers of candidates.
+
+    >>> from evenhand.welfare import Capped
+    >>> choice = Allocate(users=2, arms=2, curve=Capped(1.0))
+    >>> worth = Worth(np.array([[[0.9, 0.8, 0.9, 0.1]]]), np.zeros((1, 1, 4)))
+    >>> offer = Offer(np.ones((1, 4), bool), worst=np.zeros((1, 4, 0)), left=np.zeros((1, 0)))
+    >>> choice.pick(choice.start(1), worth, offer, np.zeros(1), np.zeros((1, 0))).plays  # not both to the first arm
+    array([[1, 2]])
+    """
+
+    users: int
+    arms: int
+    curve: Curve
+    oracle: Oracle = Priced()  # noqa: RUF009, immutable
+    optimism: Literal["beside", "inside"] = "beside"
+    capacity: tuple[int, ...] | None = None
+    may_stay: bool = False
+    goes_on: ClassVar[bool] = True
+    reads_bonus: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole("Allocate.users", self.users, 1)
+        whole("Allocate.arms", self.arms, 1)
+        one_of("Allocate.optimism", self.optimism, ("beside", "inside"))
+        if self.capacity is not None:
+            if len(self.capacity) != self.arms:
+                raise InvalidInput("Allocate.capacity", f"{self.arms} numbers, one per arm", self.capacity)
+            for room in self.capacity:
+                whole("Allocate.capacity", room, 0)
+            if sum(self.capacity) < self.users and not self.may_stay:
+                expected = f"room for {self.users} users, or may_stay=True"
+                raise InvalidInput("Allocate.capacity", expected, f"{self.capacity}, {sum(self.capacity)} in all")
+        self.curve.curves(self.arms)
+
+    @property
+    def n_plays(self) -> int:
+        """N: one play per user."""
+        return self.users
+
+    def draws(self, candidates: int) -> int:
+        """Those of the oracle."""
+        return self.oracle.draws(self.users, self._columns)
+
+    def start(self, n_replicas: int) -> AllocateState:
+        """No prices."""
+        return AllocateState(np.full((n_replicas, self._columns), np.nan))
+
+    def pick(self, state: AllocateState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Choose, `(K,NA),(K,NA),(NA),(NA,d),(d),(),(draws)->(N),(N),(NA),()`; the lottery is not computed (NaN)."""
+        if worth.mean.shape[2] != self.users * self.arms:
+            expected = f"sizes whose product is the number of candidates, {worth.mean.shape[2]}"
+            raise InvalidInput("Allocate.users, arms", expected, (self.users, self.arms))
+        count = len(worth.mean)
+        constant = np.zeros((count, 0)) if worth.constant is None else worth.constant
+        sizes = self.users, self.arms, self._columns
+        value, beside, eligible = _split(
+            worth.mean, worth.bonus, offer.playable, constant, *sizes, self.optimism == "inside"
+        )
+        case = Round(value, beside, eligible, self._capacity)
+        chosen, chances, prices = self.oracle.allocate(case, self._curves, state.prices, u)
+        if offer.left.shape[1] > 0:
+            changed = _fit(value, beside, eligible, offer.worst, offer.left, self.arms, chosen)
+            chances = np.where(changed[:, None] & (chances < 1.0), np.nan, chances)
+        plays, propensities = _plays(chosen, chances, self.arms)
+        lottery = np.full(offer.playable.shape, np.nan)
+        return Pick(plays, propensities, lottery, np.zeros(count), prices)
+
+    def on_decision(self, state: AllocateState, decision: Decision) -> None:
+        """Start the next round at the prices of this one."""
+        mine = (decision.counted > 0) & (decision.forced == 0)
+        state.prices[mine] = decision.carried[mine]
+
+    @property
+    def _columns(self) -> int:
+        return self.arms + self.may_stay
+
+    @cached_property
+    def _capacity(self) -> Ints:
+        room = self.capacity if self.capacity is not None else (self.users,) * self.arms
+        return np.array((*room, self.users)[: self._columns])
+
+    @cached_property
+    def _curves(self) -> Curves:
+        curves = self.curve.curves(self.arms)
+        if not self.may_stay:
+            return curves
+        none = Linear().curves(1)
+        unread = np.arange(curves.knots.shape[1], dtype=float)[None]
+        return Curves(
+            np.append(curves.kind, none.kind),
+            np.append(curves.size, none.size),
+            np.concatenate([curves.knots, unread]),
+            np.concatenate([curves.values, unread]),
+        )
