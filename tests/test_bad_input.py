@@ -178,6 +178,8 @@ STATEMENTS = {
     ),
     "tolerance of 0": (lambda: Logistic(n_features=1, tolerance=0), "Logistic.tolerance: expected a number in (0, 1)"),
     "tolerance of 1": (lambda: Logistic(n_features=1, tolerance=1), "Logistic.tolerance: expected a number in (0, 1)"),
+    "room for one": (lambda: Logistic(n_features=1, room=1), "Logistic.room: expected a whole number of at least 2"),
+    "room for less": (lambda: BayesianLogistic(n_features=1, room=0), "BayesianLogistic.room: expected a whole number"),
     "negative width": (lambda: Fixed(-0.1), "Fixed.value: expected a finite number of at least 0, got -0.1"),
     "width nan": (lambda: Logarithmic(NAN), "Logarithmic.scale: expected a finite number of at least 0, got nan"),
     "no risk": (lambda: SelfNormalised(delta=0), "SelfNormalised.delta: expected a risk in (0, 1), got 0"),

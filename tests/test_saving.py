@@ -24,7 +24,8 @@ from tests.resume import CASES, go_on
 
 
 @pytest.mark.parametrize(
-    ("case", "steps"), [("court", 400), ("ridge", 120), ("bilinear", 120), ("beside", 140), ("bayesian", 140)]
+    ("case", "steps"),
+    [("court", 400), ("folded", 400), ("ridge", 120), ("bilinear", 120), ("beside", 140), ("bayesian", 140)],
 )
 def test_a_saved_run_goes_on_with_the_same_actions_in_another_process(case, steps, tmp_path):
     """Past the warm-up, past 256 observations on the court, in a later regime, and with candidates that come and go."""

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from evenhand.models import BayesianRidge, Bootstrapped, Stacked
+from evenhand.policy.saving import flatten
 from evenhand.testing import check_model
 from tests.calls import ask, tell
 from tests.numerics.test_evidence import twin
@@ -199,7 +200,7 @@ def finite(model, x, y, low, high):
             worth = model.value(state, query, np.array([1.0, -1.0])[None, :, None, None] * np.ones(m), nothing)
             assert np.isfinite(worth.mean).all()
             assert np.isfinite(worth.bonus).all()
-        assert all(np.isfinite(z).all() for name, z in vars(state).items() if name != "ends")
+        assert all(np.isfinite(z).all() for path, z in flatten(state) if path != ".ends")
     return state
 
 

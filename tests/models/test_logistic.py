@@ -4,10 +4,9 @@ from hypothesis import given, strategies as st
 
 from evenhand.core.errors import InvalidInput
 from evenhand.models import Fixed, Logarithmic, Logistic, SelfNormalised
-from evenhand.numerics.newton import fit_logistic
 from tests import twins
 from tests.calls import ask, tell
-from tests.numerics.test_newton import derivatives, reference, room
+from tests.numerics.test_newton import derivatives, fit_logistic, reference, room
 
 
 def start(model, replicas=1):
@@ -69,13 +68,13 @@ def test_a_history_of_any_length_is_kept():
     rounds = np.stack([np.ones(700), rng.random(700) < 0.5], 1).astype(float)  # the second replica learns less
     for t in range(700):
         feed(model, state, x[t], y[t], rounds[t])
-    assert state.x.shape[1] == 1024
+    assert state.past.x.shape[1] == 1024
     for r in range(2):
         seen = rounds[:, r] > 0
         s = int(state.fitted[r])
         assert state.count[r] == seen.sum()
-        np.testing.assert_array_equal(state.x[r, : seen.sum()], x[seen, r, 0])
-        np.testing.assert_array_equal(state.y[r, : seen.sum()], y[seen, r, 0, 0])
+        np.testing.assert_array_equal(state.past.x[r, : seen.sum()], x[seen, r, 0])
+        np.testing.assert_array_equal(state.past.y[r, : seen.sum()], y[seen, r, 0, 0])
         np.testing.assert_allclose(state.theta[r], exact(x[seen, r, 0][:s], y[seen, r, 0, 0][:s], 1.0), atol=1e-6)
         v = np.eye(2) + x[seen, r, 0].T @ x[seen, r, 0]
         np.testing.assert_allclose(state.inverse[r], np.linalg.inv(v), rtol=1e-8)

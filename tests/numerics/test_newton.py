@@ -2,8 +2,18 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from evenhand.numerics.newton import fit_logistic, sigmoid, solve
+from evenhand.numerics.likelihood import LOGISTIC
+from evenhand.numerics.newton import fit, sigmoid, solve
 from evenhand.numerics.precision import dot
+
+
+def nothing(n):
+    """The quadratic of observations that were folded, before there are any."""
+    return np.zeros(n), np.zeros(n), np.zeros((n, n))
+
+
+def fit_logistic(x, y, theta, root, ridge, tolerance):
+    return fit(LOGISTIC, x, y, nothing(len(theta)), theta, root, ridge, tolerance)
 
 
 def room(theta):

@@ -89,3 +89,31 @@ def test_candidates_may_come_and_go():
         history.keep(state, c, np.ones(1), room=8)
     np.testing.assert_array_equal(state.weight[0, :2], [2, 3])
     np.testing.assert_array_equal(state.offered[0, :2], [[True, True, False], [True, True, True]])
+
+
+def test_a_round_of_several_cases_is_entered_case_by_case():
+    """Every case stands for itself, with its own candidates, known outcomes and groups."""
+    state = history.start(1)
+    x = np.arange(6.0).reshape(1, 6, 1)
+    groups, may = np.array([0, 0, 1, 1, 2, 2])[None, :, None], np.array([[True, True, False, True, True, True]])
+    history.keep(state, Context(x, 10.0 * x, groups, may), np.ones(1), room=8, cases=3)
+    assert state.kept[0] == 3
+    np.testing.assert_array_equal(state.features[0, :3, :, 0], [[0, 1], [2, 3], [4, 5]])
+    np.testing.assert_array_equal(state.known[0, :3, :, 0], [[0, 10], [20, 30], [40, 50]])
+    np.testing.assert_array_equal(state.groups[0, :3, :, 0], [[0, 0], [1, 1], [2, 2]])
+    np.testing.assert_array_equal(state.offered[0, :3], [[True, True], [False, True], [True, True]])
+
+
+def test_a_sample_of_cases_has_all_positions_within_rounds():
+    """With 4 cases per round and every 32nd kept, all would be in one position if rounds started in the same one."""
+    state = history.start(1)
+    for i in range(200):
+        x = np.zeros((1, 8, 1))
+        x[0, ::2, 0] = 1000.0 * np.arange(4) + i
+        every = np.zeros((1, 1, 1), np.int64), np.ones((1, 8), bool)
+        history.keep(state, Context(x, np.zeros((1, 8, 1)), *every), np.ones(1), room=40, cases=4)
+    assert state.stride[0] == 32
+    kept = state.features[0, : state.kept[0], 0, 0]
+    _, counts = np.unique(kept // 1000.0, return_counts=True)
+    assert len(counts) == 4
+    assert counts.max() <= 2 * counts.min()

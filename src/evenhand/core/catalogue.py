@@ -19,6 +19,7 @@ KINDS = {
     "evenhand.models": "model",
     "evenhand.goals": "goal",
     "evenhand.choices": "choice",
+    "evenhand.welfare": "welfare",
     "evenhand.objectives": "objective",
     "evenhand.problem.constraints": "constraint",
     "evenhand.environments": "environment",

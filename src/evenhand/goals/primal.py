@@ -20,6 +20,7 @@ from evenhand.planning import history
 from evenhand.planning.fluid import solve_fluid, spread
 from evenhand.planning.forecast import forecast
 from evenhand.planning.history import HistoryState
+from evenhand.planning.shared_arms import NOT_SHARED
 from evenhand.problem.merged_rows import MergedRows, merge, separate
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
@@ -116,7 +117,9 @@ class Primal:
         size = spread(look.weight, look.gain, look.kept)
         falling = np.minimum(self.temperature * _RUNGS, np.maximum(0.1 * size, self.temperature)[:, None])
         plan, noise, place = np.zeros_like(state.mu), np.zeros_like(state.mu), np.ones((len(due), 1))
-        solve_fluid(*look, place, due, state.solved > 0, size, state.mu, plan, noise, low, high, falling)
+        sample = look.weight, look.gain, look.use, look.kept
+        at = state.mu, np.zeros((len(due), 0)), plan, noise
+        solve_fluid(*sample, place, NOT_SHARED, due, state.solved > 0, size, *at, low, high, falling)
         state.due = np.where(due, t + np.clip(np.floor(self.growth * t), 1, self.every), state.due)
         state.solved[due] += 1
 

@@ -22,6 +22,7 @@ from evenhand.planning import history
 from evenhand.planning.fluid import solve_fluid, spread
 from evenhand.planning.forecast import forecast
 from evenhand.planning.history import HistoryState
+from evenhand.planning.rounds import Lists, Rounds
 from evenhand.problem.merged_rows import MergedRows, merge
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, stack
@@ -70,6 +71,7 @@ class ResolvingState:
     """Books, prices, and the contexts so far."""
 
     mu: Floats  # (R, k) signed prices of the directions
+    matches: Floats  # (R, A) prices of the matches of arms, if the users of a round share them
     plan: Floats  # (R, k) planned consumption per round at these prices
     noise: Floats  # (R, k) planned mean square of the consumption per round
     spent: Floats  # (R, d) sums of the rows so far: known rows from commit on, others once the outcome arrives
@@ -114,9 +116,11 @@ class Resolving:
         every: largest number of rounds between two solves.
         drift: standard deviations; infinite to switch the check off.
         temperatures: of the smoothed dual, falling, in units of the `planning.fluid.spread` of rewards.
+        rounds: `Lists`, or `SharedArms` where plays are users whose arms have diminishing returns within a round.
 
     Raises:
-        InvalidInput: bounds of the wrong number, or numbers that are not positive.
+        InvalidInput: bounds of the wrong number, numbers that are not positive, or shared arms with an objective whose
+            slope moves.
 
     >>> from evenhand.goals.linear_reward import reward
     >>> from evenhand.problem import Outcome
@@ -137,6 +141,7 @@ class Resolving:
     every: int = 100
     drift: float = 4.0
     temperatures: tuple[float, ...] = (0.05, 0.0125)
+    rounds: Rounds = Lists()  # noqa: RUF009, immutable
     enters_forced: ClassVar[bool] = True
     one_play: ClassVar[bool] = False
 
@@ -146,6 +151,9 @@ class Resolving:
         whole("Resolving.every", self.every, 1)
         if not (math.isfinite(self.growth) and self.growth > 0) or not self.drift > 0:
             raise InvalidInput("Resolving.growth, drift", "numbers above 0", (self.growth, self.drift))
+        if self.rounds.arms > 0 and self._moves:
+            expected = "one whose slope never moves, where users share arms"
+            raise InvalidInput("Resolving.objective", expected, type(self.objective).__name__)
         if not self.temperatures or not all(0 < t < math.inf for t in self.temperatures):
             raise InvalidInput("Resolving.temperatures", "finite numbers above 0", self.temperatures)
 
@@ -154,6 +162,7 @@ class Resolving:
         d, k = len(self.rows), len(self._merged.first)
         return ResolvingState(
             mu=np.zeros((n_replicas, k)),
+            matches=self.rounds.start(n_replicas),
             plan=np.zeros((n_replicas, k)),
             noise=np.zeros((n_replicas, k)),
             spent=np.zeros((n_replicas, d)),
@@ -219,7 +228,7 @@ class Resolving:
 
     def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """Keep the context, and solve in the replicas that are due, `(),()`."""
-        history.keep(state.history, context, decision.counted, self.contexts)
+        history.keep(state.history, context, decision.counted, self.contexts, self._cases)
         alive = (decision.counted > 0) & (t < self.problem.horizon)
         planned, drifted = alive & (t >= state.due), alive & self._drifted(state, t)
         due = planned | drifted
@@ -243,17 +252,20 @@ class Resolving:
         low, high = self._merged.bounds((horizon * self._bounds - state.spent) / rest)
         position = np.minimum.accumulate((state.looked + 1.0) / (state.made + 1.0), 1)
         # Plans are per exposure; what is sure is due for a placement.
-        placed = np.where(self._directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0)
-        low, high = low / placed, high / placed
+        placed = np.where(self._directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0) * self._cases
+        low, high, position = low / placed, high / placed, self.rounds.places(position)
         so_far = state.spent[:, followed] * (state.counted[:, followed] / np.maximum(state.seen, 1.0))
         for i in range(self.objective.passes):
             worth = self.objective.rows, self._slope(state.end)
             look = forecast(state.history, ask, decision.shares, worth, self._directed, optimistic=False)
-            size = spread(look.weight, look.gain, look.kept)
+            worth_of, gain, shared = self.rounds.read(look, self.problem.n_plays)
+            size = spread(look.weight, worth_of, look.kept)
             temperatures = size[:, None] * np.array(self.temperatures)
-            solve_fluid(*look, position, due, ~fresh, size, state.mu, state.plan, state.noise, low, high, temperatures)
+            sample = look.weight, gain, look.use, look.kept, position, shared
+            at = state.mu, state.matches, state.plan, state.noise
+            solve_fluid(*sample, due, ~fresh, size, *at, low, high, temperatures)
             state.plan[due] *= placed[due]
-            state.noise[due] *= placed[due] ** 2
+            state.noise[due] *= placed[due] ** 2 / self._cases
             _pull(look.weight, look.kept, due, _PULL * temperatures[:, -1], state.jump, state.pull)
             reached = self._merged.rows(state.plan)[:, followed]
             end = np.clip((so_far + rest[:, followed] * reached) / horizon, *self._ranges)
@@ -289,6 +301,11 @@ class Resolving:
     def _ranges(self) -> tuple[Floats, Floats]:
         """The ranges of the objective's rows, to which planned ends are clipped."""
         return self.problem.ranges(self.rows.names[len(self.constraints) :])
+
+    @cached_property
+    def _cases(self) -> int:
+        """In how many cases of its plan a round falls."""
+        return self.rounds.cases(self.problem.n_plays)
 
     @cached_property
     def _moves(self) -> bool:

@@ -1,18 +1,22 @@
 """Models predict what outcomes are worth at given prices, and how uncertain that is."""
 
 from evenhand.models.aggregation import Aggregation
-from evenhand.models.base import Averageable, Model, Posterior
+from evenhand.models.base import Averageable, Model, Parametric, Posterior
 from evenhand.models.bayesian_bilinear import BayesianBilinear
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
 from evenhand.models.bilinear import Bilinear
 from evenhand.models.bootstrapped import Bootstrapped
 from evenhand.models.experts import Cover, Experts, ExpertSet
+from evenhand.models.generalized_linear import GeneralizedLinear
 from evenhand.models.glmtron import Glmtron
 from evenhand.models.gradient import Gradient
 from evenhand.models.logistic import Logistic
 from evenhand.models.null_model import NullModel
+from evenhand.models.one_pass import OnePass
 from evenhand.models.online_to_batch import OnlineToBatch
+from evenhand.models.optimistic_draw import OptimisticDraw
+from evenhand.models.perturbed import Perturbed
 from evenhand.models.ridge import Ridge
 from evenhand.models.sampled import Sampled
 from evenhand.models.scalarised import Scalarised
@@ -33,13 +37,18 @@ __all__ = [
     "ExpertSet",
     "Experts",
     "Fixed",
+    "GeneralizedLinear",
     "Glmtron",
     "Gradient",
     "Logarithmic",
     "Logistic",
     "Model",
     "NullModel",
+    "OnePass",
     "OnlineToBatch",
+    "OptimisticDraw",
+    "Parametric",
+    "Perturbed",
     "Posterior",
     "Ridge",
     "Sampled",

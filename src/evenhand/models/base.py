@@ -76,3 +76,17 @@ class Posterior(Model, Protocol):
 
         Candidates come in U consecutive blocks of equal length, and each block has a draw z of its own.
         """
+
+
+@runtime_checkable
+class Parametric(Posterior, Protocol):
+    """A model of one outcome whose mean is a known function of x.theta, with theta of n numbers, `n_parameters`."""
+
+    def deviations(self, state: Any, z: Floats) -> Floats:
+        """What draws from the posterior add to theta: root(S) z, `(U,n)->(U,n)`."""
+
+    def inside(self, state: Any, z: Floats) -> Floats:
+        """Root(V^-1) z, V the matrix of the model's widths, `(U,n)->(U,n)`: a ball becomes an ellipsoid of theta."""
+
+    def at(self, state: Any, x: Floats, w: Floats, d: Floats) -> Floats:
+        """Worth under theta + d, one d per consecutive block of candidates, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""

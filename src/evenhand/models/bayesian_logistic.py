@@ -10,10 +10,13 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import whole
 from evenhand.models._shared import check_binary, check_exploration, check_sizes, optimism
 from evenhand.models.base import Worth
+from evenhand.models.past import Arrays, Past, fold_older, no_past
 from evenhand.numerics.evidence import FAINT, ahead, reach, within
-from evenhand.numerics.newton import fit_logistic, invert, sigmoid
+from evenhand.numerics.likelihood import LOGISTIC
+from evenhand.numerics.newton import fit, invert, sigmoid
 from evenhand.numerics.precision import absorb, dot, quadratic
 
 _BELIEVED = 2.0**2  # variance of a log-odds before any data: an observation at even odds is worth as much
@@ -22,7 +25,7 @@ _PASSES = 2
 
 @dataclass
 class BayesianLogisticState:
-    """The posterior and the whole history, whose arrays double in size when they are full."""
+    """The posterior, and what is kept of the observations."""
 
     inverse: Floats  # (R, n, n) of H = ridge I + sum p (1 - p) x x^T
     theta: Floats  # (R, n)
@@ -31,8 +34,7 @@ class BayesianLogisticState:
     fitted: Floats  # (R,) observations at the last fit
     rounds: Floats  # (R,) rounds in which something was seen
     size: Floats  # (R,) sum of |x|^2
-    x: Floats  # (R, room, n)
-    y: Floats  # (R, room)
+    past: Past
     ends: Floats  # (2, 1) of the range
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
 
@@ -69,14 +71,16 @@ def _value(
 
 
 @kernel
-def _fit(x: Floats, y: Floats, size: float, ridge: float, theta: Floats, inverse: Floats) -> float:
-    """Maximise the evidence by Laplace's approximation; return the penalty, `(s,n),(s),(),()->(n),(n,n),()`."""
-    n, scale = len(theta), size / len(y)
+def _fit(past: Arrays, r: int, size: float, count: float, ridge: float, theta: Floats, inverse: Floats) -> float:
+    """Maximise the evidence of a replica by Laplace's approximation; return its penalty, `(),(),()->(n),(n,n),()`."""
+    x, y, kept, anchor, slope, curve = past
+    s, older = int(kept[r]), (anchor[r], slope[r], curve[r])
+    n, scale = len(theta), size / count
     root = np.empty((n, n))
     rho = ridge if ridge > 0.0 else scale / _BELIEVED
     for step in range(_PASSES):
         rho = within(rho, size)
-        fit_logistic(x, y, theta, root, rho, 1e-4)
+        fit(LOGISTIC, x[r, :s], y[r, :s], older, theta, root, rho, 1e-4)
         invert(root, inverse)
         if step + 1 < _PASSES:
             free = float(n)
@@ -96,14 +100,15 @@ def _update(
     fitted: Floats,
     rounds: Floats,
     size: Floats,
-    past_x: Floats,
-    past_y: Floats,
+    past: Arrays,
     growth: float,
+    room: int,
     x: Floats,
     y: Floats,
     seen: Bools,
 ) -> None:
     gain = np.empty(x.shape[2])
+    past_x, past_y, kept = past[:3]
     for r in range(len(x)):
         some = False
         for p in range(x.shape[1]):
@@ -112,9 +117,14 @@ def _update(
             some = True
             if not dot(x[r, p], x[r, p]) > FAINT:  # it shows no parameter: its odds are even by the model
                 continue
-            s = int(count[r])
+            if kept[r] >= room:  # what is folded is folded at an estimate that knows it
+                ridge[r] = _fit(past, r, size[r], count[r], ridge[r], theta[r], inverse[r])
+                fitted[r] = count[r]
+                fold_older(past, r, LOGISTIC, theta[r])
+            s = int(kept[r])
             past_x[r, s] = x[r, p]
             past_y[r, s] = y[r, p, 0]
+            kept[r] += 1.0
             count[r] += 1.0
             size[r] += dot(x[r, p], x[r, p])
             if ridge[r] > 0.0:
@@ -123,8 +133,7 @@ def _update(
         if some:
             rounds[r] += 1.0
         if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
-            s = int(count[r])
-            ridge[r] = _fit(past_x[r, :s], past_y[r, :s], size[r], ridge[r], theta[r], inverse[r])
+            ridge[r] = _fit(past, r, size[r], count[r], ridge[r], theta[r], inverse[r])
             fitted[r] = count[r]
 
 
@@ -137,15 +146,17 @@ class BayesianLogistic:
     rho = g / |theta|^2 with g = n - rho tr H^-1 effective parameters, where one observation at even odds counts as
     believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + m q / n)),
     q = p (1 - p) x^T H^-1 x, and m the observations to come, as for `BayesianRidge`. It is clipped to
-    the outcome's range. Nothing depends on the units of features.
+    the outcome's range. Nothing depends on the units of features. The latest `room` observations are kept; older ones
+    are folded into a quadratic, as in `GeneralizedLinear`.
 
     Args:
         n_features: n. A candidate whose features are all 0 has even odds, no bonus, and teaches nothing.
         scale: of the bonus; 0 is greedy.
         growth: fit again when there are this many times as many observations.
+        room: the most observations that are kept, at least 2.
 
     Raises:
-        InvalidInput: n_features below 1, a scale below 0, or a growth that is not above 1.
+        InvalidInput: n_features below 1, a scale below 0, a growth that is not above 1, or room for less than 2.
 
     >>> model = BayesianLogistic(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
@@ -160,10 +171,12 @@ class BayesianLogistic:
     n_features: int
     scale: float = 1.0
     growth: float = 1.1
+    room: int = 2000
 
     def __post_init__(self) -> None:
         check_sizes("BayesianLogistic", self.n_features, 1)
         check_exploration("BayesianLogistic", self.scale, self.growth)
+        whole("BayesianLogistic.room", self.room, 2)
 
     @property
     def n_outcomes(self) -> int:
@@ -186,8 +199,7 @@ class BayesianLogistic:
             fitted=np.zeros(n_replicas),
             rounds=np.zeros(n_replicas),
             size=np.zeros(n_replicas),
-            x=np.zeros((n_replicas, 256, n)),
-            y=np.zeros((n_replicas, 256)),
+            past=no_past(n_replicas, n, self.room),
             ends=np.stack([low, high]),
             horizon=np.full(n_replicas, float(horizon)),
         )
@@ -199,9 +211,7 @@ class BayesianLogistic:
 
     def update(self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Append plays whose outcome was seen; refit if the history grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        while state.count.max() + x.shape[1] > state.y.shape[1]:
-            state.x = np.concatenate([state.x, np.zeros_like(state.x)], 1)
-            state.y = np.concatenate([state.y, np.zeros_like(state.y)], 1)
         s = state
+        s.past.make_room(x.shape[1], self.room)
         books = s.ridge, s.count, s.fitted, s.rounds, s.size
-        _update(s.inverse, s.theta, *books, s.x, s.y, float(self.growth), x, y, seen)
+        _update(s.inverse, s.theta, *books, s.past.arrays, float(self.growth), self.room, x, y, seen)

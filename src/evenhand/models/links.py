@@ -10,10 +10,13 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
+from evenhand.numerics.likelihood import EXPONENTIAL
 from evenhand.numerics.newton import sigmoid
 
 Link = Literal["identity", "logistic", "probit", "exponential"]
 LINKS: tuple[Link, ...] = ("identity", "logistic", "probit", "exponential")
+Canonical = Literal["identity", "logistic", "exponential"]
+CANONICAL: tuple[Canonical, ...] = ("identity", "logistic", "exponential")
 
 
 def code(link: Link) -> int:
@@ -40,6 +43,13 @@ def mean_of(link: int, u: float) -> float:
     if link == 3:
         return math.exp(min(u, 30.0))
     return u
+
+
+@kernel
+def bounded(link: int, u: float, low: float, high: float) -> float:
+    """The mean at linear predictor u; that of the exponential link, which extrapolates steeply, within [low, high]."""
+    center = mean_of(link, u)
+    return min(max(center, low), high) if link == EXPONENTIAL else center
 
 
 @inlined

@@ -28,16 +28,17 @@ class Sampled:
 
     Equation: theta~ ~ N(theta, scale^2 S); bonus = worth under theta~ minus worth under theta, theta and S the inner
     model's: S = V^-1 for `Ridge`, per outcome; the inverse Hessian of the penalised likelihood for
-    `Logistic`; 1 / (N + 1) per arm, on outcomes scaled to [0, 1], for `Tabular`. The worth of a drawn parameter is not
-    clipped to the declared range: clipped draws of an arm that was never played would mostly tie at an end.
+    `Logistic` and `GeneralizedLinear`; 1 / (N + 1) per arm, on outcomes scaled to [0, 1], for `Tabular`. The worth of a
+    drawn parameter is not clipped to the declared range, but for means of the exponential link: clipped draws of an arm
+    that was never played would mostly tie at an end.
 
     All candidates of a unit, and all readings of the goals, share one draw. In a round that decides for several users,
     a unit may be a user: candidates come in `units` consecutive blocks of equal length, and each block has a draw of
     its own. Without luck, as in plans, the bonus is 0. The optimism of the inner model is not used.
 
     Args:
-        inner: a model with a posterior to draw from (`Posterior`): `Ridge`, `Logistic` or `Tabular`. To sample several
-            models side by side, stack sampled models.
+        inner: a model with a posterior to draw from (`Posterior`), such as `Ridge`, `Logistic`, `GeneralizedLinear`,
+            `OnePass` or `Tabular`. To sample several models side by side, stack sampled models.
         scale: the draw's standard deviation as a multiple of the posterior's, at least 0; 0 is greedy and uses no luck.
         units: how many draws per round, at least 1.
 

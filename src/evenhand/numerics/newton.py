@@ -1,8 +1,8 @@
-"""Ridge-penalised logistic regression by damped Newton steps.
+"""Ridge-penalised maximum likelihood of generalised linear models by damped Newton steps.
 
-Minimises  sum_s [log(1 + exp(u_s)) - y_s u_s] + ridge/2 |theta|^2  with u = X theta and y in [0, 1]. An undamped
-Newton method diverges silently on the small or separable samples of a run's first rounds, so each step is halved until
-the objective decreases enough.
+Minimises  sum_s [m(u_s) - y_s u_s] + ridge/2 |theta|^2 + a quadratic  with u = X theta; m(u) = log(1 + exp(u)) for the
+logistic link. An undamped Newton method diverges silently on the small or separable samples of a run's first rounds,
+so each step is halved until the objective decreases enough.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
+from evenhand.numerics.likelihood import EXPONENTIAL, add_losses, add_quadratic
 from evenhand.numerics.precision import dot
+
+_ENORMOUS = 1e12  # an objective that only exponential means at features never seen before can reach
 
 
 @kernel
@@ -21,43 +24,6 @@ def sigmoid(u: float) -> float:
     """1 / (1 + exp(-u)) without overflow."""
     e = math.exp(-abs(u))
     return 1.0 / (1.0 + e) if u >= 0.0 else e / (1.0 + e)
-
-
-@kernel
-def _evaluate(
-    x: Floats, y: Floats, theta: Floats, ridge: float, gradient: Floats, hessian: Floats, nonzero: Ints
-) -> float:
-    """The objective at theta; fills its gradient and the lower half of its Hessian in one pass over the data."""
-    n = len(theta)
-    hessian[:] = 0.0
-    value = 0.0
-    for i in range(n):
-        value += 0.5 * ridge * theta[i] * theta[i]
-        gradient[i] = ridge * theta[i]
-        hessian[i, i] = ridge
-    product = 1.0  # of 1 + exp(-|u|) over observations, so that logarithms are rare
-    for s in range(len(y)):
-        count, u = 0, 0.0
-        for i in range(n):
-            if x[s, i] != 0.0:
-                nonzero[count] = i
-                count += 1
-                u += x[s, i] * theta[i]
-        e = math.exp(-abs(u))
-        mean = 1.0 / (1.0 + e) if u >= 0.0 else e / (1.0 + e)
-        product *= 1.0 + e
-        if product > 1e200:
-            value += math.log(product)
-            product = 1.0
-        value += max(u, 0.0) - y[s] * u
-        slope, curve = mean - y[s], e / ((1.0 + e) * (1.0 + e))
-        for k in range(count):
-            i = nonzero[k]
-            gradient[i] += slope * x[s, i]
-            scaled = curve * x[s, i]
-            for j in range(k + 1):
-                hessian[i, nonzero[j]] += scaled * x[s, nonzero[j]]
-    return value + math.log(product)
 
 
 @kernel
@@ -97,16 +63,55 @@ def solve(matrix: Floats, right: Floats, out: Floats) -> None:
 
 
 @kernel
-def fit_logistic(x: Floats, y: Floats, theta: Floats, root: Floats, ridge: float, tolerance: float) -> int:
-    """Move theta in place from its value to the minimum, `(s,n),(s),(n),(n,n)->()`; return the passes over the data.
+def _evaluate(
+    link: int,
+    x: Floats,
+    y: Floats,
+    older: tuple[Floats, Floats, Floats],
+    theta: Floats,
+    ridge: float,
+    gradient: Floats,
+    hessian: Floats,
+    nonzero: Ints,
+) -> float:
+    """The objective at theta; fills its gradient and the lower half of its Hessian in one pass over the data."""
+    hessian[:] = 0.0
+    value = 0.0
+    for i in range(len(theta)):
+        value += 0.5 * ridge * theta[i] * theta[i]
+        gradient[i] = ridge * theta[i]
+        hessian[i, i] = ridge
+    anchor, slope, curve = older
+    value = add_quadratic(anchor, slope, curve, theta, value, gradient, hessian)
+    return add_losses(link, x, y, theta, value, gradient, hessian, nonzero)
 
-    Stops after the step whose squared Newton decrement is at most `tolerance` (the next would be about its square).
-    The lower half of `root` becomes the Cholesky factor of the Hessian from which the last step was computed.
+
+@kernel
+def fit(
+    link: int,
+    x: Floats,
+    y: Floats,
+    older: tuple[Floats, Floats, Floats],
+    theta: Floats,
+    root: Floats,
+    ridge: float,
+    tolerance: float,
+) -> int:
+    """Move theta to the minimum, in place, and return the passes over the data that this took.
+
+    `(),(s,n),(s),((n),(n),(n,n)),(n),(n,n)->()`; `older` is the quadratic of `numerics.likelihood`. Stops after the
+    step whose squared Newton decrement is at most `tolerance` (the next would be about its square). The lower half of
+    `root` becomes the Cholesky factor of the Hessian from which the last step was computed. Starts from 0 if
+    exponential means are enormous at theta, from where Newton's method would take one step per unit of u.
     """
     n = len(theta)
     gradient, step, hessian, nonzero = np.empty(n), np.empty(n), np.empty((n, n)), np.empty(n, np.int64)
-    value = _evaluate(x, y, theta, ridge, gradient, hessian, nonzero)
+    value = _evaluate(link, x, y, older, theta, ridge, gradient, hessian, nonzero)
     passes = 1
+    if link == EXPONENTIAL and not value < _ENORMOUS:
+        theta[:] = 0.0
+        value = _evaluate(link, x, y, older, theta, ridge, gradient, hessian, nonzero)
+        passes += 1
     while passes < 100:
         solve(hessian, gradient, step)
         root[:] = hessian
@@ -117,7 +122,7 @@ def fit_logistic(x: Floats, y: Floats, theta: Floats, root: Floats, ridge: float
         size = 1.0
         while True:
             trial = theta - size * step
-            reached = _evaluate(x, y, trial, ridge, gradient, hessian, nonzero)
+            reached = _evaluate(link, x, y, older, trial, ridge, gradient, hessian, nonzero)
             passes += 1
             enough = reached <= value - 1e-4 * size * decrement
             if enough or size < 1e-18:

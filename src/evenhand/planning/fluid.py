@@ -19,6 +19,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.newton import solve
+from evenhand.planning.shared_arms import Arms, Shared, add_satisfaction, arms_of, soft_arms
 from evenhand.planning.soft_lists import soft_lists
 
 _STEPS = 40  # Newton steps per temperature, at most; two or three are usual
@@ -27,11 +28,31 @@ _TOLERANCE = 1e-9  # of the value, in units of the spread of rewards
 
 
 @kernel
+def _smoothed(
+    share: Floats,
+    g: Floats,
+    u: Floats,
+    position: Floats,
+    arms: Arms,
+    price: Floats,
+    temperature: float,
+    mean: Floats,
+    square: Floats,
+    spread: Floats,
+) -> float:
+    """The smoothed worth of the best lists, or of the best arms where users share them."""
+    if arms.match.shape[1] > 0:
+        return soft_arms(share, g, u, arms.match, position[0], price, temperature, mean, square, spread)
+    return soft_lists(share, g, u, position, price, temperature, mean, square, spread)
+
+
+@kernel
 def dual(
     share: Floats,
     g: Floats,
     u: Floats,
     position: Floats,
+    arms: Arms,
     mu: Floats,
     low: Floats,
     high: Floats,
@@ -39,10 +60,13 @@ def dual(
     gradient: Floats,
     hessian: Floats,
 ) -> float:
-    """The smoothed dual at mu; fills gradient and lower Hessian of its smooth part, `(S),(S,A),(S,k,A),(P),(k)->()`."""
-    k = len(mu)
-    value = soft_lists(share, g, u, position, mu, temperature, gradient, np.empty(k), hessian)
-    for i in range(k):
+    """The smoothed dual at mu; fills gradient and lower Hessian of its smooth part, `(S),(S,A),(S,k,A),(P),(k)->()`.
+
+    Where users share arms, the prices of their matches follow those of the rows in mu, and have bounds of 0.
+    """
+    k = u.shape[1]
+    value = _smoothed(share, g, u, position, arms, mu, temperature, gradient, np.empty(k), hessian)
+    for i in range(len(mu)):
         gradient[i] = -gradient[i]
         for j in range(i + 1):
             hessian[i, j] /= temperature
@@ -50,7 +74,7 @@ def dual(
             value += high[i] * mu[i]
         elif mu[i] < 0.0:
             value += low[i] * mu[i]
-    return value
+    return value + add_satisfaction(arms, mu[k:], temperature, gradient, hessian)
 
 
 @kernel
@@ -87,6 +111,7 @@ def _descend(
     g: Floats,
     u: Floats,
     position: Floats,
+    arms: Arms,
     mu: Floats,
     low: Floats,
     high: Floats,
@@ -96,7 +121,7 @@ def _descend(
     k = len(mu)
     gradient, hessian, trial = np.empty(k), np.empty((k, k)), np.empty(k)
     free, slope, step = np.empty(k, np.int64), np.empty(k), np.empty(k)
-    value = dual(share, g, u, position, mu, low, high, temperature, gradient, hessian)
+    value = dual(share, g, u, position, arms, mu, low, high, temperature, gradient, hessian)
     evaluations = 1
     for _ in range(_STEPS):
         count = _orthant(mu, gradient, low, high, free, slope)
@@ -118,7 +143,7 @@ def _descend(
         size, reached = 1.0, np.inf
         while size > 1e-4:
             _move(mu, slope, step, free, count, size, trial)
-            reached = dual(share, g, u, position, trial, low, high, temperature, gradient, hessian)
+            reached = dual(share, g, u, position, arms, trial, low, high, temperature, gradient, hessian)
             evaluations += 1
             if reached <= value - 1e-4 * size * decrement:
                 break
@@ -202,10 +227,12 @@ def solve_fluid(
     u: Floats,
     kept: Ints,
     position: Floats,
+    shared: Shared,
     due: Bools,
     warm: Bools,
     spread: Floats,
     mu: Floats,
+    lam: Floats,
     plan: Floats,
     noise: Floats,
     low: Floats,
@@ -214,18 +241,20 @@ def solve_fluid(
 ) -> int:
     """Solve for every replica that is due, from its present prices, at falling temperatures.
 
-    `(S),(S,A),(S,k,A),(),(P),(),(),(),(k),(k),(k),(k),(k),(l)`. If prices are warm, the last temperature is tried alone
-    first, and all of them only if that fails. `plan` and `noise` become the mean and mean square of the consumption at
-    the new prices. Prices are capped at fifty times the price at which decisions change, because an infeasible problem
-    would let them grow without bound.
+    `(S),(S,A),(S,k,A),(),(P),.,(),(),(),(k),(A or 0),(k),(k),(k),(k),(l)`. If prices are warm, the last temperature is
+    tried alone first, and all of them only if that fails. `plan` and `noise` become the mean and mean square of the
+    consumption at the new prices. Prices are capped at fifty times the price at which decisions change, because an
+    infeasible problem would let them grow without bound. Where users share arms, lam are the prices of their matches.
     """
-    evaluations, k = 0, mu.shape[1]
-    size, price, least, most = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    evaluations, k, width = 0, mu.shape[1], mu.shape[1] + lam.shape[1]
+    size, price, mean = np.empty(k), np.empty(width), np.empty(width)
+    least, most = np.zeros(width), np.zeros(width)
     last = temperatures.shape[1] - 1
     for r in range(len(mu)):
         if not due[r] or kept[r] == 0:
             continue
         share, rewards, uses = weight[r, : kept[r]] / weight[r, : kept[r]].sum(), g[r, : kept[r]], u[r, : kept[r]]
+        arms = arms_of(shared, r, kept[r], spread[r])
         _sizes(share, rewards, uses, size)
         rewards, uses = rewards / spread[r], uses.copy()
         for i in range(k):
@@ -235,17 +264,22 @@ def solve_fluid(
                 least[i], most[i] = low[r, i] / size[i], high[r, i] / size[i]
             uses[:, i] /= size[i]
             price[i] = min(max(mu[r, i] * size[i] / spread[r], -_CAP), _CAP)
+        for a in range(lam.shape[1]):
+            price[k + a] = min(max(lam[r, a] * arms.matches / arms.unit, -_CAP), _CAP)
         for first in (last, 0):
             if first == last and last > 0 and not warm[r]:
                 continue
             for temperature in temperatures[r, first:] / spread[r]:
-                evaluations += _descend(share, rewards, uses, position[r], price, least, most, temperature)
+                evaluations += _descend(share, rewards, uses, position[r], arms, price, least, most, temperature)
             coldest = temperatures[r, last] / spread[r]
-            soft_lists(share, rewards, uses, position[r], price, coldest, plan[r], noise[r], np.empty((k, k)))
-            if not _missed(price, plan[r], least, most):
+            _smoothed(share, rewards, uses, position[r], arms, price, coldest, mean, noise[r], np.empty((width, width)))
+            plan[r] = mean[:k]
+            if not _missed(price[:k], plan[r], least, most):
                 break
         for i in range(k):
             mu[r, i] = price[i] * spread[r] / size[i]
             plan[r, i] *= size[i]
             noise[r, i] *= size[i] * size[i]
+        for a in range(lam.shape[1]):
+            lam[r, a] = price[k + a] * arms.unit / arms.matches
     return evaluations

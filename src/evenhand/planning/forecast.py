@@ -18,6 +18,7 @@ class Forecast(NamedTuple):
 
     weight: Floats  # (R, S) of the contexts
     gain: Floats  # (R, S, A) optimistic worth, -inf where not offered
+    bonus: Floats  # (R, S, A) what of it is optimism
     use: Floats  # (R, S, k, A) rows
     kept: Ints  # (R,)
 
@@ -64,7 +65,8 @@ def forecast(
     gains, offset = worth[0].pull(cases, shares, np.repeat(worth[1], used, 0)[:, None, :])
     said = ask(x.reshape(count, used * actions, n), _prices(gains, count, used, rows.reads_learned))
     mean, bonus = said.mean, said.bonus
-    gain = (mean[:, 0] + bonus[:, 0]).reshape(count, used, actions) + offset.reshape(count, used, actions)
+    hope = np.ascontiguousarray(bonus[:, 0]).reshape(count, used, actions)
+    gain = mean[:, 0].reshape(count, used, actions) + hope + offset.reshape(count, used, actions)
     if rows.reads_learned:
         high, low = mean[:, 1 : m + 1], -mean[:, m + 1 :]
         if optimistic:
@@ -72,7 +74,7 @@ def forecast(
         price = prices.reshape(count, used, len(rows), -1, m)
         _add_learned(price, np.ascontiguousarray(low), np.ascontiguousarray(high), use)
     gain = np.where(state.offered[:, :used], gain, -np.inf)
-    return Forecast(state.weight[:, :used], gain, use, state.kept)
+    return Forecast(state.weight[:, :used], gain, hope, use, state.kept)
 
 
 def _prices(gains: Floats, count: int, used: int, each: bool) -> Floats:

@@ -1,8 +1,9 @@
 """A bounded sample of the contexts so far, on which goals plan.
 
-A repeated context only adds weight. While there is room for all different contexts, every round is in the sample, so
-that finite sets of contexts are kept exactly. Whenever there is no room, every other sampled round is dropped, whatever
-its context, and from then on only every second, fourth, ... round is sampled.
+A round is one case, or several with as many candidates each; it is cases that are kept. A repeated context only adds
+weight. While there is room for all different contexts, every case is in the sample, so that finite sets of contexts are
+kept exactly. Whenever there is no room, every other sampled case is dropped, whatever its context, and from then on
+only every second, fourth, ... case is sampled.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Context
 from evenhand.core.types import Bools, Floats, Ints
 
+_GOLDEN = 0.6180339887498949  # its multiples are spread evenly, whatever regular part of them is taken
 _FIRST = 16  # initial room for contexts; it doubles up to its bound
 
 
@@ -23,10 +25,10 @@ _FIRST = 16  # initial room for contexts; it doubles up to its bound
 class HistoryState:
     """The sample; S and A grow as needed."""
 
-    met: Ints  # (R,) rounds so far
-    stride: Ints  # (R,) one round in so many is sampled
+    met: Ints  # (R,) cases so far
+    stride: Ints  # (R,) one case in so many is sampled
     kept: Ints  # (R,) number of contexts kept
-    weight: Floats  # (R, S) sampled rounds with each context
+    weight: Floats  # (R, S) sampled cases with each context
     key: Floats  # (R, S) equal for equal features
     features: Floats  # (R, S, A, n)
     known: Floats  # (R, S, A, L)
@@ -50,15 +52,24 @@ def start(n_replicas: int) -> HistoryState:
     )
 
 
-def keep(state: HistoryState, context: Context, rounds: Floats, room: int) -> None:
-    """Enter the contexts of decided rounds, and keep at most `room`; missing candidates are not offered."""
-    used, actions = int(state.kept.max()), max(context.features.shape[1], state.features.shape[2])
-    if used == state.weight.shape[1] < room or actions > state.features.shape[2]:
-        size = min(room, max(2 * used, _FIRST)) if used == state.weight.shape[1] else state.weight.shape[1]
+def keep(state: HistoryState, context: Context, rounds: Floats, room: int, cases: int = 1) -> None:
+    """Enter the contexts of decided rounds, and keep at most `room`; missing candidates are not offered.
+
+    The candidates of a round are those of all its cases, one case after the other.
+    """
+    used, actions = int(state.kept.max()), max(context.features.shape[1] // cases, state.features.shape[2])
+    full = used + cases > state.weight.shape[1]
+    if (full and state.weight.shape[1] < room) or actions > state.features.shape[2]:
+        size = min(room, max(2 * used, used + cases, _FIRST)) if full else state.weight.shape[1]
         _grow(state, context, size, actions)
-    x, known = _padded(context.features, 1, actions), _padded(context.known, 1, actions)
-    groups = context.groups if state.groups.shape[2] == 1 else _padded(context.groups, 1, actions)
-    _keep(rounds, room, x, known, groups, _padded(context.offered, 1, actions), *_arrays(state))
+    x, known, offered = (_of_cases(z, cases, actions) for z in (context.features, context.known, context.offered))
+    groups = context.groups[:, None] if state.groups.shape[2] == 1 else _of_cases(context.groups, cases, actions)
+    _keep(rounds, room, cases, x, known, groups, offered, *_arrays(state))
+
+
+def _of_cases(z: Any, cases: int, actions: int) -> Any:
+    """The candidates of every case, `(C*A,...)->(C,actions,...)`."""
+    return _padded(z.reshape(len(z), cases, z.shape[1] // cases, *z.shape[2:]), 2, actions)
 
 
 def _padded(z: Any, axis: int, size: int) -> Any:
@@ -120,6 +131,7 @@ def _same(
 def _keep(
     rounds: Floats,
     room: int,
+    cases: int,
     x: Floats,
     known: Floats,
     groups: Ints,
@@ -137,43 +149,48 @@ def _keep(
     for r in range(len(rounds)):
         if rounds[r] == 0.0:
             continue
-        met[r] += 1
-        if (met[r] - 1) % stride[r] != 0:
-            continue
-        z = known[r if len(known) > 1 else 0]
-        may = offered[r if len(offered) > 1 else 0]
-        mark, found = _mark(x[r]), False
-        for s in range(kept[r]):
-            if key[r, s] == mark and _same(
-                x[r], z, groups[r], may, store_x[r, s], store_known[r, s], store_groups[r, s], store_offered[r, s]
-            ):
-                weight[r, s] += 1.0
-                found = True
-                break
-        if found:
-            continue
-        while kept[r] == room:
-            before, left = 0, 0
-            for s in range(room):
-                count = int(weight[r, s])
-                stays = (before + count + 1) // 2 - (before + 1) // 2  # keep every other round, in order
-                before += count
-                if stays > 0:
-                    key[r, left] = key[r, s]
-                    weight[r, left] = stays
-                    store_x[r, left] = store_x[r, s]
-                    store_known[r, left] = store_known[r, s]
-                    store_groups[r, left] = store_groups[r, s]
-                    store_offered[r, left] = store_offered[r, s]
-                    left += 1
-            kept[r] = left
-            stride[r] *= 2
-        if (met[r] - 1) % stride[r] == 0:
-            s = kept[r]
-            key[r, s] = mark
-            weight[r, s] = 1.0
-            store_x[r, s] = x[r]
-            store_known[r, s] = z
-            store_groups[r, s] = groups[r]
-            store_offered[r, s] = may
-            kept[r] += 1
+        first = int((met[r] // cases) * _GOLDEN % 1.0 * cases)  # so that a sample has cases of all positions in rounds
+        for j in range(cases):
+            met[r] += 1
+            if (met[r] - 1) % stride[r] != 0:
+                continue
+            c = (first + j) % cases
+            here = x[r, c]
+            z = known[r if len(known) > 1 else 0, c]
+            may = offered[r if len(offered) > 1 else 0, c]
+            of = groups[r, c if groups.shape[1] > 1 else 0]
+            mark, found = _mark(here), False
+            for s in range(kept[r]):
+                if key[r, s] == mark and _same(
+                    here, z, of, may, store_x[r, s], store_known[r, s], store_groups[r, s], store_offered[r, s]
+                ):
+                    weight[r, s] += 1.0
+                    found = True
+                    break
+            if found:
+                continue
+            while kept[r] == room:
+                before, left = 0, 0
+                for s in range(room):
+                    count = int(weight[r, s])
+                    stays = (before + count + 1) // 2 - (before + 1) // 2  # keep every other case, in order
+                    before += count
+                    if stays > 0:
+                        key[r, left] = key[r, s]
+                        weight[r, left] = stays
+                        store_x[r, left] = store_x[r, s]
+                        store_known[r, left] = store_known[r, s]
+                        store_groups[r, left] = store_groups[r, s]
+                        store_offered[r, left] = store_offered[r, s]
+                        left += 1
+                kept[r] = left
+                stride[r] *= 2
+            if (met[r] - 1) % stride[r] == 0:
+                s = kept[r]
+                key[r, s] = mark
+                weight[r, s] = 1.0
+                store_x[r, s] = here
+                store_known[r, s] = z
+                store_groups[r, s] = of
+                store_offered[r, s] = may
+                kept[r] += 1

@@ -1,7 +1,12 @@
 """Recipes: named algorithms as compositions of a model, goals and a choice; a file per recipe."""
 
 from evenhand.recipes.bwcr import bwcr
+from evenhand.recipes.cab_ofu import cab_ofu
+from evenhand.recipes.cab_ts import cab_ts
+from evenhand.recipes.cab_ts_parameter import cab_ts_parameter
+from evenhand.recipes.cab_ucb import cab_ucb
 from evenhand.recipes.fairlearn_rank import fairlearn_rank
+from evenhand.recipes.fairx import fairx
 from evenhand.recipes.fw import fw
 from evenhand.recipes.fw_dual import fw_dual
 from evenhand.recipes.fw_epsilon_greedy import fw_epsilon_greedy
@@ -11,11 +16,13 @@ from evenhand.recipes.fw_rank import fw_rank
 from evenhand.recipes.fw_squarecb import fw_squarecb
 from evenhand.recipes.lin_cbwk import lin_cbwk
 from evenhand.recipes.linucb_rank import linucb_rank
+from evenhand.recipes.max_match import max_match
 from evenhand.recipes.mixed_oracle import mixed_oracle
 from evenhand.recipes.molincb import molincb
 from evenhand.recipes.pgd import pgd
 from evenhand.recipes.pgd_adaptive import pgd_adaptive
 from evenhand.recipes.primal_lp import primal_lp
+from evenhand.recipes.random_allocation import random_allocation
 from evenhand.recipes.resolving import resolving
 from evenhand.recipes.square_cbwk import square_cbwk
 from evenhand.recipes.two_stage_square_cbwk import two_stage_square_cbwk
@@ -25,7 +32,12 @@ from evenhand.recipes.uniform import uniform
 
 __all__ = [
     "bwcr",
+    "cab_ofu",
+    "cab_ts",
+    "cab_ts_parameter",
+    "cab_ucb",
     "fairlearn_rank",
+    "fairx",
     "fw",
     "fw_dual",
     "fw_epsilon_greedy",
@@ -35,11 +47,13 @@ __all__ = [
     "fw_squarecb",
     "lin_cbwk",
     "linucb_rank",
+    "max_match",
     "mixed_oracle",
     "molincb",
     "pgd",
     "pgd_adaptive",
     "primal_lp",
+    "random_allocation",
     "resolving",
     "square_cbwk",
     "two_stage_square_cbwk",

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from evenhand.choices import Allocate
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.goals.base import Goal
@@ -21,6 +22,7 @@ from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units
+from evenhand.welfare import Curve, Oracle, Priced, satisfaction_of
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -50,7 +52,37 @@ def need_spending(problem: Problem) -> None:
 def need_no_constraints(problem: Problem) -> None:
     """Refuse a problem with constraints."""
     if problem.subject_to:
-        raise InvalidInput("problem.subject_to", "no constraints; fw_dual keeps to them", problem.subject_to)
+        raise InvalidInput(
+            "problem.subject_to", "no constraints; resolving and fw_dual keep to them", problem.subject_to
+        )
+
+
+def allocating(
+    problem: Problem,
+    oracle: Oracle | None = None,
+    *,
+    curve: Curve | None = None,
+    optimism: Literal["beside", "inside"] = "beside",
+    capacity: tuple[int, ...] | None = None,
+    may_stay: bool = False,
+) -> Allocate:
+    """The choice that allocates the users of a problem for its satisfaction, or for another curve.
+
+    Raises:
+        InvalidInput: the problem measures no satisfaction, or does not maximise the outcome that it sums up.
+    """
+    measured = satisfaction_of(problem)
+    if dict(getattr(problem.objective, "weights", {})) != {measured.of: 1.0}:
+        raise InvalidInput("problem.maximize", f"{measured.of!r}, which the satisfaction sums up", problem.objective)
+    return Allocate(
+        users=problem.n_plays,
+        arms=measured.arms,
+        curve=given(curve, lambda: measured.curve),
+        oracle=given(oracle, Priced),
+        optimism=optimism,
+        capacity=capacity,
+        may_stay=may_stay,
+    )
 
 
 def where_constrained(problem: Problem, goal: Callable[[], Goal]) -> tuple[Goal, ...]:

@@ -20,12 +20,12 @@ from evenhand.planning.list_ascent import maximize_lists
 from evenhand.planning.list_program import is_linear_program, solve_lists
 from evenhand.planning.lists import Listed, Lists, pooled
 from evenhand.planning.program import Sample, solve
-from evenhand.policy.entries import believe
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Cases, Rows, select
+from evenhand.problem.rows import select
 from evenhand.report.summary import standard_error
 from evenhand.run.parallel import bar_disabled
+from evenhand.run.sampled import Sampled, expected_rows, sampled
 
 
 class Optimum(NamedTuple):
@@ -130,7 +130,7 @@ def _over_replicas(
         return _best(problem, sample(environment, contexts, seed, replica), bound)
 
     problem = environment.problem
-    return _summed_up(problem, margin, contexts, replicas, seed, progress, solved)
+    return summed_up(problem, margin, contexts, replicas, seed, progress, solved)
 
 
 def _over_lists(
@@ -154,10 +154,10 @@ def _over_lists(
             last[:] = [(lists, method(problem.objective, problem, lists, rows, bound))]
         return last[0][1]
 
-    return _summed_up(problem, margin, contexts, replicas, seed, progress, solved)
+    return summed_up(problem, margin, contexts, replicas, seed, progress, solved)
 
 
-def _summed_up(
+def summed_up(
     problem: Problem,
     margin: float | Floats,
     contexts: int,
@@ -166,6 +166,7 @@ def _summed_up(
     progress: bool | None,
     solved: Callable[[int, Floats], Best],
 ) -> Optimum:
+    """Solve for every replica at the bounds of the problem, and average."""
     whole("contexts", contexts, 1)
     ids = numbered("replicas", replicas)
     check_seed(seed)
@@ -203,46 +204,15 @@ def draw(environment: Environment, contexts: int, seed: int, replica: int = 0) -
     Raises:
         InvalidInput: the environment has no truth.
     """
-    return _read(environment.problem, _sampled(environment, contexts, seed, replica))
+    return _read(environment.problem, sampled(environment, contexts, seed, replica))
 
 
-def _read(problem: Problem, sample: _Sample) -> Truth:
+def _read(problem: Problem, sample: Sampled) -> Truth:
     """The outcomes of the objective and the rows of the constraints, on a sample."""
     constrained, _ = constraint_rows(problem, problem.subject_to)
     wanted = select(problem, tuple(problem.objective.outcomes))
-    outcomes, rows = (_expected(r, sample.cases, sample.shares, sample.truth) for r in (wanted, constrained))
+    outcomes, rows = (expected_rows(r, sample.cases, sample.shares, sample.truth) for r in (wanted, constrained))
     return Truth(outcomes, rows, sample.offered, problem.n_plays)
-
-
-class _Sample(NamedTuple):
-    """Contexts of one replica as they came."""
-
-    cases: Cases
-    offered: Floats  # (S, A)
-    truth: Floats  # (S, A, M)
-    shares: Floats  # (1, C) of groups: declared, or their frequencies where not declared
-    frequencies: Floats  # (C,) of groups in the sample
-
-
-def _sampled(environment: Environment, contexts: int, seed: int, replica: int) -> _Sample:
-    problem = environment.problem
-    world = environment.start(seed, np.array([replica]))
-    known, groups, offered, truths = [], [], [], []
-    came = np.zeros((1, len(problem.columns)))
-    for step in range(contexts):
-        context = world.context(step)
-        truth = world.expected(context, np.arange(context.features.shape[1])[None])
-        if truth is None:
-            raise InvalidInput("environment", "one with a known truth", type(environment).__name__)
-        believe(context.groups, context.offered, np.ones(1), came)
-        known.append(context.known)
-        groups.append(context.groups)
-        offered.append(context.offered)
-        truths.append(truth[:, :, : len(problem.learned)])  # the means of noisy outcomes are known
-    cases = Cases(np.concatenate(known), np.concatenate(groups))
-    came = came[0] / contexts
-    shares = np.where(np.isnan(problem.shares), came, problem.shares)[None]
-    return _Sample(cases, np.concatenate(offered).astype(float), np.concatenate(truths), shares, came)
 
 
 def _pooled(environment: Environment, contexts: int, seed: int, replica: int) -> Truth:
@@ -253,7 +223,7 @@ def _pooled(environment: Environment, contexts: int, seed: int, replica: int) ->
     Raises:
         InvalidInput: not the same actions are offered in all contexts.
     """
-    problem, sample = environment.problem, _sampled(environment, contexts, seed, replica)
+    problem, sample = environment.problem, sampled(environment, contexts, seed, replica)
     truth = _read(problem, sample)
     if (truth.offered != truth.offered[:1]).any():
         raise InvalidInput("environment", "one that offers everybody the same actions", "one that does not")
@@ -267,9 +237,3 @@ def _pooled(environment: Environment, contexts: int, seed: int, replica: int) ->
             weight[:, j] = sample.shares[0, column] / sample.frequencies[column]
     rows = np.einsum("sad,sd->ad", truth.rows, weight) / contexts
     return Truth(truth.outcomes.mean(0)[None], rows[None], truth.offered[:1], truth.n_plays)
-
-
-def _expected(rows: Rows, frame: Cases, shares: Floats, truth: Floats) -> Floats:
-    """Expected rows of every candidate, `(A,M)->(A,d)`."""
-    prices, offset = rows.pull(frame, shares, np.tile(np.eye(len(rows)), (len(truth), 1, 1)))
-    return np.swapaxes((prices * truth[:, None]).sum(3) + offset, 1, 2)

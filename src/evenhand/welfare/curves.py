@@ -54,7 +54,7 @@ class Linear:
         return _repeated(Curves.of(CAPPED, math.inf), arms)
 
 
-@named("A7", source="the concave satisfaction min(x, beta) of row A7")
+@named("A7", source="Shibukawa et al. 2026, Section 5: r(x) = min(x, beta)")
 @dataclass(frozen=True)
 class Capped:
     """Matches count up to a cap: r(x) = min(x, cap).
@@ -220,8 +220,8 @@ def satisfaction(curve: Curve, sums: Floats) -> Floats:
     kind, size = (np.broadcast_to(z, sums.shape) for z in (c.kind, c.size))
     value = np.minimum(sums, np.where(kind == CAPPED, size, math.inf))
     log, power = kind == LOGARITHMIC, kind == POWER
-    value = np.where(log, size * np.log1p(sums / np.where(log, size, 1.0)), value)
-    one = np.where(power, size, 1.0)
+    scale, one = np.where(log, size, 1.0), np.where(power, size, 1.0)
+    value = np.where(log, scale * np.log1p(sums / scale), value)
     value = np.where(power, ((sums + 1.0) ** one - 1.0) / one, value)
     for a in np.flatnonzero(c.kind == PIECEWISE):
         value[..., a] = np.interp(sums[..., a], c.knots[a], c.values[a])

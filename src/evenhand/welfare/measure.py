@@ -34,7 +34,7 @@ def _satisfied(plays: Ints, y: Floats, column: int, curves: Curves, arms: int) -
     return total
 
 
-@named("A7", source="the satisfaction of a round in row A7")
+@named("A7", source="Shibukawa et al. 2026, Section 2: satisfaction of the arms")
 @dataclass(frozen=True)
 class Satisfaction:
     """How satisfied the arms are with what their users bring them in a round.

@@ -46,7 +46,7 @@ def _draw(value: Floats, eligible: Bools, capacity: Ints, u: Floats) -> tuple[In
     return arms, chances
 
 
-@named("A6", source="the lottery of FairX, row A6")
+@named("A6", source="FairX: Wang et al. 2021, as in Shibukawa et al. 2026, Appendix F.1 (Algorithm 6)")
 @dataclass(frozen=True)
 class Proportional:
     """Each user's arm is drawn in proportion to what the user brings to it, P(a) = m_ia / sum_c m_ic.
@@ -69,7 +69,7 @@ class Proportional:
         return Allocation(arms, chances, np.full(prices.shape, np.nan))
 
 
-@named("A6", source="the random allocation of row A6")
+@named("A6", source="Shibukawa et al. 2026, Section 5: baseline")
 @dataclass(frozen=True)
 class Anyone:
     """Each user's arm is drawn uniformly from the eligible arms with room.

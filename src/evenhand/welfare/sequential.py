@@ -1,4 +1,4 @@
-"""The randomised welfare routine of the source: users in order, each drawn towards what adds most."""
+"""The randomised welfare routine of the paper: users in order, each drawn towards what adds most."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def _sequential(
     return arms, chances
 
 
-@named("A5", source="the sequential randomised routine of row A5")
+@named("A5", source="Shibukawa et al. 2026, Section 5: sequential randomised routine")
 @dataclass(frozen=True)
 class Sequential:
     """Users in their order; each draws an arm in proportion to a power of what it would add.
 
     Equation: P(a) ~ max(r_a(s_a + m_ia) - r_a(s_a) + b_ia, 0)^(A - 1), s_a the sum of the users before, over the
     eligible arms with room; uniform where nothing would add anything. In expectation it reaches half of the optimum if
-    no bonus is negative. On the instances of row A7 it reaches 0.90 to 0.99 of the linear program's bound.
+    no bonus is negative. On the instances of `Matching` it reaches 0.90 to 0.99 of the linear program's bound.
 
     >>> from evenhand.welfare.curves import Linear
     >>> case = Round(np.array([[[0.9, 0.1]]]), np.zeros((1, 1, 2)), np.ones((1, 1, 2), bool), np.array([1, 1]))

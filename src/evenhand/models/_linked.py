@@ -1,0 +1,84 @@
+"""What models of one outcome with mean mu(x.theta) share: their checks, and worths under other parameters."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats
+from evenhand.core.validate import number, whole
+from evenhand.models._shared import check_binary, check_sizes
+from evenhand.models.links import CANONICAL, bounded
+from evenhand.numerics.newton import cholesky
+from evenhand.numerics.precision import dot
+
+
+@kernel
+def turned(root: Floats, z: Floats) -> Floats:
+    """L^-T z, whose covariance is (L L^T)^-1 if that of z is I, `(n,n),(U,n)->(U,n)`; L is the lower half of root."""
+    n, out = z.shape[2], np.empty(z.shape)
+    for r in range(len(z)):
+        for k in range(z.shape[1]):
+            for i in range(n - 1, -1, -1):
+                out[r, k, i] = z[r, k, i]
+                for j in range(i + 1, n):
+                    out[r, k, i] -= root[r, j, i] * out[r, k, j]
+                out[r, k, i] /= root[r, i, i]
+    return out
+
+
+@kernel
+def spread(inverse: Floats, z: Floats) -> Floats:
+    """C z, where C C^T is the inverse, `(n,n),(U,n)->(U,n)`: the ball |z| <= 1 becomes the ellipsoid of V."""
+    n, out = z.shape[2], np.zeros(z.shape)
+    for r in range(len(z)):
+        root = inverse[r].copy()
+        cholesky(root)
+        for k in range(z.shape[1]):
+            for i in range(n):
+                for j in range(i + 1):
+                    out[r, k, i] += root[i, j] * z[r, k, j]
+    return out
+
+
+@kernel
+def worth_at(link: int, theta: Floats, d: Floats, low: Floats, high: Floats, x: Floats, w: Floats) -> Floats:
+    """Worth under theta + d, one d per block of candidates, `(),(n),(U,n),(1),(1),(A,n),(K,1|A,1)->(K,A)`."""
+    worth, there = np.zeros((len(x), w.shape[1], x.shape[1])), np.empty(x.shape[2])
+    each, size = w.shape[2] > 1, x.shape[1] // d.shape[1]
+    for r in range(len(x)):
+        for a in range(x.shape[1]):
+            if a % size == 0:
+                for i in range(len(there)):
+                    there[i] = theta[r, i] + d[r, a // size, i]
+            center = bounded(link, dot(x[r, a], there), low[0], high[0])
+            own = a if each else 0
+            for k in range(w.shape[1]):
+                worth[r, k, a] = w[r, k, own, 0] * center
+    return worth
+
+
+def check_fit(name: str, n_features: int, ridge: float, growth: float, tolerance: float, room: int) -> None:
+    """Refuse settings of a fit that are out of their range."""
+    check_sizes(name, n_features, 1, ridge)
+    if not (math.isfinite(growth) and growth >= 1):
+        raise InvalidInput(f"{name}.growth", "a factor of at least 1", growth)
+    number(f"{name}.tolerance", tolerance, "a number in (0, 1)", lambda x: 0 < x < 1)
+    whole(f"{name}.room", room, 2)
+
+
+def check_link(name: str, link: str) -> None:
+    """Refuse a link that is not canonical, for which the likelihood need not be concave."""
+    if link not in CANONICAL:
+        raise InvalidInput(f"{name}.link", f"one of {CANONICAL}", link)
+
+
+def check_range(name: str, link: str, low: Floats, high: Floats) -> None:
+    """Refuse an outcome whose range the link's means cannot have, `(1),(1)`."""
+    if link == "logistic":
+        check_binary(name, low, high)
+    if link == "exponential" and low[0] < 0.0:
+        raise InvalidInput(name, "an outcome of at least 0, for the exponential link", (float(low[0]), float(high[0])))

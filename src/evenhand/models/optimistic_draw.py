@@ -1,0 +1,139 @@
+"""Optimism by the best of several parameters drawn from a confidence ellipsoid, as FairX does it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import box_muller
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import number, whole
+from evenhand.models._shared import check_units
+from evenhand.models.base import Parametric, Worth
+
+
+@kernel
+def _ball(normal: Floats, u: Floats, radius: float) -> Floats:
+    """Points uniform in a ball, from normal directions and uniform numbers, in place, `(D,n),(D),()->(D,n)`."""
+    n = normal.shape[2]
+    for r in range(len(normal)):
+        for d in range(normal.shape[1]):
+            square = 0.0
+            for i in range(n):
+                square += normal[r, d, i] * normal[r, d, i]
+            if square > 0.0:
+                normal[r, d] *= radius * u[r, d] ** (1.0 / n) / math.sqrt(square)
+    return normal
+
+
+@kernel
+def _best(mean: Floats, draws: int, units: int, points: Floats) -> Floats:
+    """The point with the most merit, `(D A),(),(),(D,n)->(1,n)`, and the first of several."""
+    best = np.empty((len(mean), 1, points.shape[2]))
+    size = mean.shape[1] // (draws * units)
+    for r in range(len(mean)):
+        most, a = -1.0, 0
+        for d in range(draws):
+            merit = 0.0
+            for _ in range(units):
+                total, squares = 0.0, 0.0
+                for _ in range(size):
+                    m = max(mean[r, a], 0.0)
+                    total += m
+                    squares += m * m
+                    a += 1
+                merit += squares / total if total > 0.0 else 0.0
+            if merit > most:
+                most = merit
+                best[r, 0] = points[r, d]
+    return best
+
+
+@named("A6", source="FairX: Wang et al. 2021, as in Shibukawa et al. 2026, Appendix F.1 (Algorithm 6)")
+@dataclass(frozen=True, kw_only=True)
+class OptimisticDraw:
+    """Value candidates under the drawn parameter of an ellipsoid under which merit pays most.
+
+    Equation: theta_d = theta + radius L^-T u_d, V = L L^T the matrix of the inner model's widths, u_d uniform in the
+    unit ball; the draw with the largest sum over units i and candidates a of P_ia mu_ia is kept, P_ia = mu_ia / sum of
+    mu_ia' over the unit's candidates; bonus = worth under it minus worth under theta. A mean below 0 has merit 0.
+    FairX draws each user's arm from P under that parameter.
+    Deviation: the paper prints L^-1, which leaves the ellipsoid in some draws.
+
+    Candidates come in `units` consecutive blocks of equal length, such as one per user. Without luck, as in plans, the
+    bonus is 0. The optimism of the inner model is not used.
+
+    Args:
+        inner: a model of one outcome with parameters to draw (`Parametric`): `Logistic`, `GeneralizedLinear` or
+            `OnePass`.
+        radius: of the ellipsoid, at least 0; the paper's sqrt(gamma), gamma = 0.1.
+        tries: how many parameters are drawn, at least 1.
+        units: blocks of candidates, at least 1.
+
+    Raises:
+        InvalidInput: an inner model without such parameters, or a number out of its range; from `value`, candidates
+            that do not divide into units.
+
+    >>> from evenhand.models.logistic import Logistic
+    >>> model = OptimisticDraw(inner=Logistic(n_features=1), radius=1.0, tries=2)
+    >>> state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
+    >>> luck = np.array([[0.5, 0.0, 0.4, 0.9]])  # normal numbers 1.18 and 0, and distances 0.4 and 0.9
+    >>> worth = model.value(state, one, one[None], luck)
+    >>> worth.random, round((worth.mean + worth.bonus).item(), 3)  # sigmoid(0.4)
+    (True, 0.599)
+    """
+
+    inner: Parametric
+    radius: float = math.sqrt(0.1)
+    tries: int = 50
+    units: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, Parametric):
+            expected = "a model with parameters to draw, such as Logistic, GeneralizedLinear or OnePass"
+            raise InvalidInput("OptimisticDraw.inner", expected, self.inner)
+        number("OptimisticDraw.radius", self.radius, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        whole("OptimisticDraw.tries", self.tries, 1)
+        whole("OptimisticDraw.units", self.units, 1)
+
+    @property
+    def n_features(self) -> int:
+        """Those of the inner model."""
+        return self.inner.n_features
+
+    @property
+    def n_outcomes(self) -> int:
+        """That of the inner model."""
+        return self.inner.n_outcomes
+
+    def draws(self, candidates: int) -> int:
+        """A direction and a distance per try."""
+        size = self.tries * self.inner.n_parameters
+        return size + size % 2 + self.tries
+
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
+        """The inner model's state before any data, `(1),(1)->state`."""
+        return self.inner.start(n_replicas, low, high, horizon)
+
+    def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
+        """The inner model's mean, and the best draw's difference from it, `(A,n),(K,1|A,1),(draws)->(K,A),(K,A)`."""
+        mean = self.inner.value(state, x, w, u[:, :0]).mean
+        if u.shape[1] == 0:
+            return Worth(mean, np.zeros(mean.shape))
+        check_units("OptimisticDraw", self.units, x.shape[1])
+        tries, n = self.tries, self.inner.n_parameters
+        directions = box_muller(np.ascontiguousarray(u[:, :-tries]), tries * n).reshape(len(u), tries, n)
+        points = self.inner.inside(state, _ball(directions, u[:, -tries:], float(self.radius)))
+        means = self.inner.at(state, np.tile(x, (1, tries, 1)), np.ones((len(x), 1, 1, 1)), points)[:, 0]
+        best = _best(means, tries, self.units, points)
+        return Worth(mean, self.inner.at(state, x, w, best) - mean, random=True)
+
+    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Update the inner model, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
+        self.inner.update(state, x, y, seen, w)

@@ -1,0 +1,113 @@
+"""Additive Thompson sampling: a random linear term beside the mean, drawn in every round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import box_muller
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import number, whole
+from evenhand.models._shared import check_units
+from evenhand.models.base import Parametric, Worth
+from evenhand.numerics.precision import dot
+
+
+@kernel
+def _added(d: Floats, x: Floats, w: Floats) -> Floats:
+    """Price times x.d, one d per block of candidates, `(U,n),(A,n),(K,1|A,1)->(K,A)`."""
+    bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
+    each, size = w.shape[2] > 1, x.shape[1] // d.shape[1]
+    for r in range(len(x)):
+        for a in range(x.shape[1]):
+            own, more = a if each else 0, dot(x[r, a], d[r, a // size])
+            for k in range(w.shape[1]):
+                bonus[r, k, a] = w[r, k, own, 0] * more
+    return bonus
+
+
+@named("A2", source="Shibukawa et al. 2026, Section 4.2 (Algorithm 2, CAB-TS): perturbations beside the utility")
+@dataclass(frozen=True, kw_only=True)
+class Perturbed:
+    """Add a linear term with a drawn parameter to a model's mean, one draw per unit and round.
+
+    Equation: bonus = price x.e, e ~ N(0, scale^2 S), S the posterior covariance of the inner model: H^-1 for
+    `Logistic`, H = ridge I + sum mu' x x^T, the Hessian at its last fit. `Sampled` draws inside of the link instead,
+    mu(x.(theta + e)); for an identity link the two are the same.
+    Deviation: the paper's H has lambda_0 times the average of mu' in the place of our ridge, which it sets to
+    kappa lambda_0, kappa the least slope of mu. Our H is smaller by the difference, so our draws are at most a little
+    wider; and with `growth` above 1 the H of `Logistic` is that of its last fit, not of the present round.
+
+    Candidates come in `units` consecutive blocks of equal length, such as one per user, and each block has a draw of
+    its own; all candidates of a block and all readings share it. Without luck, as in plans, the bonus is 0. The
+    optimism of the inner model is not used.
+
+    Args:
+        inner: a model of one outcome with parameters to draw (`Parametric`): `Logistic`, `GeneralizedLinear` or
+            `OnePass`.
+        scale: a, the draw's standard deviation as a multiple of the posterior's, at least 0; the paper's experiments
+            have sqrt(n units). 0 is greedy and uses no luck.
+        units: how many draws per round, at least 1.
+
+    Raises:
+        InvalidInput: an inner model without such parameters, or a number out of its range; from `value`, candidates
+            that do not divide into units.
+
+    >>> from evenhand.models.logistic import Logistic
+    >>> model = Perturbed(inner=Logistic(n_features=1, ridge=4.0))
+    >>> state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
+    >>> worth = model.value(state, one, one[None], np.array([[1 - math.exp(-0.5), 0.0]]))  # a normal number of 1
+    >>> worth.mean.item(), round(worth.bonus.item(), 9), worth.random
+    (0.5, 0.5, True)
+    """
+
+    inner: Parametric
+    scale: float = 1.0
+    units: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, Parametric):
+            expected = "a model with parameters to draw, such as Logistic, GeneralizedLinear or OnePass"
+            raise InvalidInput("Perturbed.inner", expected, self.inner)
+        expected = "a finite number of at least 0"
+        number("Perturbed.scale", self.scale, expected, lambda x: math.isfinite(x) and x >= 0)
+        whole("Perturbed.units", self.units, 1)
+
+    @property
+    def n_features(self) -> int:
+        """Those of the inner model."""
+        return self.inner.n_features
+
+    @property
+    def n_outcomes(self) -> int:
+        """That of the inner model."""
+        return self.inner.n_outcomes
+
+    def draws(self, candidates: int) -> int:
+        """One per unit and parameter of the inner model, made even, as normal numbers come in pairs; 0 for scale 0."""
+        size = self.units * self.inner.n_parameters
+        return size + size % 2 if self.scale > 0 else 0
+
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
+        """The inner model's state before any data, `(1),(1)->state`."""
+        return self.inner.start(n_replicas, low, high, horizon)
+
+    def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
+        """The inner model's mean, and the drawn term, `(A,n),(K,1|A,1),(draws)->(K,A),(K,A)`."""
+        mean = self.inner.value(state, x, w, u[:, :0]).mean
+        if u.shape[1] == 0:
+            return Worth(mean, np.zeros(mean.shape))
+        check_units("Perturbed", self.units, x.shape[1])
+        size = self.inner.n_parameters
+        z = self.scale * box_muller(u, self.units * size).reshape(len(u), self.units, size)
+        return Worth(mean, _added(self.inner.deviations(state, z), x, w), random=True)
+
+    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Update the inner model, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
+        self.inner.update(state, x, y, seen, w)

@@ -1,0 +1,102 @@
+"""Negative log-likelihoods of generalised linear models with canonical links: their sums, gradients and Hessians.
+
+An observation costs  m(u) - y u  with u = x.theta and m' the link's mean; its gradient is (m'(u) - y) x and its Hessian
+m''(u) x x^T. The quadratic that stands for observations no longer kept is
+
+    slope.(theta - anchor) + (theta - anchor)^T curve (theta - anchor) / 2,
+
+stated around an anchor near the estimate, so that no large numbers cancel however many observations it stands for.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats, Ints
+
+IDENTITY, LOGISTIC, EXPONENTIAL = 0, 1, 3  # the numbers of `models.links` that stand for canonical links
+
+
+@kernel
+def add_losses(
+    link: int,
+    x: Floats,
+    y: Floats,
+    theta: Floats,
+    value: float,
+    gradient: Floats,
+    hessian: Floats,
+    nonzero: Ints,
+) -> float:
+    """Return a value plus the costs of observations; add to gradient and lower half of the Hessian, in one pass.
+
+    `(),(s,n),(s),(n),()->(n),(n,n),()`; `nonzero` is room for n numbers.
+    """
+    n = len(theta)
+    product = 1.0  # of 1 + exp(-|u|) over observations, so that logarithms are rare
+    for s in range(len(y)):
+        count, u = 0, 0.0
+        for i in range(n):
+            if x[s, i] != 0.0:
+                nonzero[count] = i
+                count += 1
+                u += x[s, i] * theta[i]
+        if link == LOGISTIC:
+            e = math.exp(-abs(u))
+            mean = 1.0 / (1.0 + e) if u >= 0.0 else e / (1.0 + e)
+            product *= 1.0 + e
+            if product > 1e200:
+                value += math.log(product)
+                product = 1.0
+            value += max(u, 0.0) - y[s] * u
+            slope, curve = mean - y[s], e / ((1.0 + e) * (1.0 + e))
+        elif link == EXPONENTIAL:
+            mean = math.exp(u)
+            value += mean - y[s] * u
+            slope, curve = mean - y[s], mean
+        else:
+            value += (0.5 * u - y[s]) * u
+            slope, curve = u - y[s], 1.0
+        for k in range(count):
+            i = nonzero[k]
+            gradient[i] += slope * x[s, i]
+            scaled = curve * x[s, i]
+            for j in range(k + 1):
+                hessian[i, nonzero[j]] += scaled * x[s, nonzero[j]]
+    return value + math.log(product)
+
+
+@kernel
+def add_quadratic(
+    anchor: Floats, slope: Floats, curve: Floats, theta: Floats, value: float, gradient: Floats, hessian: Floats
+) -> float:
+    """Return a value plus a quadratic's at theta; add to gradient and Hessian, `(n),(n),(n,n),(n),()->(n),(n,n),()`."""
+    n = len(theta)
+    for i in range(n):
+        pull = 0.0
+        for j in range(n):
+            pull += curve[i, j] * (theta[j] - anchor[j])
+            hessian[i, j] += curve[i, j]
+        value += (slope[i] + 0.5 * pull) * (theta[i] - anchor[i])
+        gradient[i] += slope[i] + pull
+    return value
+
+
+@kernel
+def fold(link: int, x: Floats, y: Floats, theta: Floats, anchor: Floats, slope: Floats, curve: Floats) -> None:
+    """Add the second-order expansion of costs at theta to a quadratic, whose anchor moves there, in place.
+
+    `(),(s,n),(s),(n)->(n),(n),(n,n)`.
+    """
+    n = len(theta)
+    for i in range(n):
+        for j in range(n):
+            slope[i] += curve[i, j] * (theta[j] - anchor[j])
+    anchor[:] = theta
+    add_losses(link, x, y, theta, 0.0, slope, curve, np.empty(n, np.int64))
+    for i in range(n):
+        for j in range(i):
+            curve[j, i] = curve[i, j]

@@ -1,0 +1,106 @@
+"""What the plays of a round have to do with each other, to a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.planning.forecast import Forecast
+from evenhand.planning.shared_arms import NOT_SHARED, Shared
+from evenhand.welfare._kernels import first_slope
+from evenhand.welfare.curves import Curve
+
+
+class Plannable(NamedTuple):
+    """A forecast as a solver reads it."""
+
+    worth: Floats  # (R, S, A) what one play is worth at most, which is the unit of temperatures
+    gain: Floats  # (R, S, A) what it adds beside what is shared; -inf where not offered
+    shared: Shared
+
+
+class Rounds(Protocol):
+    """How rounds fall into cases, for which a plan finds lotteries."""
+
+    @property
+    def arms(self) -> int:
+        """How many arms the cases of a round share, 0 for none."""
+
+    def cases(self, n_plays: int) -> int:
+        """How many cases a round has."""
+
+    def places(self, position: Floats) -> Floats:
+        """How likely each place of a case is exposed, from the plays of a round, `(P)->(places)`."""
+
+    def start(self, n_replicas: int) -> Floats:
+        """Prices of the matches of arms to begin with, `->(A or 0)`."""
+
+    def read(self, look: Forecast, n_plays: int) -> Plannable:
+        """What a plan maximises."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """A round is one case, and its plays are a list of its candidates."""
+
+    arms: ClassVar[int] = 0
+
+    def cases(self, n_plays: int) -> int:
+        """One."""
+        return 1
+
+    def places(self, position: Floats) -> Floats:
+        """One per play."""
+        return position
+
+    def start(self, n_replicas: int) -> Floats:
+        """No prices."""
+        return np.zeros((n_replicas, 0))
+
+    def read(self, look: Forecast, n_plays: int) -> Plannable:
+        """Every play adds its worth."""
+        return Plannable(look.gain, look.gain, NOT_SHARED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedArms:
+    """A round is a case per user, who plays one of A arms; an arm is worth r_a of the sum of its users' matches.
+
+    The sum that a plan reads is that of an average round. As rounds vary, a plan is worth a little more than rounds can
+    be, and its prices are those of typical rounds.
+
+    Args:
+        curve: r.
+        arms: A.
+    """
+
+    curve: Curve
+    arms: int
+
+    def cases(self, n_plays: int) -> int:
+        """One per user."""
+        return n_plays
+
+    def places(self, position: Floats) -> Floats:
+        """One, exposed as plays are on average."""
+        return np.asarray(position.mean(1, keepdims=True))
+
+    def start(self, n_replicas: int) -> Floats:
+        """Somewhat less than the first match of an arm is worth."""
+        return np.tile(0.7 * self._slopes, (n_replicas, 1))
+
+    def read(self, look: Forecast, n_plays: int) -> Plannable:
+        """Matches, at least 0, are shared; optimism is added beside them."""
+        offered = look.gain > -np.inf
+        match = np.where(offered, np.maximum(look.gain - look.bonus, 0.0), 0.0)
+        worth = np.where(offered, self._slopes * match + look.bonus, -np.inf)
+        shared = Shared(match, float(n_plays), *self.curve.curves(self.arms))
+        return Plannable(worth, np.where(offered, look.bonus, -np.inf), shared)
+
+    @property
+    def _slopes(self) -> Floats:
+        curves = self.curve.curves(self.arms)
+        return np.array([first_slope(curves, a) for a in range(self.arms)])

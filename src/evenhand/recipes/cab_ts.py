@@ -1,0 +1,39 @@
+"""Many users to arms with diminishing returns, with a drawn term for each user beside satisfaction."""
+
+from __future__ import annotations
+
+from evenhand.core.catalogue import named
+from evenhand.goals.linear_reward import reward
+from evenhand.models.base import Model
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.recipes.defaults import allocating, need_no_constraints
+from evenhand.welfare import Oracle
+
+
+@named("A2", source="Shibukawa et al. 2026, Algorithm 2 (CAB-TS)")
+def cab_ts(problem: Problem, model: Model, *, oracle: Oracle | None = None) -> Policy:
+    """Allocate for satisfaction at the estimated means plus a drawn linear term per user; no constraints.
+
+    Equation: arms pi(i) with a large sum_a r_a(sum_i mu(x_ia.theta)) + sum_i x_{i pi(i)}.e_i, e_i ~ N(0, a^2 H^-1)
+    independently per user: `Perturbed(inner=Logistic(...), scale=a, units=users)`. The paper's experiments have
+    a = sqrt(n N). Where users must have an arm, a negative term is a loss like any other; the paper's routine,
+    `welfare.Sequential()`, sets what would be lost to 0.
+
+    Args:
+        problem, oracle: as for `cab_ucb`.
+        model: one that draws, such as `Perturbed`.
+
+    Raises:
+        InvalidInput: a problem with constraints, without a satisfaction, or with another objective.
+
+    >>> from evenhand.environments import Matching
+    >>> from evenhand.models import Logistic, Perturbed
+    >>> world = Matching(users=6, arms=3, horizon=100)
+    >>> model = Perturbed(inner=Logistic(n_features=5, ridge=5.0), scale=30**0.5, units=6)
+    >>> cab_ts(world.problem, model).name
+    'cab_ts'
+    """
+    need_no_constraints(problem)
+    choice = allocating(problem, oracle)
+    return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name="cab_ts")

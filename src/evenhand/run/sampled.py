@@ -1,0 +1,55 @@
+"""Contexts of one replica as they come, with the truth about every candidate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.environments.base import Environment
+from evenhand.policy.entries import believe
+from evenhand.problem.rows import Cases, Rows
+
+
+class Sampled(NamedTuple):
+    """Contexts of one replica as they came."""
+
+    cases: Cases
+    offered: Floats  # (S, A)
+    truth: Floats  # (S, A, M)
+    shares: Floats  # (1, C) of groups: declared, or their frequencies where not declared
+    frequencies: Floats  # (C,) of groups in the sample
+
+
+def sampled(environment: Environment, contexts: int, seed: int, replica: int) -> Sampled:
+    """The first contexts of a replica.
+
+    Raises:
+        InvalidInput: the environment has no truth.
+    """
+    problem = environment.problem
+    world = environment.start(seed, np.array([replica]))
+    known, groups, offered, truths = [], [], [], []
+    came = np.zeros((1, len(problem.columns)))
+    for step in range(contexts):
+        context = world.context(step)
+        truth = world.expected(context, np.arange(context.features.shape[1])[None])
+        if truth is None:
+            raise InvalidInput("environment", "one with a known truth", type(environment).__name__)
+        believe(context.groups, context.offered, np.ones(1), came)
+        known.append(context.known)
+        groups.append(context.groups)
+        offered.append(context.offered)
+        truths.append(truth[:, :, : len(problem.learned)])  # the means of noisy outcomes are known
+    cases = Cases(np.concatenate(known), np.concatenate(groups))
+    came = came[0] / contexts
+    shares = np.where(np.isnan(problem.shares), came, problem.shares)[None]
+    return Sampled(cases, np.concatenate(offered).astype(float), np.concatenate(truths), shares, came)
+
+
+def expected_rows(rows: Rows, frame: Cases, shares: Floats, truth: Floats) -> Floats:
+    """Expected rows of every candidate, `(A,M)->(A,d)`."""
+    prices, offset = rows.pull(frame, shares, np.tile(np.eye(len(rows)), (len(truth), 1, 1)))
+    return np.swapaxes((prices * truth[:, None]).sum(3) + offset, 1, 2)

@@ -1,0 +1,185 @@
+"""The welfare of rounds as a linear program over chances, by HiGHS: an upper bound, and prices of matches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.welfare.base import Round
+from evenhand.welfare.curves import Curves
+from evenhand.welfare.lines import lines
+
+_Entries = tuple[Ints, Ints, Floats | float]  # rows, columns and numbers of a sparse matrix
+
+
+class Program(NamedTuple):
+    """max gain.v s.t. equal v = equal_to, below v <= at_most, low <= v <= high, in units of its own.
+
+    The columns v are the chances x of all eligible pairs, then per user the chance o of being left without an arm, then
+    per arm of every round the sum s of its matches, its satisfaction z, and f, whether it is full.
+    """
+
+    gain: Floats
+    equal: Any  # sparse; its last rows, one per arm of every round, say that s sums up the matches
+    equal_to: Floats
+    below: Any  # sparse
+    at_most: Floats
+    low: Floats
+    high: Floats
+    pairs: tuple[Ints, ...]  # round, user and arm of the first columns
+    unit: float  # of gain
+    matches: float  # unit of values and sums
+
+
+class Relaxed(NamedTuple):
+    """The optimum over chances."""
+
+    value: Floats  # (R,) at least that of any allocation
+    chances: Floats  # (R, N, A) with which it is reached
+    prices: Floats  # (R, A) what another match of an arm is worth
+
+
+def bound(case: Round, curves: Curves) -> Floats:
+    """An upper bound on the welfare of any allocation, `(N,A),(N,A),(N,A),(A)->()`.
+
+    Equation: max sum_a z_a + sum b x s.t. z_a <= every line of r_a at sum_i m_ia x_ia, chances x_i of the eligible arms
+    that add up to 1, and sum_i x_ia <= capacity_a. Logarithms and powers enter by tangents that are at most 1e-4 of
+    their value too high. A user may be left without an arm only as far as its eligible arms are full.
+
+    >>> from evenhand.welfare.curves import Capped
+    >>> ones = np.ones((1, 3, 2))
+    >>> case = Round(ones, 0 * ones, ones > 0, np.array([3, 3]))
+    >>> bound(case, Capped(1.25).curves(2)).round(6)
+    array([2.5])
+    """
+    return relaxed(case, curves).value
+
+
+def relaxed(case: Round, curves: Curves) -> Relaxed:
+    """The linear program of every replica by itself, `(N,A),(N,A),(N,A),(A)->(),(N,A),(A)`."""
+    count, _, arms = case.value.shape
+    value, chances, prices = np.zeros(count), np.zeros(case.value.shape), np.zeros((count, arms))
+    for r in range(count):
+        program = relaxation(alone(case, r), curves)
+        value[r], x, prices[r] = solve(program)
+        _, i, a = program.pairs
+        chances[r, i, a] = x
+    return Relaxed(value, chances, prices)
+
+
+def alone(case: Round, r: int) -> Round:
+    """The round of one replica."""
+    return case._replace(value=case.value[r : r + 1], bonus=case.bonus[r : r + 1], eligible=case.eligible[r : r + 1])
+
+
+def relaxation(case: Round, curves: Curves) -> Program:
+    """The program of all rounds at once: to maximise the sum of their welfare, `(N,A),(N,A),(N,A),(A)->`."""
+    count, users, arms = case.value.shape
+    pairs = np.nonzero(case.eligible)
+    r, i, a = pairs
+    value, bonus, n = case.value[pairs], case.bonus[pairs], len(r)
+    cuts = lines(curves, _most(case))
+    matches = float(value.max(initial=0.0)) or 1.0
+    unit = max(float(np.abs(bonus).max(initial=0.0)), matches * float(cuts.slope.max())) or 1.0
+
+    user, arm = r * users + i, r * arms + a  # of every pair
+    each, every = np.arange(count * users), np.arange(count * arms)
+    x = np.arange(n)
+    o = n + each
+    s = o[-1] + 1 + every
+    z, f = s + len(s), s + 2 * len(s)
+    capacity = np.tile(np.minimum(case.capacity, users), count)
+    leaves = _may_be_left(case).ravel()
+    out = np.flatnonzero(leaves[user])  # pairs of users who may be left without an arm
+    cut = (np.arange(count)[:, None] * arms + cuts.arm).ravel()  # the arm of every line
+    slope, height = np.tile(cuts.slope, count) * matches / unit, np.tile(cuts.height, count) / unit
+
+    equal: list[_Entries] = [
+        (user, x, 1.0),  # sum x + o = 1
+        (each, o, 1.0),
+        (len(each) + arm, x, value / matches),  # sum m x - s = 0
+        (len(each) + every, s, -1.0),
+    ]
+    line, fits = np.arange(len(cut)), len(cut) + every
+    fills, leave = fits + len(every), len(cut) + 2 * len(every) + np.arange(len(out))
+    below: list[_Entries] = [
+        (line, z[cut], 1.0),  # z - slope s <= height
+        (line, s[cut], -slope),
+        (fits[arm], x, 1.0),  # sum x <= capacity
+        (fills, f, capacity),  # capacity f - sum x <= 0
+        (fills[arm], x, -1.0),
+        (leave, o[user[out]], 1.0),  # o - f <= 0
+        (leave, f[arm[out]], -1.0),
+    ]
+    width, none = f[-1] + 1, np.zeros(len(every))
+    full = capacity < case.eligible.sum(1).ravel()
+    return Program(
+        gain=np.concatenate([bonus / unit, 0.0 * each, none, none + 1.0, none]),
+        equal=matrix(equal, len(each) + len(every), width),
+        equal_to=np.append(0.0 * each + 1.0, none),
+        below=matrix(below, len(cut) + 2 * len(every) + len(out), width),
+        at_most=np.concatenate([height, capacity, none, np.zeros(len(out))]),
+        low=np.zeros(width),
+        high=np.concatenate([0.0 * x + 1.0, leaves | ~case.eligible.any(2).ravel(), *2 * [none + np.inf], full]),
+        pairs=pairs,
+        unit=unit,
+        matches=matches,
+    )
+
+
+def solve(program: Program) -> tuple[float, Floats, Floats]:
+    """Value, chances of the pairs, and prices of matches.
+
+    Raises:
+        InvalidInput: HiGHS finds no optimum, as with values that are not finite.
+    """
+    found = highs(program)
+    if found.status != 0:
+        raise InvalidInput("case", "one that HiGHS can solve", found.message)
+    arms = program.equal_to == 0.0
+    prices = np.maximum(found.eqlin.marginals[arms], 0.0) * program.unit / program.matches
+    return float(-found.fun * program.unit), np.clip(found.x[: len(program.pairs[0])], 0.0, 1.0), prices
+
+
+def highs(program: Program, rows: Any = None, limits: Floats | None = None) -> Any:
+    """HiGHS, with more rows that are to be kept."""
+    from scipy.optimize import linprog
+    from scipy.sparse import vstack
+
+    p = program
+    below, at_most = p.below, p.at_most
+    if rows is not None and limits is not None:
+        below, at_most = vstack([below, rows]).tocsr(), np.append(at_most, limits)
+    bounds = np.stack([p.low, p.high], 1)
+    return linprog(-p.gain, below, at_most, p.equal, p.equal_to, bounds, method="highs")  # type: ignore[call-overload]
+
+
+def _most(case: Round) -> Floats:
+    """The largest sum that an arm can reach in any round, `->(A)`."""
+    best = -np.sort(-np.where(case.eligible, case.value, 0.0), axis=1)
+    fits = np.arange(case.value.shape[1])[:, None] < case.capacity
+    return np.asarray(np.where(fits, best, 0.0).sum(1).max(0))
+
+
+def _may_be_left(case: Round) -> Bools:
+    """Whether the other users can fill all eligible arms of a user, `(N,A),(A)->(N)`."""
+    left = np.zeros(case.eligible.shape[:2], bool)
+    full = case.capacity < case.eligible.sum(1)  # (R, A) arms that can be full for somebody
+    for r, eligible in enumerate(case.eligible):
+        some = eligible.any(1) & ~(eligible & ~full[r]).any(1)
+        mine = eligible[some].astype(float)
+        left[r, some] = mine @ case.capacity < (mine @ eligible.T > 0.0).sum(1)  # of all that rival for these arms
+    return left
+
+
+def matrix(parts: Sequence[_Entries], rows: int, columns: int) -> Any:
+    """A sparse matrix from (row, column, number) of its entries."""
+    from scipy.sparse import csr_array
+
+    row, column = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+    numbers = np.concatenate([np.broadcast_to(z, at.shape) for at, _, z in parts])
+    return csr_array((numbers, (row, column)), (rows, columns))
