@@ -24,6 +24,7 @@ KINDS = {
     "evenhand.problem.constraints": "constraint",
     "evenhand.environments": "environment",
     "evenhand.run.optimum": "benchmark",
+    "evenhand.run.optimum_of_satisfaction": "benchmark",
     "evenhand.experiments": "experiment",
 }
 

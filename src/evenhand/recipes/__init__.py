@@ -21,9 +21,11 @@ from evenhand.recipes.mixed_oracle import mixed_oracle
 from evenhand.recipes.molincb import molincb
 from evenhand.recipes.pgd import pgd
 from evenhand.recipes.pgd_adaptive import pgd_adaptive
+from evenhand.recipes.pgd_allocation import pgd_allocation
 from evenhand.recipes.primal_lp import primal_lp
 from evenhand.recipes.random_allocation import random_allocation
 from evenhand.recipes.resolving import resolving
+from evenhand.recipes.resolving_allocation import resolving_allocation
 from evenhand.recipes.square_cbwk import square_cbwk
 from evenhand.recipes.two_stage_square_cbwk import two_stage_square_cbwk
 from evenhand.recipes.ucb import ucb
@@ -52,9 +54,11 @@ __all__ = [
     "molincb",
     "pgd",
     "pgd_adaptive",
+    "pgd_allocation",
     "primal_lp",
     "random_allocation",
     "resolving",
+    "resolving_allocation",
     "square_cbwk",
     "two_stage_square_cbwk",
     "ucb",

@@ -2,7 +2,8 @@
 
 from evenhand.run.checkpoint import Checkpoints
 from evenhand.run.optimum import opt, opt_without_contexts
+from evenhand.run.optimum_of_satisfaction import opt_satisfaction
 from evenhand.run.simulation import play, simulate
 from evenhand.run.trace import Trace
 
-__all__ = ["Checkpoints", "Trace", "opt", "opt_without_contexts", "play", "simulate"]
+__all__ = ["Checkpoints", "Trace", "opt", "opt_satisfaction", "opt_without_contexts", "play", "simulate"]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
@@ -22,6 +23,7 @@ class Solved(NamedTuple):
     gap: Floats  # (R,) by how much the best allocation can be better at most, relative to this one
 
 
+@named("A5", source="the exact program of row A5")
 @dataclass(frozen=True)
 class Exact:
     """The mixed-integer program of the welfare; for small rounds, or for a few seconds each.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.welfare.base import Allocation, Round
@@ -15,6 +16,7 @@ from evenhand.welfare.linear_program import relaxed
 _LEAST = 1e-9  # chances below this are rounding of the solver
 
 
+@named("A5", source="the linear program of row A5, rounded user by user")
 @dataclass(frozen=True)
 class Rounded:
     """The linear program of `bound`, then every user's arm drawn independently from its chances.

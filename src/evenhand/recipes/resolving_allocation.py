@@ -1,0 +1,75 @@
+"""Re-solving where many users are allocated at once: budgets, floors and parity over the horizon."""
+
+from __future__ import annotations
+
+from evenhand.core.catalogue import named
+from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.linear_reward import reward
+from evenhand.goals.resolving import Resolving
+from evenhand.models.base import Model
+from evenhand.planning.rounds import SharedArms
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.problem import Problem
+from evenhand.recipes.defaults import allocating, where_constrained
+from evenhand.welfare import Oracle
+
+
+@named("X1", source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)")
+def resolving_allocation(
+    problem: Problem,
+    model: Model,
+    *,
+    oracle: Oracle | None = None,
+    capacity: tuple[int, ...] | None = None,
+    may_stay: bool = False,
+    contexts: int = 1000,
+    every: int = 100,
+) -> Policy:
+    """Allocate for satisfaction at prices that are optimal for the budgets and rounds that are left; hard budgets.
+
+    Equation: arms pi(i) with a large sum_a r_a(sum_i m_i,pi(i)) + sum_i (bonus - mu.v)_i,pi(i). The prices mu of the
+    constraint rows v solve the dual of the remaining fluid problem, in which users so far are cases and every arm has a
+    price of its matches (`goals.Resolving` with `planning.rounds.SharedArms`). Rounds have prices of matches of their
+    own, from the oracle. Plans know of no capacities and of nobody who stays without an arm.
+
+    Args:
+        problem: measures one `welfare.Satisfaction`, and maximises the outcome that it sums up; with any constraints.
+        model: any, for the learned outcomes; a width is added as it is.
+        oracle: finds the allocation; `welfare.Priced` by default.
+        capacity: the most users of each arm; by default there is no limit.
+        may_stay: whether users may stay without an arm where that is worth more, as where budgets run short.
+        contexts: how many different users are kept at most.
+        every: largest number of rounds between two solves.
+
+    Raises:
+        InvalidInput: a problem without a satisfaction, or with another objective.
+
+    >>> from evenhand.environments import Matching
+    >>> from evenhand.models import Logistic
+    >>> from evenhand.problem import Budget
+    >>> world = Matching(users=6, arms=3, horizon=100, costs=(0, 1, 2), subject_to=(Budget("cost", rate=2.0),))
+    >>> resolving_allocation(world.problem, Logistic(n_features=5)).name
+    'resolving_allocation'
+    """
+    choice, objective = allocating(problem, oracle, capacity=capacity, may_stay=may_stay), reward(problem)
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    plan = where_constrained(
+        problem,
+        lambda: Resolving(
+            problem=problem,
+            objective=objective,
+            constraints=rows,
+            bound=bound,
+            contexts=contexts,
+            every=every,
+            rounds=SharedArms(curve=choice.curve, arms=choice.arms),
+        ),
+    )
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(objective, *plan, *hard_limits(problem, True)),
+        choice=choice,
+        name="resolving_allocation",
+    )
