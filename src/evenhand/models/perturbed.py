@@ -41,8 +41,9 @@ class Perturbed:
     `Logistic`, H = ridge I + sum mu' x x^T, the Hessian at its last fit. `Sampled` draws inside of the link instead,
     mu(x.(theta + e)); for an identity link the two are the same.
     Deviation: the paper's H has lambda_0 times the average of mu' in the place of our ridge, which it sets to
-    kappa lambda_0, kappa the least slope of mu. Our H is smaller by the difference, so our draws are at most a little
-    wider; and with `growth` above 1 the H of `Logistic` is that of its last fit, not of the present round.
+    kappa lambda_0, kappa the least slope of mu. Our H is smaller by the difference, so our draws are wider, noticeably
+    so until data outweigh the ridge; and with `growth` above 1 the H of `Logistic` is that of its last fit, not of the
+    present round.
 
     Candidates come in `units` consecutive blocks of equal length, such as one per user, and each block has a draw of
     its own; all candidates of a block and all readings share it. Without luck, as in plans, the bonus is 0. The

@@ -8,7 +8,6 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
 
 
@@ -23,6 +22,17 @@ def _seen(plays: Ints, exposed: Bools, y: Floats, sure: Bools) -> Floats:
                 if shown and not np.isnan(y[r, p, m]):
                     seen[r, p, m] = y[r, p, m]
     return seen
+
+
+@kernel
+def _enter(values: Floats, counted: Floats, k: int, sums: Floats) -> bool:
+    """Add the values of one measure where they count, `(),()->(k)`; False if one of these is not finite."""
+    for r in range(len(values)):
+        if counted[r] > 0.0:
+            if not np.isfinite(values[r]):
+                return False
+            sums[r, k] += values[r]
+    return True
 
 
 class Meter:
@@ -44,10 +54,7 @@ class Meter:
         """
         seen = _seen(d.plays, exposed, y, self._sure)
         for k, (measure, reading) in enumerate(self._readings):
-            sums[:, k] += np.where(d.counted > 0.0, _checked(measure, reading(d.plays, seen), len(seen)), 0.0)
-
-
-def _checked(measure: Measure, values: Floats, count: int) -> Floats:
-    if np.shape(values) != (count,) or not np.isfinite(values).all():
-        raise InvalidInput(f"{type(measure).__name__}.on", f"{count} finite numbers, one per replica", values)
-    return values
+            values = np.asarray(reading(d.plays, seen), float)
+            if values.shape != d.counted.shape or not _enter(values, d.counted, k, sums):
+                expected = f"{len(seen)} finite numbers, one per replica"
+                raise InvalidInput(f"{type(measure).__name__}.on", expected, values)

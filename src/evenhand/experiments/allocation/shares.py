@@ -91,7 +91,7 @@ class Shares:
         for a in range(self.world.arms):
             sums = whole.average(f"matches of arm {a}") * trace.elapsed
             before = sums[start] if start >= 0 else 0.0
-            found.append((sums[-1] - before) / (end - (trace.times[start] if start >= 0 else 0)))
+            found.append(np.maximum(sums[-1] - before, 0.0) / (end - (trace.times[start] if start >= 0 else 0)))
         return np.stack(found)
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:

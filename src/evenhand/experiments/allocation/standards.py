@@ -9,7 +9,8 @@ import numpy as np
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.experiments.allocation.systems import World
-from evenhand.welfare import Curves, Oracle, Priced, Round, Sequential, certificate, satisfaction_of
+from evenhand.welfare import Curves, Oracle, Priced, Round, Sequential, satisfaction_of
+from evenhand.welfare.linear_program import bound
 
 ROUNDS = 50  # per replica, on which the bound and our oracle are compared with the routine
 
@@ -19,7 +20,7 @@ class Standards(NamedTuple):
 
     reference: Floats  # (R,) of the paper's routine with the true parameter, in all rounds
     ours: Floats  # (R,) of our oracle with the true parameter
-    bound: Floats  # (R,) no allocation can have more
+    bound: Floats  # (R,) of a linear program: no allocation can have more
 
 
 def standards(world: World, replicas: int, seed: int) -> Standards:
@@ -34,7 +35,7 @@ def standards(world: World, replicas: int, seed: int) -> Standards:
     run, luck = world.start(seed, ids), Luck(seed=seed, replicas=ids)
     capacity, routine, oracle = np.full(world.arms, world.users), Sequential(), Priced()
     sampled = set(np.linspace(0, world.horizon - 1, min(ROUNDS, world.horizon)).astype(int).tolist())
-    total, some, ours, bound = np.zeros((4, replicas))
+    total, some, ours, most = np.zeros((4, replicas))
     for step in range(world.horizon):
         context = run.context(step)
         case = _round(run.means(context), context.offered, capacity)
@@ -44,9 +45,9 @@ def standards(world: World, replicas: int, seed: int) -> Standards:
         if step in sampled:
             some += reached
             ours += reading(*_played(case, oracle, curves, u))
-            bound += certificate(case, curves)
+            most += bound(case, curves)
     reference = total / world.horizon
-    return Standards(reference, reference * ours / some, reference * bound / some)
+    return Standards(reference, reference * ours / some, reference * most / some)
 
 
 def _round(means: Floats, offered: Bools, capacity: Ints) -> Round:
