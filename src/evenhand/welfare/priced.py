@@ -12,7 +12,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.welfare._kernels import welfare
 from evenhand.welfare.base import Allocation, Round
-from evenhand.welfare.curves import Curves
+from evenhand.welfare.curves import Curves, plain
 from evenhand.welfare.dual import bound_at, lower, most_of, start_cold, unit_of
 from evenhand.welfare.local_search import best_arms, climb, fill
 
@@ -140,7 +140,7 @@ class Priced:
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
         """Allocate, `(N,A),(N,A),(N,A),(A),(A),(0)->(N),(N),(A)`."""
         new, length = prices.copy(), min(self.arms, case.value.shape[2])
-        arms = _allocate(case.value, case.bonus, case.eligible, case.capacity, curves, length, new)
+        arms = _allocate(case.value, case.bonus, case.eligible, case.capacity, plain(curves), length, new)
         return Allocation(arms, np.ones(arms.shape), new)
 
 
@@ -155,4 +155,4 @@ def certificate(case: Round, curves: Curves) -> Floats:
     >>> certificate(one, Linear().curves(2)).round(6)
     array([0.5])
     """
-    return _certify(case.value, case.bonus, case.eligible, case.capacity, curves)
+    return _certify(case.value, case.bonus, case.eligible, case.capacity, plain(curves))

@@ -11,7 +11,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.welfare._kernels import utility
 from evenhand.welfare.base import Allocation, Round
-from evenhand.welfare.curves import Curves
+from evenhand.welfare.curves import Curves, plain
 
 
 @kernel
@@ -75,5 +75,5 @@ class Sequential:
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
         """Allocate, `(N,A),(N,A),(N,A),(A),(A),(N)->(N),(N),(A)`."""
-        arms, chances = _sequential(case.value, case.bonus, case.eligible, case.capacity, curves, u)
+        arms, chances = _sequential(case.value, case.bonus, case.eligible, case.capacity, plain(curves), u)
         return Allocation(arms, chances, np.full(prices.shape, np.nan))
