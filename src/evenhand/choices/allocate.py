@@ -22,7 +22,7 @@ from evenhand.welfare.priced import Priced
 
 @dataclass
 class AllocateState:
-    """The prices of arms in the last round that was played, NaN before the first one."""
+    """The prices of arms in the last round that was played, -1 where there are none: states hold no NaN."""
 
     prices: Floats  # (R, A)
 
@@ -194,7 +194,7 @@ class Allocate:
 
     def start(self, n_replicas: int) -> AllocateState:
         """No prices."""
-        return AllocateState(np.full((n_replicas, self._columns), np.nan))
+        return AllocateState(np.full((n_replicas, self._columns), -1.0))
 
     def pick(self, state: AllocateState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         """Choose, `(K,NA),(K,NA),(NA),(NA,d),(d),(),(draws)->(N),(N),(NA),()`; the lottery is not computed (NaN)."""
@@ -208,18 +208,20 @@ class Allocate:
             worth.mean, worth.bonus, offer.playable, constant, *sizes, self.optimism == "inside"
         )
         case = Round(value, beside, eligible, self._capacity)
-        chosen, chances, prices = self.oracle.allocate(case, self._curves, state.prices, u)
+        before = np.where(state.prices >= 0.0, state.prices, np.nan)
+        chosen, chances, prices = self.oracle.allocate(case, self._curves, before, u)
         if offer.left.shape[1] > 0:
             changed = _fit(value, beside, eligible, offer.worst, offer.left, self.arms, chosen)
             chances = np.where(changed[:, None] & (chances < 1.0), np.nan, chances)
         plays, propensities = _plays(chosen, chances, self.arms)
         lottery = np.full(offer.playable.shape, np.nan)
-        return Pick(plays, propensities, lottery, np.zeros(count), prices)
+        return Pick(plays, propensities, lottery, np.zeros(count), np.where(prices >= 0.0, prices, -1.0))
 
     def on_decision(self, state: AllocateState, decision: Decision) -> None:
         """Start the next round at the prices of this one."""
         mine = (decision.counted > 0) & (decision.forced == 0)
-        state.prices[mine] = decision.carried[mine]
+        if mine.any():  # else a warm-up chose, which carries nothing
+            state.prices[mine] = decision.carried[mine]
 
     @property
     def _columns(self) -> int:
