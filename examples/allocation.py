@@ -1,4 +1,4 @@
-"""Job seekers to firms: a firm has enough after some matches, trips are paid from a budget, regions are served alike."""
+"""Job seekers to firms that have enough after some matches: trips have a budget, and regions are served alike."""
 
 from dataclasses import replace
 
