@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge as RidgeRegression, SGDRegressor
 
 from evenhand.choices import (
+    Allocate,
     Cycle,
     EpsilonGreedy,
     FairLearn,
@@ -103,7 +104,12 @@ from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
 from evenhand.recipes import (
     bwcr,
+    cab_ofu,
+    cab_ts,
+    cab_ts_parameter,
+    cab_ucb,
     fairlearn_rank,
+    fairx,
     fw,
     fw_dual,
     fw_epsilon_greedy,
@@ -113,12 +119,14 @@ from evenhand.recipes import (
     fw_squarecb,
     lin_cbwk,
     linucb_rank,
+    max_match,
     mixed_oracle,
     molincb,
     pgd,
     pgd_adaptive,
     pgd_allocation,
     primal_lp,
+    random_allocation,
     resolving,
     resolving_allocation,
     square_cbwk,
@@ -128,7 +136,18 @@ from evenhand.recipes import (
     uniform,
 )
 from evenhand.recipes.primal_lp import Slack
-from evenhand.welfare import Power, Sequential
+from evenhand.welfare import (
+    Anyone,
+    Capped,
+    Greedy,
+    Linear as LinearCurve,
+    Logarithmic as LogarithmicCurve,
+    PerArm,
+    Piecewise,
+    Power,
+    Proportional,
+    Sequential,
+)
 from tests.worlds import Market
 
 # Everything at once: learned and known outcomes, signed ones, two groupings, shares known and unknown.
@@ -424,6 +443,21 @@ CHOICES = [
     Staged(10, Gibbs(0.1, n_plays=3), warmup=Cycle(3)),
     Staged(10, TopK(2), warmup=Staged(5, TopK(2), warmup=TopK(2))),
 ]
+_EACH = PerArm((Capped(0.4), LogarithmicCurve(1.0), Piecewise(at=(0.5, 2.0), values=(0.5, 1.0))))
+ALLOCATIONS = [
+    Allocate(users=4, arms=3, curve=Capped(0.5)),
+    Allocate(users=1, arms=1, curve=Power(0.5)),
+    Allocate(users=5, arms=1, curve=LinearCurve(), capacity=(4,), may_stay=True),
+    Allocate(users=1, arms=4, curve=LogarithmicCurve(0.2), optimism="inside"),
+    Allocate(users=4, arms=3, curve=_EACH, capacity=(2, 1, 1)),
+    Allocate(users=4, arms=3, curve=_EACH, capacity=(0, 3, 2), optimism="inside", may_stay=True),
+    Allocate(users=3, arms=3, curve=Capped(0.5), oracle=Greedy(), capacity=(1, 1, 1)),
+    Allocate(users=3, arms=2, curve=Capped(0.5), oracle=Sequential()),
+    Allocate(users=3, arms=2, curve=Capped(0.5), oracle=Sequential(), capacity=(2, 1), may_stay=True),
+    Allocate(users=3, arms=2, curve=Power(0.3), oracle=Proportional(), capacity=(2, 2)),
+    Allocate(users=3, arms=2, curve=LinearCurve(), oracle=Anyone()),
+    Allocate(users=3, arms=2, curve=LinearCurve(), oracle=Anyone(), capacity=(0, 1), may_stay=True),
+]
 
 
 def _log(problem, rows, seed, **options):
@@ -537,6 +571,12 @@ _SPENT = replace(_SHARED, subject_to=_SHARED.spending)
 _BLIND_MARKET = WithoutContexts(Market(problem=_SPENT, offered=0.8))
 _BLIND_LESSONS = WithoutContexts(Lessons(horizon=150, parity=False))
 _MEANS = Tabular(arms=4, n_outcomes=2, confidence=0.5)
+
+_MATCHING = Matching(users=5, arms=3, horizon=50, curve=Capped(0.8), eligible=0.7)
+_LISTENING = AudienceMatching(audience=AUDIENCES[1].audience, users=4, arms=3, horizon=40, curve=Capped(0.4))
+_PRICED_MATCHING = replace(_MATCHING, costs=(0.0, 0.5, 1.0), subject_to=(Budget("cost", rate=1.0),))
+_MATCHES = Logistic(n_features=5, ridge=5.0, width=Fixed(0.5), clipped=False, room=20)
+_LISTENS = Ridge(n_features=3, width=Fixed(0.1))
 
 _TASTES = Bilinear(who=2, what=2, ridge=0.1, width=SelfNormalised(delta=0.1))
 _BLIND_TASTES = Bilinear(who=2, what=2)
@@ -679,6 +719,37 @@ RECIPES = {
     "mixed_oracle": [
         (mixed_oracle(COURT.problem, _LEARNER, prices=(0.1,) * 10, warmup=0), COURT),
         (mixed_oracle(COURT.problem, _LEARNER, prices=(math.pi,) + (0.0,) * 9, hard=True), COURT),
+    ],
+    "cab_ucb": [
+        (cab_ucb(_MATCHING.problem, _MATCHES), _MATCHING),
+        (cab_ucb(_MATCHING.problem, _MATCHES, oracle=Sequential()), Delayed(_MATCHING, delay=4)),
+        (cab_ucb(_MATCHING.problem, _MATCHES, capacity=(2, 1, 1), may_stay=True), _MATCHING),
+        (cab_ucb(_LISTENING.problem, _LISTENS, capacity=(2, 2, 2)), _LISTENING),
+    ],
+    "cab_ts": [
+        (cab_ts(_MATCHING.problem, Perturbed(inner=_MATCHES, scale=5.0, units=5)), _MATCHING),
+        (cab_ts(_LISTENING.problem, Sampled(inner=_LISTENS, units=4), oracle=Greedy()), Delayed(_LISTENING, delay=3)),
+    ],
+    "cab_ts_parameter": [
+        (cab_ts_parameter(_MATCHING.problem, Sampled(inner=_MATCHES, scale=5.0, units=5)), Delayed(_MATCHING, delay=4)),
+        (cab_ts_parameter(_LISTENING.problem, Sampled(inner=_LISTENS, units=4)), _LISTENING),
+    ],
+    "cab_ofu": [
+        (cab_ofu(_MATCHING.problem, OnePass(n_features=5)), _MATCHING),
+        (cab_ofu(_LISTENING.problem, _LISTENS, oracle=Sequential()), Delayed(_LISTENING, delay=3)),
+    ],
+    "max_match": [
+        (max_match(_MATCHING.problem, _MATCHES), _MATCHING),
+        (max_match(_LISTENING.problem, _LISTENS), Delayed(_LISTENING, delay=3)),
+    ],
+    "fairx": [
+        (fairx(_MATCHING.problem, OptimisticDraw(inner=_MATCHES, tries=3, units=5)), _MATCHING),
+        (fairx(_LISTENING.problem, Sampled(inner=_LISTENS, units=4)), Delayed(_LISTENING, delay=3)),
+    ],
+    "random_allocation": [
+        (random_allocation(_MATCHING.problem, n_features=5), Delayed(_MATCHING, delay=4)),
+        (random_allocation(_MATCHING.problem, n_features=5, capacity=(2, 2, 1)), _MATCHING),
+        (random_allocation(_PRICED_MATCHING.problem, n_features=5), Delayed(_PRICED_MATCHING, delay=4)),
     ],
 }
 POLICIES = [pair for pairs in RECIPES.values() for pair in pairs]

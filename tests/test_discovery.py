@@ -10,13 +10,21 @@ import pytest
 from evenhand import choices, environments, goals, models, objectives, recipes
 from evenhand.core.catalogue import catalogue
 from evenhand.core.errors import InvalidInput
-from evenhand.testing import check_choice, check_environment, check_goal, check_model, check_objective, check_policy
+from evenhand.testing import (
+    check_allocation,
+    check_choice,
+    check_environment,
+    check_goal,
+    check_model,
+    check_objective,
+    check_policy,
+)
 from tests import parts
 
 EXAMPLES = {
     models: [*parts.MODELS, *parts.WIDTHS, *parts.EXPERTS],
     goals: [*(goal for goal, _ in parts.GOALS), *parts.STEPS],
-    choices: [*parts.CHOICES, *parts.RATES],
+    choices: [*parts.CHOICES, *parts.ALLOCATIONS, *parts.RATES],
     environments: [*parts.ENVIRONMENTS, *parts.OFFERS, *parts.AUDIENCES],
     objectives: [*parts.OBJECTIVES, *parts.WRITTEN, *parts.SMOOTHINGS],
 }
@@ -79,6 +87,11 @@ def test_choices_keep_their_contract_with_few_and_many_candidates_or_refuse_them
     else:
         with pytest.raises(InvalidInput, match=rf"\b{candidates}\b.*, got"):
             check_choice(choice, candidates=candidates)
+
+
+@pytest.mark.parametrize("choice", parts.ALLOCATIONS, ids=repr)
+def test_allocations_keep_their_contract(choice):
+    check_allocation(choice, arms=choice.arms, capacity=choice.capacity, may_stay=choice.may_stay)
 
 
 @pytest.mark.parametrize("objective", [*parts.OBJECTIVES, *parts.SUMS], ids=repr)

@@ -67,17 +67,29 @@ def _split(
 
 
 @kernel
-def _fit(value: Floats, beside: Floats, eligible: Bools, worst: Floats, left: Floats, arms: int, chosen: Ints) -> Bools:
-    """Change arms, in place, until all plays of a replica fit together, `(N,C),(N,C),(N,C),(NA,d),(d)->(N)`.
+def _fit(
+    value: Floats,
+    beside: Floats,
+    eligible: Bools,
+    capacity: Ints,
+    worst: Floats,
+    left: Floats,
+    arms: int,
+    chosen: Ints,
+) -> None:
+    """Change arms, in place, until all plays of a replica fit together, `(N,C),(N,C),(N,C),(C),(NA,d),(d)->(N)`.
 
-    Users in the order of what they bring keep their arm if it fits; others get the best one that does, or none. Returns
-    the replicas in which anything changed.
+    Users in the order of what they bring keep their arm if it fits; others get the best one that does and has room.
+    Those who find none may find one afterwards, as others have left their arms.
     """
-    users, columns = value.shape[1:]
-    changed, left = np.zeros(len(chosen), np.bool_), left.copy()
+    users = value.shape[1]
+    left, held = left.copy(), np.empty(len(capacity), np.int64)
     for r in range(len(chosen)):
         spare, fitting = left[r].copy(), True
+        held[:] = 0
         for i in range(users):
+            if chosen[r, i] >= 0:
+                held[chosen[r, i]] += 1
             if 0 <= chosen[r, i] < arms:
                 pair = i * arms + chosen[r, i]
                 for j in range(left.shape[1]):
@@ -89,21 +101,61 @@ def _fit(value: Floats, beside: Floats, eligible: Bools, worst: Floats, left: Fl
         for i in range(users):
             if chosen[r, i] >= 0:
                 brings[i] = value[r, i, chosen[r, i]] + beside[r, i, chosen[r, i]]
-        for i in np.argsort(-brings, kind="mergesort"):
-            now = chosen[r, i]
-            if not 0 <= now < arms:
-                continue
-            if not fits(worst, left, r, i * arms + now):
-                changed[r] = True
-                now, best = -1, -np.inf
-                for a in range(columns):
-                    worth = value[r, i, a] + beside[r, i, a]
-                    if eligible[r, i, a] and worth > best and (a == arms or fits(worst, left, r, i * arms + a)):
-                        now, best = a, worth
-                chosen[r, i] = now
-            if 0 <= now < arms:
-                use_up(worst, left, r, i * arms + now)
-    return changed
+        order = np.argsort(-brings, kind="mergesort")
+        for again in range(2):
+            for i in order:
+                now = chosen[r, i]
+                if now == arms or (again and now >= 0):
+                    continue
+                if now < 0 or not fits(worst, left, r, i * arms + now):
+                    if now >= 0:
+                        held[now] -= 1
+                    now = _best(value[r, i], beside[r, i], eligible[r, i], capacity, held, worst, left, r, i, arms)
+                    chosen[r, i] = now
+                    if now >= 0:
+                        held[now] += 1
+                if 0 <= now < arms:
+                    use_up(worst, left, r, i * arms + now)
+
+
+@kernel
+def _best(
+    value: Floats,
+    beside: Floats,
+    eligible: Bools,
+    capacity: Ints,
+    held: Ints,
+    worst: Floats,
+    left: Floats,
+    r: int,
+    i: int,
+    arms: int,
+) -> int:
+    """The arm that brings most among those that have room and fit, `(C),(C),(C),(C),(C),(NA,d),(d)->()`; -1 if none."""
+    best, most = -1, -np.inf
+    for a in range(len(value)):
+        if eligible[a] and held[a] < capacity[a] and value[a] + beside[a] > most:
+            if a == arms or fits(worst, left, r, i * arms + a):
+                best, most = a, value[a] + beside[a]
+    return best
+
+
+@kernel
+def _always_fits(playable: Bools, worst: Floats, left: Floats, arms: int) -> Bools:
+    """Whether every allocation fits into what is left, `(NA),(NA,d),(d)->()`."""
+    sure = np.ones(len(playable), np.bool_)
+    for r in range(len(playable)):
+        row = r if len(worst) > 1 else 0
+        for j in range(left.shape[1]):
+            needs = 0.0
+            for i in range(playable.shape[1] // arms):
+                most = 0.0
+                for pair in range(i * arms, (i + 1) * arms):
+                    if playable[r, pair]:
+                        most = max(most, worst[row, pair, j])
+                needs += most
+            sure[r] = sure[r] and needs <= left[r, j]
+    return sure
 
 
 @kernel
@@ -120,7 +172,7 @@ def _plays(chosen: Ints, chances: Floats, arms: int) -> tuple[Ints, Floats]:
             else:
                 sure *= chances[r, i]  # NaN, or the chance to stay without an arm
         if sure != 1.0:  # NaN is not 1
-            propensities[r, :place] = np.nan
+            propensities[r] = np.nan
     return plays, propensities
 
 
@@ -135,8 +187,11 @@ class Allocate:
 
     Candidates are pairs of a user and an arm in the order of users, candidate = user A + arm. Each user gets one arm
     that is playable and has room, or none if there is none. Where hard limits do not allow the allocation, users in
-    the order of m + b keep their arms while they fit, and the others get the best arm that fits, or none. Capacities
-    may be exceeded in such a round. The oracle starts at the prices of arms in the last round that was committed.
+    the order of m + b keep their arms while they fit, and the others get the best arm that has room and fits, or none.
+    The oracle starts at the prices of arms in the last round that was committed.
+
+    Chances of plays are those that the oracle states; NaN where users stayed without an arm by luck, or where limits
+    might have changed what was drawn.
 
     Args:
         users: N.
@@ -211,8 +266,10 @@ class Allocate:
         before = np.where(state.prices >= 0.0, state.prices, np.nan)
         chosen, chances, prices = self.oracle.allocate(case, self._curves, before, u)
         if offer.left.shape[1] > 0:
-            changed = _fit(value, beside, eligible, offer.worst, offer.left, self.arms, chosen)
-            chances = np.where(changed[:, None] & (chances < 1.0), np.nan, chances)
+            _fit(value, beside, eligible, self._capacity, offer.worst, offer.left, self.arms, chosen)
+            if u.shape[1]:  # other draws may end in these plays as well
+                sure = _always_fits(offer.playable, offer.worst, offer.left, self.arms)
+                chances = np.where(sure[:, None], chances, np.nan)
         plays, propensities = _plays(chosen, chances, self.arms)
         lottery = np.full(offer.playable.shape, np.nan)
         return Pick(plays, propensities, lottery, np.zeros(count), np.where(prices >= 0.0, prices, -1.0))

@@ -4,9 +4,17 @@ They need no test framework and are deterministic: their inputs are pure functio
 on an instance of your part in each configuration that matters to you.
 """
 
-from evenhand.testing.choices import check_choice
+from evenhand.testing.choices import check_allocation, check_choice
 from evenhand.testing.objectives import check_objective
 from evenhand.testing.parts import check_goal, check_model
 from evenhand.testing.runs import check_environment, check_policy
 
-__all__ = ["check_choice", "check_environment", "check_goal", "check_model", "check_objective", "check_policy"]
+__all__ = [
+    "check_allocation",
+    "check_choice",
+    "check_environment",
+    "check_goal",
+    "check_model",
+    "check_objective",
+    "check_policy",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Offer, Worth
 from evenhand.core.types import Bools, Floats
 from evenhand.testing.frames import Draw
-from evenhand.testing.promises import require, same, snapshot, sound_pick, unchanged
+from evenhand.testing.promises import require, same, snapshot, sound_allocation, sound_pick, unchanged
 
 
 def check_choice(choice: Choice, *, candidates: int = 4) -> None:
@@ -31,6 +32,38 @@ def check_choice(choice: Choice, *, candidates: int = 4) -> None:
     >>> from evenhand.choices import Random, Staged, TopK
     >>> check_choice(Staged(5, TopK(2), warmup=Random(n_plays=2)))
     """
+    _check(choice, candidates, lambda pick, offer: sound_pick(pick, offer, choice.n_plays))
+
+
+def check_allocation(
+    choice: Choice, *, arms: int, capacity: tuple[int, ...] | None = None, may_stay: bool = False
+) -> None:
+    """Check that a choice of an arm for every user keeps to its offer, and acts alike in a batch and alone.
+
+    Each play is a playable pair, candidate = user * arms + arm, of another user; plays fit together into what is left,
+    and arms hold no more users than they have room for. A user stays without an arm only where no playable arm has
+    room and fits. Its lottery may be NaN, not computed. Over 4,000 draws of fixed luck, each list of plays begins as
+    often as stated, within five standard errors, unless its chance is NaN.
+
+    Args:
+        choice: such as `choices.Allocate`, or your own; its number of plays is that of the users.
+        arms: how many there are.
+        capacity: the most users of each arm; by default there is no limit.
+        may_stay: whether a user may stay without an arm for other reasons.
+
+    Raises:
+        AssertionError: naming the promise that is broken.
+
+    >>> from evenhand.choices import Allocate
+    >>> from evenhand.welfare import Capped
+    >>> check_allocation(Allocate(users=3, arms=2, curve=Capped(1.0), capacity=(2, 2)), arms=2, capacity=(2, 2))
+    """
+    users = choice.n_plays
+    room = np.array(capacity or (users,) * arms)
+    _check(choice, users * arms, lambda pick, offer: sound_allocation(pick, offer, users, room, may_stay))
+
+
+def _check(choice: Choice, candidates: int, sound: Callable[[Pick, Offer], None]) -> None:
     ids = np.arange(64)
     draw = Draw(ids, 0)
     worth = Worth(draw(1, 2, candidates) - 0.5, draw(2, 2, candidates) * 0.1, random=False)
@@ -40,19 +73,20 @@ def check_choice(choice: Choice, *, candidates: int = 4) -> None:
     without = Offer(playable, np.zeros((1, candidates, 0)), np.zeros((len(ids), 0)))
     costs, left = draw(6, candidates, 2), 2.0 * draw(7, 2)
     for offer in (without, _limited(playable, costs, left), _limited(playable, costs[:1], left)):
-        pick = _picked(choice, worth, offer, t, u)
+        pick = _picked(choice, worth, offer, t, u, sound)
         for i in ids:
             one = slice(i, i + 1)
             worst = offer.worst[one] if len(offer.worst) > 1 else offer.worst
             lone = Offer(offer.playable[one], worst, offer.left[one])
-            alone = _picked(choice, Worth(worth.mean[one], worth.bonus[one], random=False), lone, t[one], u[one])
+            said = Worth(worth.mean[one], worth.bonus[one], random=False)
+            alone = _picked(choice, said, lone, t[one], u[one], sound)
             for name, z, solo in zip(Pick._fields, pick, alone, strict=True):
                 if z is not None and solo is not None:
                     same(z[one], solo, f"a replica has the same {name} in a batch and alone")
     if not choice.reads_bonus:
         later, other = np.full(len(ids), 1e6), worth._replace(bonus=draw(8, 2, candidates))
         for name, z, unread in zip(
-            Pick._fields, *(_picked(choice, w, without, later, u) for w in (worth, other)), strict=True
+            Pick._fields, *(_picked(choice, w, without, later, u, sound) for w in (worth, other)), strict=True
         ):
             if z is not None and unread is not None:
                 same(z, unread, f"a choice that reads no bonus has the same {name} whatever the bonus")
@@ -67,7 +101,9 @@ def _limited(playable: Bools, worst: Floats, left: Floats) -> Offer:
     return Offer(playable & (worst <= left[:, None]).all(2), worst, left)
 
 
-def _picked(choice: Choice, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+def _picked(
+    choice: Choice, worth: Worth, offer: Offer, t: Floats, u: Floats, sound: Callable[[Pick, Offer], None]
+) -> Pick:
     state = choice.start(len(t))
     handed = (worth.mean, worth.bonus, *offer, t, u)
     given = [z.copy() for z in handed]
@@ -76,7 +112,7 @@ def _picked(choice: Choice, worth: Worth, offer: Offer, t: Floats, u: Floats) ->
     unchanged(before, state, "`pick` leaves the state as it is")
     for z, then in zip(handed, given, strict=True):
         same(z, then, "`pick` leaves what it is handed as it is")
-    sound_pick(pick, offer, choice.n_plays)
+    sound(pick, offer)
     return pick
 
 
@@ -88,7 +124,8 @@ def _check_frequencies(choice: Choice, worth: Worth, offer: Offer, now: float) -
     u = Luck(seed=2, replicas=np.arange(draws)).uniform(Stream.CHOICE, np.zeros(1, np.int64), choice.draws(candidates))
     pick = choice.pick(choice.start(draws), Worth(mean, bonus, random=False), many, np.full(draws, now), u)
     for a, p in enumerate(pick.lottery[0]):
-        _often((pick.plays[:, 0] == a).mean(), p, draws, f"candidate {a} comes first")
+        if not np.isnan(p):
+            _often((pick.plays[:, 0] == a).mean(), p, draws, f"candidate {a} comes first")
     for i in range(1, choice.n_plays + 1):
         lists, where, count = np.unique(pick.plays[:, :i], axis=0, return_index=True, return_counts=True)
         stated = pick.propensities[where, :i].prod(1)

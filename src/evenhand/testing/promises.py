@@ -100,3 +100,26 @@ def _fitting(plays: Ints, playable: Bools, worst: Floats, left: Floats) -> None:
         require(bool(rest[a]), "what is played is playable")
         require(bool((worst[a] <= left + slack).all()), "plays fit together into what is left")
         rest[a], left = False, left - worst[a]
+
+
+def sound_allocation(pick: Pick, offer: Offer, users: int, capacity: Ints, may_stay: bool) -> None:
+    """Every user has one arm that is playable, has room and fits, or none where there is no such arm, `(A)`."""
+    plays, arms = pick.plays, len(capacity)
+    sound_plays(plays, pick.propensities, users)
+    require(bool((plays < users * arms).all()), "plays are pairs of a user and an arm")
+    require(bool(np.isin(pick.forced, (0.0, 1.0)).all()), "`forced` is 0 or 1")
+    shape = offer.playable.shape
+    require(pick.lottery.shape == shape, f"the lottery has shape (R, NA) = {shape}, not {pick.lottery.shape}")
+    for r in range(len(plays)):
+        made = plays[r, plays[r] >= 0]
+        worst = offer.worst[r if len(offer.worst) > 1 else 0]
+        slack = 1e-9 * np.abs(offer.left[r])
+        left, room = offer.left[r] - worst[made].sum(0), capacity - np.bincount(made % arms, minlength=arms)
+        require(len(set((made // arms).tolist())) == len(made), "no user has two arms")
+        require(bool(offer.playable[r, made].all()), "what is played is playable")
+        require(bool((room >= 0).all()), "arms hold no more users than they have room for")
+        require(bool((left >= -slack).all()), "plays fit together into what is left")
+        more = offer.playable[r] & (worst <= left - slack).all(1) & np.tile(room > 0, users)
+        without = ~np.isin(np.arange(users), made // arms)
+        stays = may_stay or not (more.reshape(users, arms).any(1) & without).any()
+        require(stays, "a user stays without an arm only where no playable arm has room and fits")

@@ -20,7 +20,7 @@ def utility(curves: Curves, a: int, x: float) -> float:
     if kind[a] == 1:
         return float(size[a] * math.log1p(x / size[a]))
     if kind[a] == 2:
-        return float(((x + 1.0) ** size[a] - 1.0) / size[a])
+        return float(math.expm1(size[a] * math.log1p(x)) / size[a])
     return between(knots, values, a, x)
 
 

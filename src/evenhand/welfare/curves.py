@@ -222,7 +222,7 @@ def satisfaction(curve: Curve, sums: Floats) -> Floats:
     log, power = kind == LOGARITHMIC, kind == POWER
     scale, one = np.where(log, size, 1.0), np.where(power, size, 1.0)
     value = np.where(log, scale * np.log1p(sums / scale), value)
-    value = np.where(power, ((sums + 1.0) ** one - 1.0) / one, value)
+    value = np.where(power, np.expm1(one * np.log1p(sums)) / one, value)
     for a in np.flatnonzero(c.kind == PIECEWISE):
         value[..., a] = np.interp(sums[..., a], c.knots[a], c.values[a])
     return np.asarray(value)

@@ -4,8 +4,9 @@ The welfare of every allocation is at most
 
     D(lam, nu) = sum_a max_x [r_a(x) - lam_a x] + sum_i max_a [lam_a m_ia + b_ia - nu_a] + sum_a nu_a capacity_a
 
-for all prices lam >= 0 of a match and nu >= 0 of a place (weak duality). With the maximum over arms replaced by
-temp log sum exp(. / temp), D is smooth but where some r_a bends, and damped diagonal Newton steps lower it.
+for all prices lam >= 0 of a match and nu >= 0 of a place (weak duality); the maximum of a user who may be left without
+an arm, as others fill all of its arms, is at least 0. With the maximum over arms replaced by temp log sum exp(. / temp),
+D is smooth but where some r_a bends, and damped diagonal Newton steps lower it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,19 @@ def unit_of(value: Floats, eligible: Bools, curves: Curves) -> float:
                 best = max(best, first_slope(curves, a) * value[i, a])
         total += best
     return float(total / users)
+
+
+@kernel
+def spread_of(bonus: Floats, eligible: Bools) -> float:
+    """How far a user's bonuses are apart, as a mean over users."""
+    total = 0.0
+    for i in range(len(bonus)):
+        low, high = np.inf, -np.inf
+        for a in range(bonus.shape[1]):
+            if eligible[i, a]:
+                low, high = min(low, bonus[i, a]), max(high, bonus[i, a])
+        total += max(high - low, 0.0)
+    return float(total / len(bonus))
 
 
 @kernel
@@ -102,6 +116,7 @@ def lower(
     most: Floats,
     stretch: float,
     temperature: float,
+    size_of_fees: float,
     steps: int,
     trust: float,
     prices: Floats,
@@ -109,7 +124,7 @@ def lower(
 ) -> None:
     """Newton steps on the smoothed dual, in place, `(N,A),(N,A),(N,A),(A),(A),(A)->(A),(A)`.
 
-    `stretch` is how many users each one stands for, `trust` the most that a price moves, as a part of its first slope.
+    `stretch` is how many users each one stands for, `size_of_fees` what fees may come to, and `trust` the most that a price moves, as a part of its first slope.
     """
     users, arms = value.shape
     weight, sums, steep, step = np.empty(arms), np.empty(arms), np.empty((arms, arms)), np.zeros(arms)
@@ -170,8 +185,9 @@ def lower(
             steep[a, a] += _DAMPING * most[a] / first_slope(curves, a)
         for _ in range(_INNER):
             for a in range(arms):
-                if most[a] > 0.0:
-                    slope, pull = first_slope(curves, a), stretch * sums[a] - steep[a, a] * step[a]
+                slope = first_slope(curves, a)
+                if most[a] > 0.0 and slope > 0.0:
+                    pull = stretch * sums[a] - steep[a, a] * step[a]
                     for h in range(arms):
                         pull += steep[a, h] * step[h]
                     best = _settled(curves, a, prices[a] - pull / steep[a, a], steep[a, a], most[a])
@@ -179,7 +195,7 @@ def lower(
                     step[a] = min(max(best, 0.0), slope) - prices[a]
         if scarce:
             for a in range(arms):
-                curvature = 1.3 * stretch * crowd[a] / temperature + 0.01 * stretch * users
+                curvature = 1.3 * stretch * crowd[a] / temperature + 0.01 * stretch * users / size_of_fees
                 fees[a] = max(fees[a] + (stretch * counts[a] - capacity[a]) / curvature, 0.0)
     prices[:] = base
 
@@ -197,15 +213,19 @@ def bound_at(
 ) -> float:
     """The bound on welfare that prices certify, `(N,A),(N,A),(N,A),(A),(A),(A),(A),(A)->()`."""
     users, arms = value.shape
-    total = 0.0
+    total, rivals = 0.0, np.zeros(arms, np.int64)
+    for i in range(users):
+        for a in range(arms):
+            rivals[a] += eligible[i, a]
     for a in range(arms):
         x = wanted(curves, a, prices[a], most[a])
         total += utility(curves, a, x) - prices[a] * x + fees[a] * capacity[a]
     for i in range(users):
-        best = -np.inf
+        best, room = -np.inf, 0
         for a in range(arms):
             if eligible[i, a]:
+                room += users if capacity[a] >= rivals[a] else capacity[a]
                 best = max(best, prices[a] * value[i, a] + bonus[i, a] - fees[a])
         if best > -np.inf:
-            total += best
+            total += best if room >= users else max(best, 0.0)  # the others are too few to fill that much room
     return total

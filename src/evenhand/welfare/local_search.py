@@ -9,7 +9,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.welfare._kernels import first_slope, utility, wanted
 from evenhand.welfare.curves import Curves
 
-_GAIN = 1e-10  # part of the welfare of one user that a change must gain, so that rounding is no gain
+_GAIN = 1e-10  # part of what one user can change that a change must gain, so that rounding is no gain
 _ENOUGH = 2e-4  # gain of a pass, per user and in this unit, at which the search ends
 
 
@@ -130,6 +130,7 @@ def climb(
     lists: Ints,
     order: Ints,
     unit: float,
+    spread: float,
     passes: int,
     arms: Ints,
     sums: Floats,
@@ -163,7 +164,7 @@ def climb(
             out = 0.0
             if a >= 0:
                 out = utility(curves, a, max(sums[a] - value[i, a], 0.0)) - reached[a] - bonus[i, a]
-            best_c, best_j, best_d, gain = -1, -1, -1, _GAIN * unit if a >= 0 else -np.inf
+            best_c, best_j, best_d, gain = -1, -1, -1, _GAIN * (unit + spread) if a >= 0 else -np.inf
             for t in range(length):
                 c = lists[i, t]
                 if c < 0:
