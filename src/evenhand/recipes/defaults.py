@@ -49,12 +49,10 @@ def need_spending(problem: Problem) -> None:
         raise InvalidInput("problem.subject_to", "at least one Budget", problem.subject_to)
 
 
-def need_no_constraints(problem: Problem) -> None:
-    """Refuse a problem with constraints."""
+def need_no_constraints(problem: Problem, keeper: str = "fw_dual") -> None:
+    """Refuse a problem with constraints, and name the recipe that keeps to them."""
     if problem.subject_to:
-        raise InvalidInput(
-            "problem.subject_to", "no constraints; resolving and fw_dual keep to them", problem.subject_to
-        )
+        raise InvalidInput("problem.subject_to", f"no constraints; {keeper} keeps to them", problem.subject_to)
 
 
 def allocating(
