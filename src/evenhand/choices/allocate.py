@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -18,6 +18,7 @@ from evenhand.core.validate import one_of, whole
 from evenhand.welfare.base import Oracle, Round
 from evenhand.welfare.curves import Curve, Curves, Linear
 from evenhand.welfare.priced import Priced
+from evenhand.welfare.proportional import Anyone
 
 
 @dataclass
@@ -271,12 +272,17 @@ class Allocate:
                 chances = np.where(sure[:, None], chances, np.nan)
         plays, propensities = _plays(chosen, chances, self.arms)
         lottery = np.full(offer.playable.shape, np.nan)
-        return Pick(plays, propensities, lottery, np.zeros(count), prices)
+        forced = np.full(count, float(isinstance(self.oracle, Anyone)))
+        return Pick(plays, propensities, lottery, forced, prices)
 
     def on_decision(self, state: AllocateState, decision: Decision) -> None:
         """Start the next round at the prices of this one."""
         mine = (decision.counted > 0) & (decision.forced == 0)
         state.prices[mine] = decision.carried[mine]
+
+    def at_random(self) -> Allocate:
+        """An arm for each user, drawn uniformly."""
+        return replace(self, oracle=Anyone())
 
     @property
     def _columns(self) -> int:

@@ -5,8 +5,8 @@ The welfare of every allocation is at most
     D(lam, nu) = sum_a max_x [r_a(x) - lam_a x] + sum_i max_a [lam_a m_ia + b_ia - nu_a] + sum_a nu_a capacity_a
 
 for all prices lam >= 0 of a match and nu >= 0 of a place (weak duality); the maximum of a user who may be left without
-an arm, as others fill all of its arms, is at least 0. With the maximum over arms replaced by temp log sum exp(. / temp),
-D is smooth but where some r_a bends, and damped diagonal Newton steps lower it.
+an arm, as others fill all of its arms, is at least 0. With the maximum over arms replaced by
+temp log sum exp(. / temp), D is smooth but where some r_a bends, and damped diagonal Newton steps lower it.
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ def lower(
 ) -> None:
     """Newton steps on the smoothed dual, in place, `(N,A),(N,A),(N,A),(A),(A),(A)->(A),(A),(A)`.
 
-    Fees of places move by `pace` at most, which shrinks where they turn; its sign is that of the last move. `stretch` is how many users each one stands for, and `trust` the most that a price moves, as a part of its first slope.
+    Fees of places move by `pace` at most, which shrinks where they turn; its sign is that of the last move. `stretch`
+    is how many users each one stands for, and `trust` the most that a price moves, as a part of its first slope.
     """
     users, arms = value.shape
     weight, sums, steep, step = np.empty(arms), np.empty(arms), np.empty((arms, arms)), np.zeros(arms)
