@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -18,6 +18,7 @@ from evenhand.core.validate import one_of, whole
 from evenhand.welfare.base import Oracle, Round
 from evenhand.welfare.curves import Curve, Curves, Linear
 from evenhand.welfare.priced import Priced
+from evenhand.welfare.proportional import Anyone
 
 
 @dataclass
@@ -134,9 +135,9 @@ def _best(
     """The arm that brings most among those that have room and fit, `(C),(C),(C),(C),(C),(NA,d),(d)->()`; -1 if none."""
     best, most = -1, -np.inf
     for a in range(len(value)):
-        if eligible[a] and held[a] < capacity[a] and value[a] + beside[a] > most:
-            if a == arms or fits(worst, left, r, i * arms + a):
-                best, most = a, value[a] + beside[a]
+        open_to = eligible[a] and held[a] < capacity[a] and (a == arms or fits(worst, left, r, i * arms + a))
+        if open_to and value[a] + beside[a] > most:
+            best, most = a, value[a] + beside[a]
     return best
 
 
@@ -272,13 +273,18 @@ class Allocate:
                 chances = np.where(sure[:, None], chances, np.nan)
         plays, propensities = _plays(chosen, chances, self.arms)
         lottery = np.full(offer.playable.shape, np.nan)
-        return Pick(plays, propensities, lottery, np.zeros(count), np.where(prices >= 0.0, prices, -1.0))
+        forced = np.full(count, float(self.oracle.blind))
+        return Pick(plays, propensities, lottery, forced, np.where(prices >= 0.0, prices, -1.0))
 
     def on_decision(self, state: AllocateState, decision: Decision) -> None:
         """Start the next round at the prices of this one."""
         mine = (decision.counted > 0) & (decision.forced == 0)
         if mine.any():  # else a warm-up chose, which carries nothing
             state.prices[mine] = decision.carried[mine]
+
+    def at_random(self) -> Allocate:
+        """An arm for each user, drawn uniformly."""
+        return replace(self, oracle=Anyone())
 
     @property
     def _columns(self) -> int:

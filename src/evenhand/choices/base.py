@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from evenhand.core.records import Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats, Ints
 
-__all__ = ["Choice", "Follows", "Hears", "Offer", "Pick", "Worth"]
+__all__ = ["Choice", "Follows", "Hears", "Offer", "Pick", "Warms", "Worth"]
 
 
 class Pick(NamedTuple):
@@ -56,6 +56,14 @@ class Follows(Protocol):
 
     def on_decision(self, state: Any, decision: Decision) -> None:
         """A decision was committed; it is this choice's own in the replicas where it counts and was not forced."""
+
+
+@runtime_checkable
+class Warms(Protocol):
+    """A choice whose plays are not any candidates, so that a warm-up cannot draw these."""
+
+    def at_random(self) -> Choice:
+        """The choice that makes such plays at random, for a warm-up."""
 
 
 @runtime_checkable

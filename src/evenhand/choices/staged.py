@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Worth
+from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Warms, Worth
 from evenhand.choices.random import Random
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
@@ -25,6 +25,13 @@ def _count_early(t: Floats, rounds: int) -> int:
         if t[r] < rounds:
             count += 1
     return count
+
+
+def _of_stages(early: Bools, first: Floats | None, then: Floats | None) -> Floats | None:
+    """What replicas carry by the stage that each is in."""
+    if first is None or then is None:
+        return then if first is None else first
+    return np.where(early[:, None], first, then)
 
 
 @dataclass
@@ -44,7 +51,8 @@ class Staged:
     Args:
         rounds: length of the warm-up, at least 0.
         then: the choice after it.
-        warmup: the choice in it; None draws as many candidates as `then` plays, uniformly.
+        warmup: the choice in it; None draws as many candidates as `then` plays, uniformly, or what `then` itself plays
+            at random, such as an arm for each user.
 
     Raises:
         InvalidInput: a negative length, or two choices that play different numbers of candidates.
@@ -98,7 +106,7 @@ class Staged:
             np.where(early[:, None], first.propensities, then.propensities),
             np.where(early[:, None], first.lottery, then.lottery),
             np.where(early, first.forced, then.forced),
-            then.carried if first.carried is None else first.carried,
+            _of_stages(early, first.carried, then.carried),
         )
 
     @property
@@ -107,7 +115,9 @@ class Staged:
         return bool(self._following)
 
     def on_decision(self, state: StagedState, decision: Decision) -> None:
-        """Pass the decision to each choice that continues from its decisions."""
+        """Pass the decision to each choice that continues from its decisions, unless nothing was carried."""
+        if decision.carried.shape[1] == 0:
+            return
         for stage, choice in self._following:
             choice.on_decision(getattr(state, stage), decision)
 
@@ -118,7 +128,9 @@ class Staged:
 
     @cached_property
     def _warmup(self) -> Choice:
-        return Random(n_plays=self.then.n_plays) if self.warmup is None else self.warmup
+        if self.warmup is not None:
+            return self.warmup
+        return self.then.at_random() if isinstance(self.then, Warms) else Random(n_plays=self.then.n_plays)
 
     @cached_property
     def _following(self) -> list[tuple[str, Follows]]:

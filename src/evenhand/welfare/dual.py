@@ -5,8 +5,8 @@ The welfare of every allocation is at most
     D(lam, nu) = sum_a max_x [r_a(x) - lam_a x] + sum_i max_a [lam_a m_ia + b_ia - nu_a] + sum_a nu_a capacity_a
 
 for all prices lam >= 0 of a match and nu >= 0 of a place (weak duality); the maximum of a user who may be left without
-an arm, as others fill all of its arms, is at least 0. With the maximum over arms replaced by temp log sum exp(. / temp),
-D is smooth but where some r_a bends, and damped diagonal Newton steps lower it.
+an arm, as others fill all of its arms, is at least 0. With the maximum over arms replaced by
+temp log sum exp(. / temp), D is smooth but where some r_a bends, and damped diagonal Newton steps lower it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _INNER = 3  # passes over the prices in a step
 _BISECTIONS = 30
 _RARE = 0.01  # chance of an arm below which its effect on other arms is left out of a step
 _EDGE = 1e-9  # part of its first slope that a price keeps from the ends, where arms tie or the wanted sum jumps to 0
+_TURNED = 0.5  # part of the pace of a fee that is left where it turns
 _SHORTEST = 0.02  # part of a step that is taken even if it raises the dual
 
 
@@ -116,15 +117,16 @@ def lower(
     most: Floats,
     stretch: float,
     temperature: float,
-    size_of_fees: float,
     steps: int,
     trust: float,
     prices: Floats,
     fees: Floats,
+    pace: Floats,
 ) -> None:
-    """Newton steps on the smoothed dual, in place, `(N,A),(N,A),(N,A),(A),(A),(A)->(A),(A)`.
+    """Newton steps on the smoothed dual, in place, `(N,A),(N,A),(N,A),(A),(A),(A)->(A),(A),(A)`.
 
-    `stretch` is how many users each one stands for, `size_of_fees` what fees may come to, and `trust` the most that a price moves, as a part of its first slope.
+    Fees of places move by `pace` at most, which shrinks where they turn; its sign is that of the last move. `stretch`
+    is how many users each one stands for, and `trust` the most that a price moves, as a part of its first slope.
     """
     users, arms = value.shape
     weight, sums, steep, step = np.empty(arms), np.empty(arms), np.empty((arms, arms)), np.zeros(arms)
@@ -195,8 +197,12 @@ def lower(
                     step[a] = min(max(best, 0.0), slope) - prices[a]
         if scarce:
             for a in range(arms):
-                curvature = 1.3 * stretch * crowd[a] / temperature + 0.01 * stretch * users / size_of_fees
-                fees[a] = max(fees[a] + (stretch * counts[a] - capacity[a]) / curvature, 0.0)
+                excess = stretch * counts[a] - capacity[a]
+                if excess > 0.0 or (excess < 0.0 and fees[a] > 0.0):
+                    reach = abs(pace[a]) * (_TURNED if excess * pace[a] < 0.0 else 1.0)
+                    move = 0.8 * excess * temperature / (stretch * crowd[a])  # infinite where everybody has decided
+                    fees[a] = max(fees[a] + min(max(move, -reach), reach), 0.0)
+                    pace[a] = math.copysign(reach, excess)
     prices[:] = base
 
 

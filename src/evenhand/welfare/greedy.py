@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -73,6 +74,8 @@ class Greedy:
     >>> Greedy().allocate(case, Linear().curves(2), np.full((1, 2), np.nan), np.zeros((1, 0))).arms
     array([[0, 1]])
     """
+
+    blind: ClassVar[bool] = False
 
     def draws(self, users: int, arms: int) -> int:
         """No luck."""

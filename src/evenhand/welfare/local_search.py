@@ -104,7 +104,7 @@ def _transfer(
     member: Ints,
     place: Ints,
 ) -> None:
-    """Take a user from one arm (or none) to another one; keep sums, utilities and members."""
+    """Take a user from one arm (or none) to another one (or none); keep sums, utilities and members."""
     if start >= 0:
         sums[start] -= value[user, start]
         counts[start] -= 1
@@ -112,12 +112,13 @@ def _transfer(
         member[start, place[user]] = last
         place[last] = place[user]
         reached[start] = utility(curves, start, sums[start])
-    sums[end] += value[user, end]
-    place[user] = counts[end]
-    member[end, counts[end]] = user
-    counts[end] += 1
     arms[user] = end
-    reached[end] = utility(curves, end, sums[end])
+    if end >= 0:
+        sums[end] += value[user, end]
+        place[user] = counts[end]
+        member[end, counts[end]] = user
+        counts[end] += 1
+        reached[end] = utility(curves, end, sums[end])
 
 
 @kernel
@@ -139,7 +140,7 @@ def climb(
     """Change the allocation of one user after the other, in place, by what gains most, until little is gained.
 
     A user i moves to an arm c of its list; or moves there while one user j of c goes to i's arm (a swap), or to another
-    arm of j's list (a chain over three arms).
+    arm of j's list (a chain over three arms). A user without an arm for whom nobody can make room takes j's place.
     """
     users, n_arms = value.shape
     length = lists.shape[1]
@@ -164,7 +165,9 @@ def climb(
             out = 0.0
             if a >= 0:
                 out = utility(curves, a, max(sums[a] - value[i, a], 0.0)) - reached[a] - bonus[i, a]
-            best_c, best_j, best_d, gain = -1, -1, -1, _GAIN * (unit + spread) if a >= 0 else -np.inf
+            least = _GAIN * (unit + spread)
+            best_c, best_j, best_d, gain = -1, -1, -1, least if a >= 0 else -np.inf
+            worse_c, worse_j = -1, -1  # an arm that is full, and who would be left without one
             for t in range(length):
                 c = lists[i, t]
                 if c < 0:
@@ -184,6 +187,8 @@ def climb(
                         g = here + swapped + bonus[j, a] - bonus[i, a]
                         if g > gain:
                             best_c, best_j, best_d, gain = c, j, a, g
+                    elif a < 0 and here > least:
+                        worse_c, worse_j, least = c, j, here
                     here += out
                     if here + top[j] <= gain:
                         continue
@@ -196,6 +201,8 @@ def climb(
                         g = here + utility(curves, d, sums[d] + own[j, y]) - reached[d] + beside[j, y]
                         if g > gain:
                             best_c, best_j, best_d, gain = c, j, d, g
+            if best_c < 0:
+                best_c, best_j, gain = worse_c, worse_j, least
             if best_c < 0:
                 continue
             gained += max(gain, _ENOUGH * unit)  # a user without an arm may gain a loss

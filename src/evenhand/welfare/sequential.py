@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -68,6 +69,8 @@ class Sequential:
     >>> Sequential().allocate(case, Linear().curves(2), np.full((1, 2), np.nan), np.full((1, 1), 0.95)).chances
     array([[0.1]])
     """
+
+    blind: ClassVar[bool] = False
 
     def draws(self, users: int, arms: int) -> int:
         """One uniform number per user."""

@@ -1,0 +1,173 @@
+"""An arm for every user: what enters r, what stands beside it, what is carried on, and what limits change."""
+
+import numpy as np
+import pytest
+
+from evenhand.choices import Allocate, Random, Staged
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Worth
+from evenhand.environments import Matching
+from evenhand.models import Fixed, Ridge
+from evenhand.recipes import cab_ucb
+from evenhand.welfare import Anyone, Capped, Exact, Greedy, Linear, Power, Sequential, satisfaction
+from tests.choices import plain
+
+
+def users_arms(plays, arms):
+    return [[(p // arms, p % arms) for p in row if p >= 0] for row in plays.tolist()]
+
+
+@pytest.mark.parametrize("optimism", ["beside", "inside"])
+def test_ten_rounds_by_hand(optimism):
+    """The first mean, at least 0, enters r; other readings and bonuses are added; constants are nobody's."""
+    rng, curve = np.random.default_rng(4), Power(0.3)
+    choice = Allocate(users=4, arms=2, curve=curve, oracle=Exact(), optimism=optimism)
+    for _ in range(10):
+        mean, bonus = rng.normal(0.3, 0.5, (1, 3, 8)), rng.random((1, 3, 8))
+        constant = rng.normal(size=(1, 2))
+        played = Worth(mean + np.append(constant, 0.0)[None, :, None], bonus, False, constant)
+        got = plain.pick(choice, played, plain.offer(np.ones((1, 8)))).plays[0]
+        enters, beside = mean[0, 0], (mean + bonus)[0, 1:].sum(0)
+        if optimism == "inside":
+            enters = enters + bonus[0, 0]
+        else:
+            beside = beside + bonus[0, 0]
+        enters = np.maximum(enters, 0.0)
+        worths = {}
+        for code in range(16):
+            pairs = np.array([2 * i + (code >> i & 1) for i in range(4)])
+            sums = np.array([enters[pairs][pairs % 2 == a].sum() for a in range(2)])
+            worths[tuple(pairs)] = satisfaction(curve, sums).sum() + beside[pairs].sum()
+        assert worths[tuple(got)] >= max(worths.values()) - 1e-4 * 4
+
+
+def test_prices_go_on_only_by_decisions_that_count():
+    world = Matching(users=8, arms=3, curve=Capped(1.5), horizon=50)
+    policy = cab_ucb(world.problem, Ridge(n_features=5, width=Fixed(0.1)))
+    running, state = world.start(1, np.arange(2)), policy.start(replicas=2)
+    context = running.context(0)
+    first, second = policy.decide(state, context), policy.decide(state, context)
+    assert np.isnan(state.choice.prices).all()
+    np.testing.assert_array_equal(first.plays, second.plays)
+    np.testing.assert_array_equal(first.carried, second.carried)
+    policy.commit(state, context, first._replace(counted=np.array([1.0, 0.0])))
+    np.testing.assert_array_equal(state.choice.prices[0], first.carried[0])
+    assert np.isnan(state.choice.prices[1]).all()
+    policy.choice.on_decision(state.choice, first._replace(forced=np.ones(2)))
+    assert np.isnan(state.choice.prices[1]).all()
+
+
+def both(left, worst, **options):
+    choice = Allocate(users=2, arms=2, curve=Linear(), **options)
+    worth = plain.worth([[[0.9, 0.1, 0.8, 0.3]]])
+    offer = plain.offer((np.array(worst) <= np.array(left)).all(1)[None], [worst], [left])
+    return users_arms(plain.pick(choice, worth, offer).plays, 2)[0]
+
+
+def test_limits_are_fitted_jointly_and_exactly():
+    costs = [[1.0], [0.0], [1.0], [0.5]]
+    assert both([2.0], costs) == [(0, 0), (1, 0)]  # exactly what is left
+    assert both([np.nextafter(2.0, 0.0)], costs) == [(0, 0), (1, 1)]  # who brings more keeps the arm
+    assert both([1.5], costs) == [(0, 0), (1, 1)]
+    assert both([1.4], costs) == [(0, 0)]
+    assert both([0.5], costs) == [(0, 1), (1, 1)]
+    assert both([0.0], costs) == [(0, 1)]
+    assert both([0.0], [[1.0]] * 4) == []
+
+
+def test_who_is_refused_by_a_limit_finds_an_arm_with_room():
+    """User 1 must leave arm 0; arm 1 has its one place taken until user 2 leaves it."""
+    choice = Allocate(users=3, arms=2, curve=Linear(), capacity=(2, 1))
+    worth = plain.worth([[[0.9, 0.0, 0.8, 0.1, 0.1, 0.7]]])
+    costs = [[1.0], [0.0], [1.0], [0.0], [0.0], [1.0]]
+    got = plain.pick(choice, worth, plain.offer(np.ones((1, 6)), [costs], [[1.0]]))
+    assert users_arms(got.plays, 2) == [[(0, 0), (1, 1), (2, 0)]]
+
+
+def test_nothing_is_playable_in_a_replica():
+    choice = Allocate(users=2, arms=2, curve=Capped(1.0))
+    got = plain.pick(choice, plain.worth(np.full((2, 1, 4), 0.5)), plain.offer([[1, 1, 1, 1], [0, 0, 0, 0]]))
+    assert got.plays[1].tolist() == [-1, -1]
+    assert (got.propensities[1] == 1.0).all()
+    assert (got.plays[0] >= 0).all()
+
+
+@pytest.mark.parametrize("constant", [0.0, 50.0, -50.0])
+def test_a_price_makes_users_stay_whatever_the_constant(constant):
+    """The dual's bound times its price is no user's, so it must not keep anybody in."""
+    choice = Allocate(users=3, arms=2, curve=Capped(9.0), may_stay=True)
+    for price, staying in ((0.5, 0), (0.85, 1), (2.0, 3)):
+        gain = np.array([0.9, 0.1, 0.8, 0.3, 0.9, 0.9])
+        mean = np.stack([gain, np.full(6, constant - price)])[None]
+        worth = Worth(mean, np.zeros(mean.shape), False, np.array([[0.0, constant]]))
+        plays = plain.pick(choice, worth, plain.offer(np.ones((1, 6)))).plays
+        assert (plays < 0).sum() == staying
+
+
+def test_chances_are_not_stated_where_limits_may_have_changed_the_draw():
+    choice = Allocate(users=2, arms=2, curve=Linear(), oracle=Anyone())
+    worth, costs = plain.none(2, 4), [[[1.0], [0.0], [1.0], [0.0]]]
+    got = plain.pick(choice, worth, plain.offer(np.ones((2, 4)), costs, [[2.0], [1.9]]))
+    assert got.propensities[0].tolist() == [0.5, 0.5]
+    assert np.isnan(got.propensities[1]).all()
+
+
+def test_only_uniform_draws_are_forced():
+    offer, worth = plain.offer(np.ones((1, 4))), plain.none(1, 4)
+    for oracle, forced in ((Anyone(), 1.0), (Sequential(), 0.0), (Greedy(), 0.0)):
+        choice = Allocate(users=2, arms=2, curve=Linear(), oracle=oracle)
+        assert plain.pick(choice, worth, offer).forced.tolist() == [forced]
+
+
+def test_a_warm_up_gives_each_user_one_arm():
+    """The default would draw pairs, so that a user could have several arms."""
+    staged = Staged(3, Allocate(users=4, arms=3, curve=Capped(1.0)))
+    u, t = np.random.default_rng(0).random((200, staged.draws(12))), np.repeat([0.0, 9.0], 100)
+    got = plain.pick(staged, plain.worth(np.full((200, 1, 12), 0.5)), plain.offer(np.ones((200, 12))), t, u)
+    np.testing.assert_array_equal(got.plays // 3, np.tile(np.arange(4), (200, 1)))
+    assert (got.forced == (t < 3)).all()
+    assert (got.propensities[:100] == 1 / 3).all()
+    assert np.isnan(got.carried[:100]).all()
+    assert not np.isnan(got.carried[100:]).any()
+
+
+@pytest.mark.parametrize("warmup", [None, Random(n_plays=4)])
+def test_a_policy_with_a_warm_up_starts_its_prices_after_it(warmup):
+    world = Matching(users=4, arms=3, curve=Capped(1.0), horizon=9)
+    policy = cab_ucb(world.problem, Ridge(n_features=5, width=Fixed(0.1)))
+    policy = type(policy)(
+        problem=policy.problem, model=policy.model, goals=policy.goals, choice=Staged(2, policy.choice, warmup)
+    )
+    running, state = world.start(1, np.arange(1)), policy.start()
+    for step in range(4):
+        assert np.isnan(state.choice.then.prices).all() == (step < 3)
+        policy.act(state, running.context(step))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"users": 0}, r"Allocate\.users"),
+        ({"arms": 0}, r"Allocate\.arms"),
+        ({"optimism": "both"}, r"Allocate\.optimism"),
+        ({"capacity": (1, 1, 1)}, r"Allocate\.capacity: expected 2 numbers, one per arm, got \(1, 1, 1\)"),
+        ({"capacity": (1, -1)}, r"Allocate\.capacity"),
+        ({"capacity": (1, 1)}, r"Allocate\.capacity: expected room for 3 users, or may_stay=True, got \(1, 1\), 2 in"),
+    ],
+)
+def test_wrong_settings(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        Allocate(**{"users": 3, "arms": 2, "curve": Linear(), **options})
+
+
+def test_another_number_of_pairs():
+    choice = Allocate(users=3, arms=2, curve=Linear())
+    with pytest.raises(InvalidInput, match=r"product is the number of candidates, 4, got \(3, 2\)"):
+        plain.pick(choice, plain.none(1, 4), plain.offer(np.ones((1, 4))))
+
+
+def test_read_only_arrays_are_taken():
+    choice, worth, offer = Allocate(users=2, arms=2, curve=Linear()), plain.none(1, 4), plain.offer(np.ones((1, 4)))
+    for z in (worth.mean, worth.bonus, *offer):
+        z.flags.writeable = False
+    assert (plain.pick(choice, worth, offer).plays >= 0).all()
