@@ -23,9 +23,9 @@ from evenhand.welfare.proportional import Anyone
 
 @dataclass
 class AllocateState:
-    """The prices of arms in the last round that was played, NaN before the first one."""
+    """The prices of arms in the last round that was played; -1 before the first one, and where an oracle has none."""
 
-    prices: Floats  # (R, A)
+    prices: Floats  # (R, A), no NaN, as saved states hold numbers
 
 
 @kernel
@@ -135,9 +135,9 @@ def _best(
     """The arm that brings most among those that have room and fit, `(C),(C),(C),(C),(C),(NA,d),(d)->()`; -1 if none."""
     best, most = -1, -np.inf
     for a in range(len(value)):
-        if eligible[a] and held[a] < capacity[a] and value[a] + beside[a] > most:
-            if a == arms or fits(worst, left, r, i * arms + a):
-                best, most = a, value[a] + beside[a]
+        brings, open_ = value[a] + beside[a], eligible[a] and held[a] < capacity[a]
+        if open_ and brings > most and (a == arms or fits(worst, left, r, i * arms + a)):
+            best, most = a, brings
     return best
 
 
@@ -250,7 +250,7 @@ class Allocate:
 
     def start(self, n_replicas: int) -> AllocateState:
         """No prices."""
-        return AllocateState(np.full((n_replicas, self._columns), np.nan))
+        return AllocateState(np.full((n_replicas, self._columns), -1.0))
 
     def pick(self, state: AllocateState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         """Choose, `(K,NA),(K,NA),(NA),(NA,d),(d),(),(draws)->(N),(N),(NA),()`; the lottery is not computed (NaN)."""
@@ -264,7 +264,8 @@ class Allocate:
             worth.mean, worth.bonus, offer.playable, constant, *sizes, self.optimism == "inside"
         )
         case = Round(value, beside, eligible, self._capacity)
-        chosen, chances, prices = self.oracle.allocate(case, self._curves, state.prices, u)
+        before = np.where(state.prices < 0.0, np.nan, state.prices)
+        chosen, chances, prices = self.oracle.allocate(case, self._curves, before, u)
         if offer.left.shape[1] > 0:
             _fit(value, beside, eligible, self._capacity, offer.worst, offer.left, self.arms, chosen)
             if u.shape[1]:  # other draws may end in these plays as well
@@ -273,7 +274,7 @@ class Allocate:
         plays, propensities = _plays(chosen, chances, self.arms)
         lottery = np.full(offer.playable.shape, np.nan)
         forced = np.full(count, float(isinstance(self.oracle, Anyone)))
-        return Pick(plays, propensities, lottery, forced, prices)
+        return Pick(plays, propensities, lottery, forced, np.where(np.isnan(prices), -1.0, prices))
 
     def on_decision(self, state: AllocateState, decision: Decision) -> None:
         """Start the next round at the prices of this one."""
