@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import plain_ranking
+from benchmarks import allocations, plain_ranking
 from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainLinUCB
 from evenhand.core.records import Context
 from evenhand.environments import Court, FixedContexts, MultiObjective
@@ -40,6 +40,10 @@ def main() -> None:
     print(solo_table())
     print("\nrankings of 10 out of m items whose exposures an objective reads; microseconds per replica and round\n")
     print(ranking_table())
+    print("\nallocations: welfare oracles at true means, and a round of a run\n")
+    print(allocations.oracle_table())
+    print()
+    print(allocations.loop_table())
     print("\nconcave goals\n")
     print(goals_table())
     print(f"\npeak resident memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")

@@ -124,9 +124,11 @@ from evenhand.recipes import (
     molincb,
     pgd,
     pgd_adaptive,
+    pgd_allocation,
     primal_lp,
     random_allocation,
     resolving,
+    resolving_allocation,
     square_cbwk,
     two_stage_square_cbwk,
     ucb,
@@ -579,8 +581,31 @@ _LISTENS = Ridge(n_features=3, width=Fixed(0.1))
 _TASTES = Bilinear(who=2, what=2, ridge=0.1, width=SelfNormalised(delta=0.1))
 _BLIND_TASTES = Bilinear(who=2, what=2)
 
+_FREELY_MATCHED = Matching(users=5, arms=3, horizon=40)
+_MATCHED = Matching(
+    users=5,
+    arms=3,
+    curve=Power(0.5),
+    horizon=60,
+    costs=(0.0, 0.5, 1.0),
+    groups={"near": 0.4, "far": 0.6},
+    shifts_by_group={"far": -1.0},
+    eligible=0.8,
+    subject_to=(Budget("cost", rate=2.0), Parity("match", by="group", tolerance=0.3)),
+)
+
 # By recipe: policies, each with an environment in which it can act.
 RECIPES = {
+    "resolving_allocation": [
+        (resolving_allocation(_MATCHED.problem, Logistic(n_features=5), contexts=40, every=10), _MATCHED),
+        (resolving_allocation(_MATCHED.problem, Ridge(n_features=5), may_stay=True), Delayed(_MATCHED, delay=4)),
+        (resolving_allocation(_MATCHED.problem, Logistic(n_features=5), oracle=Sequential()), _MATCHED),
+        (resolving_allocation(_FREELY_MATCHED.problem, Logistic(n_features=5)), _FREELY_MATCHED),
+    ],
+    "pgd_allocation": [
+        (pgd_allocation(_MATCHED.problem, Logistic(n_features=5)), _MATCHED),
+        (pgd_allocation(_MATCHED.problem, Ridge(n_features=5), step=0.1, may_stay=True), Delayed(_MATCHED, delay=4)),
+    ],
     "fw_linucb_rank": [
         (fw_linucb_rank(_SPREAD.problem, _TASTES), _SPREAD),
         (fw_linucb_rank(_BOUND.problem, _TASTES, step=0.1, smoothing=Moreau(0.1)), Delayed(_BOUND, delay=4)),

@@ -278,7 +278,7 @@ class Choice:
         if self.fault == "unsure of nothing":
             odds = np.where(plays >= 0, odds, 0.5)
         if self.fault == "mixes replicas":
-            plays, odds, chance, _ = inner.pick(None, worth, offer, t, u[::-1])
+            plays, odds, chance, *_ = inner.pick(None, worth, offer, t, u[::-1])
         if self.fault == "half forced":
             forced = forced - 0.5
         if self.fault == "one play too many":

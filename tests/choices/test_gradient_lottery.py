@@ -98,7 +98,7 @@ def test_it_goes_on_from_what_it_chose_and_not_from_what_others_did():
     for staged in (Staged(3, policy.choice), Staged(3, TopK(1), warmup=policy.choice)):
         within = staged.start(2)
         staged.on_decision(within, first)
-        assert (within.then or within.warmup).chances == pytest.approx(first.lottery)
+        assert (within.then or within.warmup).chances == pytest.approx(first.carried)
 
 
 def test_the_steps_have_the_published_size():

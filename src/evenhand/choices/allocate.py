@@ -23,9 +23,9 @@ from evenhand.welfare.proportional import Anyone
 
 @dataclass
 class AllocateState:
-    """The prices of arms in the last round that was played; -1 before the first one, and where an oracle has none."""
+    """The prices of arms in the last round that was played, -1 where there are none: states hold no NaN."""
 
-    prices: Floats  # (R, A), no NaN, as saved states hold numbers
+    prices: Floats  # (R, A)
 
 
 @kernel
@@ -135,9 +135,9 @@ def _best(
     """The arm that brings most among those that have room and fit, `(C),(C),(C),(C),(C),(NA,d),(d)->()`; -1 if none."""
     best, most = -1, -np.inf
     for a in range(len(value)):
-        brings, open_ = value[a] + beside[a], eligible[a] and held[a] < capacity[a]
-        if open_ and brings > most and (a == arms or fits(worst, left, r, i * arms + a)):
-            best, most = a, brings
+        open_to = eligible[a] and held[a] < capacity[a] and (a == arms or fits(worst, left, r, i * arms + a))
+        if open_to and value[a] + beside[a] > most:
+            best, most = a, value[a] + beside[a]
     return best
 
 
@@ -264,7 +264,7 @@ class Allocate:
             worth.mean, worth.bonus, offer.playable, constant, *sizes, self.optimism == "inside"
         )
         case = Round(value, beside, eligible, self._capacity)
-        before = np.where(state.prices < 0.0, np.nan, state.prices)
+        before = np.where(state.prices >= 0.0, state.prices, np.nan)
         chosen, chances, prices = self.oracle.allocate(case, self._curves, before, u)
         if offer.left.shape[1] > 0:
             _fit(value, beside, eligible, self._capacity, offer.worst, offer.left, self.arms, chosen)
@@ -273,13 +273,14 @@ class Allocate:
                 chances = np.where(sure[:, None], chances, np.nan)
         plays, propensities = _plays(chosen, chances, self.arms)
         lottery = np.full(offer.playable.shape, np.nan)
-        forced = np.full(count, float(isinstance(self.oracle, Anyone)))
-        return Pick(plays, propensities, lottery, forced, np.where(np.isnan(prices), -1.0, prices))
+        forced = np.full(count, float(self.oracle.blind))
+        return Pick(plays, propensities, lottery, forced, np.where(prices >= 0.0, prices, -1.0))
 
     def on_decision(self, state: AllocateState, decision: Decision) -> None:
         """Start the next round at the prices of this one."""
         mine = (decision.counted > 0) & (decision.forced == 0)
-        state.prices[mine] = decision.carried[mine]
+        if mine.any():  # else a warm-up chose, which carries nothing
+            state.prices[mine] = decision.carried[mine]
 
     def at_random(self) -> Allocate:
         """An arm for each user, drawn uniformly."""

@@ -8,7 +8,8 @@ For samples s of weight w_s with rewards g_sa and consumption u_ska of k directi
 with h_b the worth of the best list, smoothed (`soft_lists`); for one place, temp log sum_a exp(x_a / temp). It tends to
 the dual of the linear program as the temperature falls. The first part has kinks at 0, so each step
 stays in one orthant: a coordinate that would change its sign stops at 0, and leaves 0 only if the value decreases that
-way. Far from the optimum the second part is almost flat; damping then keeps a step below the price at which decisions
+way. Where users share arms, every arm adds a price of its own and what the arm gains at it (`shared_arms`).
+Far from the optimum the second part is almost flat; damping then keeps a step below the price at which decisions
 change.
 """
 

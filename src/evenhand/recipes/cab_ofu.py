@@ -31,6 +31,6 @@ def cab_ofu(problem: Problem, model: Model, *, oracle: Oracle | None = None) -> 
     >>> cab_ofu(world.problem, OnePass(n_features=5)).name
     'cab_ofu'
     """
-    need_no_constraints(problem)
+    need_no_constraints(problem, keeper="resolving_allocation")
     choice = allocating(problem, oracle, optimism="inside")
     return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name="cab_ofu")

@@ -34,6 +34,6 @@ def cab_ts(problem: Problem, model: Model, *, oracle: Oracle | None = None) -> P
     >>> cab_ts(world.problem, model).name
     'cab_ts'
     """
-    need_no_constraints(problem)
+    need_no_constraints(problem, keeper="resolving_allocation")
     choice = allocating(problem, oracle)
     return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name="cab_ts")

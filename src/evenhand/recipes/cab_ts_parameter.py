@@ -32,6 +32,6 @@ def cab_ts_parameter(problem: Problem, model: Model, *, oracle: Oracle | None = 
     >>> cab_ts_parameter(world.problem, model).name
     'cab_ts_parameter'
     """
-    need_no_constraints(problem)
+    need_no_constraints(problem, keeper="resolving_allocation")
     choice = allocating(problem, oracle, optimism="inside")
     return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name="cab_ts_parameter")

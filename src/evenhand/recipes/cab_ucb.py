@@ -45,7 +45,7 @@ def cab_ucb(
     >>> cab_ucb(world.problem, model).name
     'cab_ucb'
     """
-    need_no_constraints(problem)
+    need_no_constraints(problem, keeper="resolving_allocation")
     return Policy(
         problem=problem,
         model=model,

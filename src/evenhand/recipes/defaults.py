@@ -49,12 +49,10 @@ def need_spending(problem: Problem) -> None:
         raise InvalidInput("problem.subject_to", "at least one Budget", problem.subject_to)
 
 
-def need_no_constraints(problem: Problem) -> None:
-    """Refuse a problem with constraints."""
+def need_no_constraints(problem: Problem, keeper: str = "fw_dual") -> None:
+    """Refuse a problem with constraints, and name the recipe that keeps to them."""
     if problem.subject_to:
-        raise InvalidInput(
-            "problem.subject_to", "no constraints; resolving and fw_dual keep to them", problem.subject_to
-        )
+        raise InvalidInput("problem.subject_to", f"no constraints; {keeper} keeps to them", problem.subject_to)
 
 
 def allocating(
@@ -128,13 +126,37 @@ def balanced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows,
     array([2.828, 1.241])
     """
     rows, bound = constraint_rows(problem, problem.subject_to, margin)
-    size, share = _size(problem, rows), np.append(problem.shares, 1.0)[rows.column]
+    size, (most, rms) = _size(problem, rows), _factors(problem, rows)
+    return in_units(rows, bound, np.where(size > 0.0, size, 1.0) * np.sqrt(most * rms))
+
+
+def steadied_rows(problem: Problem) -> tuple[Rows, Floats]:
+    """The rows and bounds of all constraints, tightened by how much the last round may be off its plan, `()->(d)`.
+
+    Equation: row j of a constraint that is not spent loses 3 sqrt(P) c_j rms_j / T of its bound, at most half of it:
+    three standard deviations of a round of P independent plays, with c_j and rms_j as for `balanced_rows`. Hard limits
+    keep what is spent.
+
+    >>> from evenhand.environments import Matching
+    >>> from evenhand.problem import Parity
+    >>> world = Matching(groups={"near": 0.5, "far": 0.5}, subject_to=(Parity("match", by="group", tolerance=0.5),))
+    >>> steadied_rows(world.problem)[1].round(4)
+    array([0.4979, 0.4979, 0.4979, 0.4979])
+    """
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    spent = np.concatenate([np.full(len(c.rows(problem)), c.spends) for c in problem.subject_to])
+    margin = 3.0 * math.sqrt(problem.n_plays) * _size(problem, rows) * _factors(problem, rows)[1] / problem.horizon
+    return rows, np.where(spent, bound, bound - np.minimum(margin, 0.5 * np.abs(bound)))
+
+
+def _factors(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
+    """The largest size and the root mean square of the factor of a play in every row, `->(d),(d)`."""
+    share = np.append(problem.shares, 1.0)[rows.column]
     alike = np.array([1.0 / len(g.names) for g in problem.groups] + [1.0])[rows.grouping]
     share = np.where(share > 0.0, share, alike)  # where it is estimated
     inside = rows.always + rows.inside / np.where(rows.by_share, share, 1.0)
     most = np.maximum(np.abs(inside), np.abs(rows.always) * (share < 1.0))
-    rms = np.sqrt(share * inside**2 + (1.0 - share) * rows.always**2)
-    return in_units(rows, bound, np.where(size > 0.0, size, 1.0) * np.sqrt(most * rms))
+    return most, np.sqrt(share * inside**2 + (1.0 - share) * rows.always**2)
 
 
 def worth_unit(problem: Problem, goal: LinearReward) -> float:

@@ -31,6 +31,6 @@ def fairx(problem: Problem, model: Model) -> Policy:
     >>> fairx(world.problem, OptimisticDraw(inner=Logistic(n_features=5, ridge=5.0), units=6)).name
     'fairx'
     """
-    need_no_constraints(problem)
+    need_no_constraints(problem, keeper="resolving_allocation")
     choice = allocating(problem, Proportional(), optimism="inside")
     return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name="fairx")

@@ -28,6 +28,6 @@ def max_match(problem: Problem, model: Model) -> Policy:
     >>> max_match(Matching(users=6, arms=3, horizon=100).problem, Logistic(n_features=5)).name
     'max_match'
     """
-    need_no_constraints(problem)
+    need_no_constraints(problem, keeper="resolving_allocation")
     choice = allocating(problem, Greedy(), curve=Linear())
     return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name="max_match")

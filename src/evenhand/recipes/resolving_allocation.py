@@ -9,9 +9,8 @@ from evenhand.goals.resolving import Resolving
 from evenhand.models.base import Model
 from evenhand.planning.rounds import SharedArms
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import allocating, where_constrained
+from evenhand.recipes.defaults import allocating, steadied_rows, where_constrained
 from evenhand.welfare import Oracle
 
 
@@ -23,7 +22,7 @@ def resolving_allocation(
     oracle: Oracle | None = None,
     capacity: tuple[int, ...] | None = None,
     may_stay: bool = False,
-    contexts: int = 1000,
+    contexts: int = 5000,
     every: int = 100,
 ) -> Policy:
     """Allocate for satisfaction at prices that are optimal for the budgets and rounds that are left; hard budgets.
@@ -31,7 +30,8 @@ def resolving_allocation(
     Equation: arms pi(i) with a large sum_a r_a(sum_i m_i,pi(i)) + sum_i (bonus - mu.v)_i,pi(i). The prices mu of the
     constraint rows v solve the dual of the remaining fluid problem, in which users so far are cases and every arm has a
     price of its matches (`goals.Resolving` with `planning.rounds.SharedArms`). Rounds have prices of matches of their
-    own, from the oracle. Plans know of no capacities and of nobody who stays without an arm.
+    own, from the oracle. Plans know of no capacities and of nobody who stays without an arm. Bounds of parities and
+    floors are tightened by how much the last round may be off its plan (`defaults.steadied_rows`).
 
     Args:
         problem: measures one `welfare.Satisfaction`, and maximises the outcome that it sums up; with any constraints.
@@ -53,10 +53,10 @@ def resolving_allocation(
     'resolving_allocation'
     """
     choice, objective = allocating(problem, oracle, capacity=capacity, may_stay=may_stay), reward(problem)
-    rows, bound = constraint_rows(problem, problem.subject_to)
-    plan = where_constrained(
-        problem,
-        lambda: Resolving(
+
+    def plan() -> Resolving:
+        rows, bound = steadied_rows(problem)
+        return Resolving(
             problem=problem,
             objective=objective,
             constraints=rows,
@@ -64,12 +64,12 @@ def resolving_allocation(
             contexts=contexts,
             every=every,
             rounds=SharedArms(curve=choice.curve, arms=choice.arms),
-        ),
-    )
+        )
+
     return Policy(
         problem=problem,
         model=model,
-        goals=(objective, *plan, *hard_limits(problem, True)),
+        goals=(objective, *where_constrained(problem, plan), *hard_limits(problem, True)),
         choice=choice,
         name="resolving_allocation",
     )

@@ -80,7 +80,7 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course]) -> None:
     for i, trace in enumerate(traces):
         values, color = panel.value(trace), f"C{i % 10}"
         mean = values.mean(1)
-        axes.plot(trace.times, mean, color=color, label=trace.policy, lw=1.2 + 0.3 * (len(traces) - 1 - i))
+        axes.plot(trace.times, mean, color=color, label=trace.policy, lw=1.2 + 1.5 * (1.0 - (i + 1) / len(traces)))
         if values.shape[1] > 1:
             band = 2 * values.std(1, ddof=1) / np.sqrt(values.shape[1])
             axes.fill_between(trace.times, mean - band, mean + band, color=color, alpha=0.2, lw=0)

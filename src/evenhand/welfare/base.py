@@ -32,6 +32,10 @@ class Oracle(Protocol):
     eligible arm has room is a user left without one.
     """
 
+    @property
+    def blind(self) -> bool:
+        """Whether values change nothing, so that its rounds count as those of a warm-up."""
+
     def draws(self, users: int, arms: int) -> int:
         """How many uniform numbers it needs per round."""
 

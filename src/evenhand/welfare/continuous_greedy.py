@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -43,6 +44,7 @@ class ContinuousGreedy:
 
     steps: int = 20
     samples: int = 20
+    blind: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         whole("ContinuousGreedy.steps", self.steps, 1)

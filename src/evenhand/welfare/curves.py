@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -226,6 +226,11 @@ def satisfaction(curve: Curve, sums: Floats) -> Floats:
     for a in np.flatnonzero(c.kind == PIECEWISE):
         value[..., a] = np.interp(sums[..., a], c.knots[a], c.values[a])
     return np.asarray(value)
+
+
+def plain(curves: Curves) -> Curves:
+    """The same arrays in a plain tuple, which a kernel takes several microseconds sooner than a named one."""
+    return cast("Curves", tuple(curves))
 
 
 def _repeated(curves: Curves, arms: int) -> Curves:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class Exact:
 
     seconds: float = 5.0
     gap: float = 0.0
+    blind: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         number("Exact.seconds", self.seconds, "a number above 0", lambda x: x > 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.welfare._kernels import utility
 from evenhand.welfare.base import Allocation, Round
-from evenhand.welfare.curves import Curves
+from evenhand.welfare.curves import Curves, plain
 
 
 @kernel
@@ -74,11 +75,13 @@ class Greedy:
     array([[0, 1]])
     """
 
+    blind: ClassVar[bool] = False
+
     def draws(self, users: int, arms: int) -> int:
         """No luck."""
         return 0
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
         """Allocate, `(N,A),(N,A),(N,A),(A),(A),(0)->(N),(N),(A)`."""
-        arms = _greedy(case.value, case.bonus, case.eligible, case.capacity, curves)
+        arms = _greedy(case.value, case.bonus, case.eligible, case.capacity, plain(curves))
         return Allocation(arms, np.ones(arms.shape), np.full(prices.shape, np.nan))

@@ -14,7 +14,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.problem.measures import Reading
 from evenhand.welfare._kernels import utility
-from evenhand.welfare.curves import Curve, Curves
+from evenhand.welfare.curves import Curve, Curves, plain
 
 if TYPE_CHECKING:
     from evenhand.problem.problem import Problem
@@ -82,7 +82,7 @@ class Satisfaction:
         if problem.span[0, column] < 0:
             expected = f"an outcome that is never negative, as {self.of!r} would be from {problem.span[0, column]:g} on"
             raise InvalidInput("Satisfaction.of", expected, repr(self.of))
-        curves, arms = self.curve.curves(self.arms), self.arms
+        curves, arms = plain(self.curve.curves(self.arms)), self.arms
 
         def reading(plays: Ints, outcomes: Floats) -> Floats:
             return _satisfied(plays, outcomes, column, curves, arms)

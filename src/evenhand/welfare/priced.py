@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.welfare._kernels import welfare
 from evenhand.welfare.base import Allocation, Round
-from evenhand.welfare.curves import Curves
+from evenhand.welfare.curves import Curves, plain
 from evenhand.welfare.dual import bound_at, lower, most_of, spread_of, start_cold, unit_of
 from evenhand.welfare.local_search import best_arms, climb, fill
 from evenhand.welfare.places import place_all
@@ -138,6 +139,7 @@ class Priced:
     """
 
     arms: int = 6
+    blind: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         whole("Priced.arms", self.arms, 1)
@@ -149,7 +151,7 @@ class Priced:
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
         """Allocate, `(N,A),(N,A),(N,A),(A),(A),(0)->(N),(N),(A)`."""
         new, length = prices.copy(), min(self.arms, case.value.shape[2])
-        arms = _allocate(case.value, case.bonus, case.eligible, case.capacity, curves, length, new)
+        arms = _allocate(case.value, case.bonus, case.eligible, case.capacity, plain(curves), length, new)
         return Allocation(arms, np.ones(arms.shape), new)
 
 
@@ -164,4 +166,4 @@ def certificate(case: Round, curves: Curves) -> Floats:
     >>> certificate(one, Linear().curves(2)).round(6)
     array([0.5])
     """
-    return _certify(case.value, case.bonus, case.eligible, case.capacity, curves)
+    return _certify(case.value, case.bonus, case.eligible, case.capacity, plain(curves))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -59,6 +60,8 @@ class Proportional:
     array([[0.75]])
     """
 
+    blind: ClassVar[bool] = False
+
     def draws(self, users: int, arms: int) -> int:
         """One uniform number per user."""
         return users
@@ -79,6 +82,8 @@ class Anyone:
     >>> Anyone().allocate(case, Linear().curves(2), np.full((1, 2), np.nan), np.full((1, 1), 0.7)).arms
     array([[1]])
     """
+
+    blind: ClassVar[bool] = True
 
     def draws(self, users: int, arms: int) -> int:
         """One uniform number per user."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class Rounded:
     >>> Rounded().allocate(case, Capped(1.0).curves(2), np.full((1, 2), np.nan), np.full((1, 2), 0.5)).arms
     array([[1, 0]])
     """
+
+    blind: ClassVar[bool] = False
 
     def draws(self, users: int, arms: int) -> int:
         """One for every user."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.welfare._kernels import utility
 from evenhand.welfare.base import Allocation, Round
-from evenhand.welfare.curves import Curves
+from evenhand.welfare.curves import Curves, plain
 
 
 @kernel
@@ -69,11 +70,13 @@ class Sequential:
     array([[0.1]])
     """
 
+    blind: ClassVar[bool] = False
+
     def draws(self, users: int, arms: int) -> int:
         """One uniform number per user."""
         return users
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
         """Allocate, `(N,A),(N,A),(N,A),(A),(A),(N)->(N),(N),(A)`."""
-        arms, chances = _sequential(case.value, case.bonus, case.eligible, case.capacity, curves, u)
+        arms, chances = _sequential(case.value, case.bonus, case.eligible, case.capacity, plain(curves), u)
         return Allocation(arms, chances, np.full(prices.shape, np.nan))

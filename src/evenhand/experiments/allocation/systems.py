@@ -17,19 +17,8 @@ GAMMA = 0.1  # of FairX
 TRIES = 50
 OURS, GREEDY, GREEDY_ROUTINE = "cab_ucb, our oracle", "no exploration, our oracle", "no exploration"
 PAPER = ("cab_ucb", "cab_ts", "cab_ts_parameter", "cab_ofu", "max_match", "fairx", "random_allocation")
-SYSTEMS = (*PAPER, OURS, GREEDY, GREEDY_ROUTINE)
-LOOKS = {
-    "cab_ucb": "C0-",
-    "cab_ts": "C1-",
-    "cab_ts_parameter": "C2-",
-    "cab_ofu": "C4-",
-    "max_match": "C5-",
-    "fairx": "C6-",
-    "random_allocation": "C7-",
-    OURS: "C3-",
-    GREEDY: "C3--",
-    GREEDY_ROUTINE: "C0--",
-}
+SYSTEMS = (OURS, *PAPER, GREEDY, GREEDY_ROUTINE)
+LOOKS = {name: f"C{i}--" if "exploration" in name else f"C{i}-" for i, name in enumerate(SYSTEMS)}
 
 
 def model(world: World, width: float | None = None) -> Logistic:
