@@ -10,7 +10,7 @@ from evenhand.welfare._kernels import first_slope, utility, wanted
 from evenhand.welfare.curves import Curves
 
 _GAIN = 1e-10  # part of what one user can change that a change must gain, so that rounding is no gain
-_ENOUGH = 2e-4  # gain of a pass, per user and in this unit, at which the search ends
+_ENOUGH = 1e-3  # gain of a pass, per user and in this unit, at which the search ends
 
 
 @kernel

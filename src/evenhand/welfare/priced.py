@@ -20,7 +20,9 @@ from evenhand.welfare.places import place_all
 
 _COLD = (0.2, 0.1, 0.05, 0.02)  # temperatures of a cold start, in units of what a user can add
 _LAST = (0.01, 0.005)
+_WARM = (0.005,)  # from the prices of the round before
 _EXACT = (0.01, 0.005, 0.002, 0.001)  # of a certificate
+_PARTS = (1.0, 0.7, 0.4, 0.2, 0.1, 0.0)  # of the prices: where all arms have enough, smoothed ones fall to 0 slowly
 _SAMPLE = 300  # users of a cold start
 _TRUST = 0.2  # the most that a price moves in a step, as a part of its first slope
 _PACE = 0.2  # the largest move of a fee, as a part of what one user can change
@@ -77,10 +79,12 @@ def _allocate(
         tried[:] = prices[r]
         cold = bool(np.isnan(tried).any())
         while True:
+            fees[:] = 0.0
             if cold:
                 start_cold(curves, tried)
-            fees[:] = 0.0
-            _lower(m, b, ok, capacity, curves, most, unit, spread, cold, _LAST, tried, fees)
+                _lower(m, b, ok, capacity, curves, most, unit, spread, True, _LAST, tried, fees)
+            else:
+                _lower(m, b, ok, capacity, curves, most, unit, spread, False, _WARM, tried, fees)
             best_arms(m, b, ok, tried, fees, lists, regret)
             order = np.argsort(-regret, kind="mergesort")
             fill(m, b, ok, capacity, curves, most, tried, fees, order, trial, sums, counts)
@@ -99,7 +103,7 @@ def _allocate(
 
 @kernel
 def _certify(value: Floats, bonus: Floats, eligible: Bools, capacity: Ints, curves: Curves) -> Floats:
-    """The least bound that a cold start leads to, in every replica, `(N,A),(N,A),(N,A),(A),(A)->()`."""
+    """The least bound at (parts of) the prices of a cold start, in every replica, `(N,A),(N,A),(N,A),(A),(A)->()`."""
     bound, prices, fees = np.empty(len(value)), np.empty(value.shape[2]), np.zeros(value.shape[2])
     for r in range(len(value)):
         m, b, ok = value[r], bonus[r], eligible[r]
@@ -107,7 +111,9 @@ def _certify(value: Floats, bonus: Floats, eligible: Bools, capacity: Ints, curv
         start_cold(curves, prices)
         fees[:] = 0.0
         _lower(m, b, ok, capacity, curves, most, unit, spread, True, _EXACT, prices, fees)
-        bound[r] = bound_at(m, b, ok, capacity, curves, most, prices, fees)
+        bound[r] = np.inf
+        for part in _PARTS:
+            bound[r] = min(bound[r], bound_at(m, b, ok, capacity, curves, most, part * prices, fees))
     return bound
 
 
