@@ -171,3 +171,13 @@ def test_read_only_arrays_are_taken():
     for z in (worth.mean, worth.bonus, *offer):
         z.flags.writeable = False
     assert (plain.pick(choice, worth, offer).plays >= 0).all()
+
+
+def test_who_is_moved_by_a_limit_gets_the_arm_that_gains_most_by_it():
+    """User 2 does not fit arm 2; arm 0 has enough already, so arm 1 gains more, though the match is less likely."""
+    choice = Allocate(users=3, arms=3, curve=Capped(1.0))
+    worth = plain.worth([[[1.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.95, 0.3, 0.97]]])
+    costs = np.zeros((9, 1))
+    costs[8] = 2.0
+    offer = plain.offer(np.ones((1, 9), bool), [costs], [[1.0]])
+    assert users_arms(plain.pick(choice, worth, offer).plays, 3)[0] == [(0, 0), (1, 1), (2, 1)]

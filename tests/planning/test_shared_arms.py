@@ -25,39 +25,44 @@ def instance(seed, samples=300, arms=3):
     return match, bonus, use, np.array([-np.inf, -0.2]), np.array([0.3 * USERS, 0.2])
 
 
-def solved(curve, match, bonus, use, low, high, temperatures=(0.05, 0.01, 0.002)):
+def solved(curve, match, bonus, use, low, high, temperatures=(0.05, 0.01, 0.002), stays=False):
     samples, arms = match.shape
     weight, kept, one = np.ones((1, samples)), np.array([samples]), np.ones(1, bool)
     size = spread(weight, (match + bonus)[None], kept)
     mu, plan, noise = np.zeros((3, 1, use.shape[1]))
     lam = np.full((1, arms), 0.7)
-    shared = Shared(match[None], USERS, *curve.curves(arms))
+    shared = Shared(match[None], USERS, stays, *curve.curves(arms))
     sample, at = (weight, bonus[None], use[None], kept, ONE, shared), (mu, lam, plan, noise)
     falling = size[:, None] * np.array(temperatures)
     solve_fluid(*sample, one, ~one, size, *at, low[None] / USERS, high[None] / USERS, falling)
     return mu[0], lam[0], plan[0] * USERS
 
 
-def dual_value(curve, match, bonus, use, low, high, mu, lam):
+def dual_value(curve, match, bonus, use, low, high, mu, lam, stays=False):
     """The dual by its definition, with sums of matches on a fine grid."""
     worth = lam * match + bonus - np.einsum("i,sia->sa", mu, use)
     sums = np.linspace(0.0, USERS, 200_001)
     gains = (satisfaction(curve, np.repeat(sums[:, None], len(lam), 1)) - sums[:, None] * lam).max(0).sum()
     kept = high @ np.maximum(mu, 0.0) - np.maximum(low, -1e9) @ np.maximum(-mu, 0.0)
-    return USERS * worth.max(1).mean() + gains + kept
+    best = np.maximum(worth.max(1), 0.0) if stays else worth.max(1)
+    return USERS * best.mean() + gains + kept
 
 
+@pytest.mark.parametrize("stays", [False, True])
 @pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES.keys())
-def test_prices_are_those_of_the_linear_program(curve):
+def test_prices_are_those_of_the_linear_program(curve, stays):
     """Weak duality, and what the temperature allows: each user's log A, and a bend of each arm."""
     for seed in range(2):
         match, bonus, use, low, high = instance(seed)
         part = USERS / len(match)
         case = Round(part * match[None], part * bonus[None], match[None] >= 0.0, np.full(3, len(match)))
         rows = part * np.stack([use[:, 0], use[:, 1], -use[:, 1]], 2)[None]
-        best, prices, _ = fluid(case, curve.curves(3), rows, np.array([high[0], high[1], -low[1]]))
-        mu, lam, plan = solved(curve, match, bonus, use, low, high)
-        found = dual_value(curve, match, bonus, use, low, high, mu, lam)
+        if stays:
+            use[:, 0] += 1.0  # no arm is free: many must stay
+            rows = part * np.stack([use[:, 0], use[:, 1], -use[:, 1]], 2)[None]
+        best, prices, _ = fluid(case, curve.curves(3), rows, np.array([high[0], high[1], -low[1]]), may_stay=stays)
+        mu, lam, plan = solved(curve, match, bonus, use, low, high, stays=stays)
+        found = dual_value(curve, match, bonus, use, low, high, mu, lam, stays)
         assert best * (1.0 - 2e-4) <= found <= best + 0.01 * USERS
         np.testing.assert_allclose(mu, [prices[0], prices[1] - prices[2]], atol=0.05)
         assert (plan <= high + 0.02).all()
@@ -67,7 +72,7 @@ def test_prices_are_those_of_the_linear_program(curve):
 @pytest.mark.parametrize("curve", [CURVES["logarithmic"], CURVES["power"], CURVES["per_arm"], CURVES["capped"]])
 def test_gradients_and_curvatures_are_those_of_differences(curve):
     match, bonus, use, low, high = instance(3, samples=30)
-    shared = Shared(match[None], USERS, *curve.curves(3))
+    shared = Shared(match[None], USERS, False, *curve.curves(3))
     arms = arms_of(shared, 0, 30, 0.8)
     x, share, h = np.array([0.3, -0.2, 0.63, 0.57, 0.41]), np.full(30, 1.0 / 30.0), 1e-6
     bounds = np.append(np.maximum(low, -1.0), np.zeros(3)), np.append(high, np.zeros(3))
@@ -90,7 +95,7 @@ def test_without_prices_of_matches_users_are_cases_of_one_play():
     match, bonus, use, _, _ = instance(5, samples=40)
     price, share = np.array([0.3, -0.1, 0.9, 0.9, 0.9]), np.full(40, 1.0 / 40.0)
     mean, square, both = np.empty(5), np.empty(2), np.empty((5, 5))
-    found = soft_arms(share, bonus, use, match, 0.8, price, 0.05, mean, square, both)
+    found = soft_arms(share, bonus, use, match, False, 0.8, price, 0.05, mean, square, both)
     plain, squares, some = np.empty(2), np.empty(2), np.empty((2, 2))
     expected = soft_lists(share, bonus + 0.9 * match, use, np.array([0.8]), price[:2], 0.05, plain, squares, some)
     assert found == pytest.approx(expected)

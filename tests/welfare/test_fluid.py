@@ -20,18 +20,22 @@ def instance(seed, rounds=6, users=8, arms=3):
     return case, np.stack([cost, gap, -gap], 3), np.array([4.0, 0.3, 0.3])
 
 
+@pytest.mark.parametrize("may_stay", [False, True])
 @pytest.mark.parametrize("curve", [Capped(1.5), Logarithmic(0.7)], ids=["capped", "logarithmic"])
-def test_the_optimum_is_as_cvxpy_states_it(curve):
+def test_the_optimum_is_as_cvxpy_states_it(curve, may_stay):
     for seed in range(3):
         case, use, limit = instance(seed)
-        value, _, chances = fluid(case, curve.curves(3), use, limit)
+        if may_stay:
+            use[..., 0] += 1.0  # no arm is free
+        value, _, chances = fluid(case, curve.curves(3), use, limit, may_stay=may_stay)
         x = [cp.Variable((8, 3), nonneg=True) for _ in case.value]
         worth, keeps = 0.0, []
         for s, m in enumerate(case.value):
             sums = cp.sum(cp.multiply(m, x[s]), axis=0)
             r = cp.minimum(sums, 1.5) if isinstance(curve, Capped) else 0.7 * cp.log1p(sums / 0.7)
             worth += cp.sum(r) / len(x)
-            keeps += [cp.sum(x[s], axis=1) == 1, x[s] <= case.eligible[s].astype(float)]
+            of_users = cp.sum(x[s], axis=1)
+            keeps += [of_users <= 1 if may_stay else of_users == 1, x[s] <= case.eligible[s].astype(float)]
         rows = [sum(cp.sum(cp.multiply(use[s, :, :, j], x[s])) for s in range(len(x))) / len(x) for j in range(3)]
         best = cp.Problem(cp.Maximize(worth), keeps + [rows[j] <= limit[j] for j in range(3)]).solve()
         error = 0.0 if isinstance(curve, Capped) else 1e-4 * best
@@ -45,7 +49,7 @@ def test_value_and_prices_certify_each_other(curve):
     """Rounds by themselves at the prices: mean_s V_s(mu) + mu.limit is the value, and is above it at other prices."""
     case, use, limit = instance(3)
     curves = curve.curves(3)
-    value, prices, _ = fluid(case, curves, use, limit)
+    value, prices, _ = fluid(case, curves, use, limit, may_stay=False)
 
     def above(mu):
         return bound(case._replace(bonus=case.bonus - use @ mu), curves).mean() + mu @ limit

@@ -15,8 +15,9 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of, whole
+from evenhand.welfare._kernels import utility
 from evenhand.welfare.base import Oracle, Round
-from evenhand.welfare.curves import Curve, Curves, Linear
+from evenhand.welfare.curves import Curve, Curves, Linear, plain
 from evenhand.welfare.priced import Priced
 from evenhand.welfare.proportional import Anyone
 
@@ -73,6 +74,7 @@ def _fit(
     beside: Floats,
     eligible: Bools,
     capacity: Ints,
+    curves: Curves,
     worst: Floats,
     left: Floats,
     arms: int,
@@ -80,17 +82,19 @@ def _fit(
 ) -> None:
     """Change arms, in place, until all plays of a replica fit together, `(N,C),(N,C),(N,C),(C),(NA,d),(d)->(N)`.
 
-    Users in the order of what they bring keep their arm if it fits; others get the best one that does and has room.
-    Those who find none may find one afterwards, as others have left their arms.
+    Users in the order of what they bring keep their arm if it fits; others get one that does and has room, the one to
+    which they add most. Those who find none may find one afterwards, as others have left their arms.
     """
     users = value.shape[1]
-    left, held = left.copy(), np.empty(len(capacity), np.int64)
+    left, held, sums = left.copy(), np.empty(len(capacity), np.int64), np.empty(len(capacity))
     for r in range(len(chosen)):
         spare, fitting = left[r].copy(), True
         held[:] = 0
+        sums[:] = 0.0
         for i in range(users):
             if chosen[r, i] >= 0:
                 held[chosen[r, i]] += 1
+                sums[chosen[r, i]] += value[r, i, chosen[r, i]]
             if 0 <= chosen[r, i] < arms:
                 pair = i * arms + chosen[r, i]
                 for j in range(left.shape[1]):
@@ -111,10 +115,14 @@ def _fit(
                 if now < 0 or not fits(worst, left, r, i * arms + now):
                     if now >= 0:
                         held[now] -= 1
-                    now = _best(value[r, i], beside[r, i], eligible[r, i], capacity, held, worst, left, r, i, arms)
+                        sums[now] = max(sums[now] - value[r, i, now], 0.0)
+                    now = _best(
+                        value[r, i], beside[r, i], eligible[r, i], capacity, held, curves, sums, worst, left, r, i, arms
+                    )
                     chosen[r, i] = now
                     if now >= 0:
                         held[now] += 1
+                        sums[now] += value[r, i, now]
                 if 0 <= now < arms:
                     use_up(worst, left, r, i * arms + now)
 
@@ -126,18 +134,22 @@ def _best(
     eligible: Bools,
     capacity: Ints,
     held: Ints,
+    curves: Curves,
+    sums: Floats,
     worst: Floats,
     left: Floats,
     r: int,
     i: int,
     arms: int,
 ) -> int:
-    """The arm that brings most among those that have room and fit, `(C),(C),(C),(C),(C),(NA,d),(d)->()`; -1 if none."""
+    """The arm to which a user adds most among those that have room and fit; -1 if there is none."""
     best, most = -1, -np.inf
     for a in range(len(value)):
         open_to = eligible[a] and held[a] < capacity[a] and (a == arms or fits(worst, left, r, i * arms + a))
-        if open_to and value[a] + beside[a] > most:
-            best, most = a, value[a] + beside[a]
+        if open_to:
+            adds = utility(curves, a, sums[a] + value[a]) - utility(curves, a, sums[a]) + beside[a]
+            if adds > most:
+                best, most = a, adds
     return best
 
 
@@ -188,7 +200,8 @@ class Allocate:
 
     Candidates are pairs of a user and an arm in the order of users, candidate = user A + arm. Each user gets one arm
     that is playable and has room, or none if there is none. Where hard limits do not allow the allocation, users in
-    the order of m + b keep their arms while they fit, and the others get the best arm that has room and fits, or none.
+    the order of m + b keep their arms while they fit; the others get an arm that has room and fits, the one to which
+    they add most, or none.
     The oracle starts at the prices of arms in the last round that was committed.
 
     Chances of plays are those that the oracle states; NaN where users stayed without an arm by luck, or where limits
@@ -267,7 +280,9 @@ class Allocate:
         before = np.where(state.prices >= 0.0, state.prices, np.nan)
         chosen, chances, prices = self.oracle.allocate(case, self._curves, before, u)
         if offer.left.shape[1] > 0:
-            _fit(value, beside, eligible, self._capacity, offer.worst, offer.left, self.arms, chosen)
+            _fit(
+                value, beside, eligible, self._capacity, plain(self._curves), offer.worst, offer.left, self.arms, chosen
+            )
             if u.shape[1]:  # other draws may end in these plays as well
                 sure = _always_fits(offer.playable, offer.worst, offer.left, self.arms)
                 chances = np.where(sure[:, None], chances, np.nan)

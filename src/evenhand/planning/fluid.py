@@ -43,7 +43,7 @@ def _smoothed(
 ) -> float:
     """The smoothed worth of the best lists, or of the best arms where users share them."""
     if arms.match.shape[1] > 0:
-        return soft_arms(share, g, u, arms.match, position[0], price, temperature, mean, square, spread)
+        return soft_arms(share, g, u, arms.match, arms.stays, position[0], price, temperature, mean, square, spread)
     return soft_lists(share, g, u, position, price, temperature, mean, square, spread)
 
 

@@ -75,10 +75,12 @@ class SharedArms:
     Args:
         curve: r.
         arms: A.
+        may_stay: whether a user may stay without an arm, for nothing.
     """
 
     curve: Curve
     arms: int
+    may_stay: bool = False
 
     def cases(self, n_plays: int) -> int:
         """One per user."""
@@ -97,7 +99,7 @@ class SharedArms:
         offered = look.gain > -np.inf
         match = np.where(offered, np.maximum(look.gain - look.bonus, 0.0), 0.0)
         worth = np.where(offered, self._slopes * match + look.bonus, -np.inf)
-        shared = Shared(match, float(n_plays), *self.curve.curves(self.arms))
+        shared = Shared(match, float(n_plays), self.may_stay, *self.curve.curves(self.arms))
         return Plannable(worth, np.where(offered, look.bonus, -np.inf), shared)
 
     @property

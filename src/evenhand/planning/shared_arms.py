@@ -26,19 +26,22 @@ class Shared(NamedTuple):
 
     match: Floats  # (R, S, A) what a user brings to an arm
     users: float  # N, per round
+    stays: bool  # whether users may stay without an arm, for nothing
     kind: Ints  # (A,) the functions r of the arms, as in `Curves`
     size: Floats  # (A,)
     knots: Floats  # (A, J)
     values: Floats  # (A, J)
 
 
-NOT_SHARED = Shared(np.zeros((1, 0, 0)), 1.0, np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2)), np.zeros((0, 2)))
+_NONE = np.zeros((0, 2))
+NOT_SHARED = Shared(np.zeros((1, 0, 0)), 1.0, False, np.zeros(0, np.int64), np.zeros(0), _NONE, _NONE)
 
 
 class Arms(NamedTuple):
     """The arms of one replica, in the units of a solver."""
 
     match: Floats  # (S, A)
+    stays: bool
     curves: Curves
     matches: float  # sum of a round per mean of a user
     unit: float  # satisfaction of a round per worth of a user
@@ -51,6 +54,7 @@ def soft_arms(
     g: Floats,
     u: Floats,
     match: Floats,
+    stays: bool,
     exposed: float,
     price: Floats,
     temperature: float,
@@ -60,7 +64,7 @@ def soft_arms(
 ) -> float:
     """As `soft_lists`, for the best arm at worths lam m + g - mu.u, with price = (mu, lam) and u extended by -m.
 
-    `(S),(S,A),(S,k,A),(S,A),(),(k+A),()->(),(k+A),(k),(k+A,k+A)`.
+    `(S),(S,A),(S,k,A),(S,A),(),(),(k+A),()->(),(k+A),(k),(k+A,k+A)`. To stay without an arm is worth 0 and uses none.
     """
     (users, arms), k = g.shape, u.shape[1]
     chance, middle, some = np.empty(arms), np.empty(k), np.empty(arms, np.int64)
@@ -69,7 +73,7 @@ def soft_arms(
     square[:] = 0.0
     spread[:] = 0.0
     for s in range(users):
-        top, total = -np.inf, 0.0
+        top, total = 0.0 if stays else -np.inf, 0.0
         for a in range(arms):
             chance[a] = g[s, a] + price[k + a] * match[s, a]
             for i in range(k):
@@ -80,6 +84,9 @@ def soft_arms(
         for a in range(arms):
             chance[a] = math.exp((chance[a] - top) / temperature)
             total += chance[a]
+        alone = math.exp(-top / temperature) if stays else 0.0
+        total += alone
+        alone /= total
         weight, count = share[s] * exposed, 0
         value += weight * (top + temperature * math.log(total))
         for a in range(arms):
@@ -94,6 +101,8 @@ def soft_arms(
                 middle[i] += chance[a] * u[s, i, a]
                 square[i] += weight * chance[a] * u[s, i, a] * u[s, i, a]
             mean[i] += weight * middle[i]
+            for j in range(i + 1):
+                spread[i, j] += weight * alone * middle[i] * middle[j]
         for h in range(count):
             a = some[h]
             brings = weight * chance[a] * match[s, a]
@@ -140,4 +149,4 @@ def arms_of(shared: Shared, r: int, kept: int, spread: float) -> Arms:
     if size == 0.0:
         size = most = 1.0
     curves = Curves(shared.kind, shared.size, shared.knots, shared.values)
-    return Arms(match / size, curves, shared.users * size, shared.users * spread, most / size)
+    return Arms(match / size, shared.stays, curves, shared.users * size, shared.users * spread, most / size)

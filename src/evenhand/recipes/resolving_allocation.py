@@ -30,7 +30,7 @@ def resolving_allocation(
     Equation: arms pi(i) with a large sum_a r_a(sum_i m_i,pi(i)) + sum_i (bonus - mu.v)_i,pi(i). The prices mu of the
     constraint rows v solve the dual of the remaining fluid problem, in which users so far are cases and every arm has a
     price of its matches (`goals.Resolving` with `planning.rounds.SharedArms`). Rounds have prices of matches of their
-    own, from the oracle. Plans know of no capacities and of nobody who stays without an arm. Bounds of parities and
+    own, from the oracle. Plans know who may stay without an arm, but of no capacities. Bounds of parities and
     floors are tightened by how much the last round may be off its plan (`defaults.steadied_rows`).
 
     Args:
@@ -63,7 +63,7 @@ def resolving_allocation(
             bound=bound,
             contexts=contexts,
             every=every,
-            rounds=SharedArms(curve=choice.curve, arms=choice.arms),
+            rounds=SharedArms(curve=choice.curve, arms=choice.arms, may_stay=may_stay),
         )
 
     return Policy(

@@ -11,12 +11,15 @@ from evenhand.welfare.curves import Curves
 from evenhand.welfare.linear_program import highs, matrix, relaxation
 
 
-def fluid(case: Round, curves: Curves, use: Floats, limit: Floats) -> tuple[float, Floats, Floats]:
+def fluid(
+    case: Round, curves: Curves, use: Floats, limit: Floats, *, may_stay: bool = True
+) -> tuple[float, Floats, Floats]:
     """What allocations of given rounds can reach if rows are kept on average, `(R,N,A,d),(d)->(),(d),(R,N,A)`.
 
     Equation: max mean_s welfare_s(x_s) s.t. mean_s sum_ia use_sia x_sia <= limit, over chances x_s in every round s: at
-    least what any policy can reach in these rounds, whatever it knows. Returns the value, the prices of the rows, and
-    the chances.
+    least what any policy can reach in these rounds, whatever it knows. As hard limits may leave users without an arm,
+    chances of a user sum to at most 1, unless `may_stay` is False. Returns the value, the prices of the rows, and the
+    chances.
 
     Raises:
         InfeasibleProblem: no allocation of these rounds keeps to the limits.
@@ -30,7 +33,7 @@ def fluid(case: Round, curves: Curves, use: Floats, limit: Floats) -> tuple[floa
     (3.5, array([1.]))
     """
     count = len(case.value)
-    program = relaxation(case, curves)
+    program = relaxation(case, curves, may_stay=may_stay)
     rows = use[program.pairs].T  # (d, pairs)
     size = np.abs(rows).max(1, initial=0.0)
     size[size == 0.0] = 1.0

@@ -76,8 +76,11 @@ def alone(case: Round, r: int) -> Round:
     return case._replace(value=case.value[r : r + 1], bonus=case.bonus[r : r + 1], eligible=case.eligible[r : r + 1])
 
 
-def relaxation(case: Round, curves: Curves) -> Program:
-    """The program of all rounds at once: to maximise the sum of their welfare, `(N,A),(N,A),(N,A),(A)->`."""
+def relaxation(case: Round, curves: Curves, *, may_stay: bool = False) -> Program:
+    """The program of all rounds at once: to maximise the sum of their welfare, `(N,A),(N,A),(N,A),(A)->`.
+
+    With `may_stay` anybody may be left without an arm, else only those whose arms can be full.
+    """
     count, users, arms = case.value.shape
     pairs = np.nonzero(case.eligible)
     r, i, a = pairs
@@ -93,7 +96,8 @@ def relaxation(case: Round, curves: Curves) -> Program:
     s = o[-1] + 1 + every
     z, f = s + len(s), s + 2 * len(s)
     capacity = np.tile(np.minimum(case.capacity, users), count)
-    leaves = _may_be_left(case).ravel()
+    leaves = _may_be_left(case).ravel() & (not may_stay)
+    stays = leaves | ~case.eligible.any(2).ravel() | may_stay
     out = np.flatnonzero(leaves[user])  # pairs of users who may be left without an arm
     cut = (np.arange(count)[:, None] * arms + cuts.arm).ravel()  # the arm of every line
     slope, height = np.tile(cuts.slope, count) * matches / unit, np.tile(cuts.height, count) / unit
@@ -124,7 +128,7 @@ def relaxation(case: Round, curves: Curves) -> Program:
         below=matrix(below, len(cut) + 2 * len(every) + len(out), width),
         at_most=np.concatenate([height, capacity, none, np.zeros(len(out))]),
         low=np.zeros(width),
-        high=np.concatenate([0.0 * x + 1.0, leaves | ~case.eligible.any(2).ravel(), *2 * [none + np.inf], full]),
+        high=np.concatenate([0.0 * x + 1.0, stays, *2 * [none + np.inf], full]),
         pairs=pairs,
         unit=unit,
         matches=matches,

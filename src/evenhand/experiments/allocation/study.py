@@ -14,7 +14,9 @@ from evenhand.experiments.experiment import Section, Session
 
 def sections(settings: AllocationExperiment, session: Session) -> Iterator[Section]:
     """The figures that were asked for; 2a and 2b, and 2e and 2f, are two panels of one picture."""
-    wanted = set(settings.figures)
+    wanted, listeners = set(settings.figures), Learning(settings=settings, session=session, listeners=True)
+    if settings.data:
+        _ = listeners.world  # a missing file is noticed before the first run
     if wanted & {"2a", "2b"}:
         yield Learning(settings=settings, session=session)
     for figure in ("2c", "2d"):
@@ -28,4 +30,4 @@ def sections(settings: AllocationExperiment, session: Session) -> Iterator[Secti
     if "3c" in wanted:
         yield RunTime(settings=settings)
     if settings.data:
-        yield Learning(settings=settings, session=session, listeners=True)
+        yield listeners
