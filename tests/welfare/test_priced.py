@@ -31,7 +31,7 @@ ROOMS = [None, (1, 2, 2), (2, 2, 2)]
 
 @pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES.keys())
 def test_nobody_is_left_out_who_can_be_placed_and_what_is_certified_holds(curve):
-    """Measured: short of the best that places as many by 0.0006 per user on average, and 0.023 at most."""
+    """Measured: short of the best that places as many by 0.0002 per user on average, and 0.013 at most."""
     for seed in range(24):
         bonus, holes = (0.0, 0.4, 15.0)[seed % 3], 0.3 * (seed % 2)
         case = round_of(seed, 6, 3, holes=holes, room=ROOMS[seed // 3 % 3], bonus=bonus)
@@ -49,7 +49,7 @@ def test_nobody_is_left_out_who_can_be_placed_and_what_is_certified_holds(curve)
             bound(case, curve.curves(3))[0],
         )
         assert found <= best + 1e-9
-        assert best - found <= 0.03 * most * (1.0 + bonus)
+        assert best - found <= 0.02 * most * (1.0 + bonus)
         assert worth.max() <= above + 1e-9 * (1.0 + abs(above))
         assert found <= linear + 1e-7 * (1.0 + bonus)
 

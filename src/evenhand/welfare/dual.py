@@ -6,7 +6,7 @@ The welfare of every allocation is at most
 
 for all prices lam >= 0 of a match and nu >= 0 of a place (weak duality); the maximum of a user who may be left without
 an arm, as others fill all of its arms, is at least 0. With the maximum over arms replaced by
-temp log sum exp(. / temp), D is smooth but where some r_a bends, and damped diagonal Newton steps lower it.
+temp log sum exp(. / temp), D is smooth but where some r_a bends, and damped Newton steps lower it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ _INNER = 3  # passes over the prices in a step
 _BISECTIONS = 30
 _RARE = 0.01  # chance of an arm below which its effect on other arms is left out of a step
 _EDGE = 1e-9  # part of its first slope that a price keeps from the ends, where arms tie or the wanted sum jumps to 0
-_TURNED = 0.5  # part of the pace of a fee that is left where it turns
 _SHORTEST = 0.02  # part of a step that is taken even if it raises the dual
 
 
@@ -121,30 +120,33 @@ def lower(
     trust: float,
     prices: Floats,
     fees: Floats,
-    pace: Floats,
+    pace: float,
 ) -> None:
-    """Newton steps on the smoothed dual, in place, `(N,A),(N,A),(N,A),(A),(A),(A)->(A),(A),(A)`.
+    """Newton steps on the smoothed dual, in place, `(N,A),(N,A),(N,A),(A),(A),(A)->(A),(A)`.
 
-    Fees of places move by `pace` at most, which shrinks where they turn; its sign is that of the last move. `stretch`
-    is how many users each one stands for, and `trust` the most that a price moves, as a part of its first slope.
+    `stretch` is how many users each one stands for, `trust` the most that a price moves, as a part of its first slope,
+    and `pace` the most that a fee of a place moves. A step minimises a quadratic model of the users' part and the exact
+    part of the arms, going over prices and fees in turn; it is shortened while it raises the dual.
     """
     users, arms = value.shape
-    weight, sums, steep, step = np.empty(arms), np.empty(arms), np.empty((arms, arms)), np.zeros(arms)
-    counts, crowd, near, base = np.empty(arms), np.empty(arms), np.empty(arms, np.int64), prices.copy()
-    scarce, least, size = False, np.inf, 1.0
-    for a in range(arms):
-        scarce = scarce or capacity[a] < users * stretch
+    scarce, least, size = bool((capacity < users * stretch).any()), np.inf, 1.0
+    wide = 2 * arms if scarce else arms  # fees follow the prices
+    weight, sums, counts, chance = np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms)
+    steep, step, near, base = np.empty((wide, wide)), np.zeros(wide), np.empty(arms, np.int64), np.empty(wide)
+    base[:arms] = prices
+    base[arms:] = fees[: wide - arms]
     for _ in range(steps + 1):
         reached = 0.0
         for a in range(arms):
             edge = _EDGE * first_slope(curves, a)
             prices[a] = min(max(base[a] + size * step[a], edge), first_slope(curves, a) - edge)
+            if scarce:
+                fees[a] = max(base[arms + a] + size * step[arms + a], 0.0)
             x = wanted(curves, a, prices[a], most[a])
             reached += utility(curves, a, x) - prices[a] * x + fees[a] * capacity[a]
         sums[:] = 0.0
         steep[:] = 0.0
         counts[:] = 0.0
-        crowd[:] = 0.0
         for i in range(users):
             best = -np.inf
             for a in range(arms):
@@ -163,47 +165,55 @@ def lower(
             likely = 0
             for j in range(few):
                 a, q = near[j], weight[j] / total
-                if scarce:
-                    counts[a] += q
-                    crowd[a] += q * (1.0 - q)
                 part = q * value[i, a]
                 sums[a] += part
                 steep[a, a] += part * (value[i, a] - part)
+                if scarce:
+                    counts[a] += q
+                    steep[arms + a, arms + a] += q * (1.0 - q)
+                    steep[arms + a, a] -= part * (1.0 - q)
                 if q > _RARE:
                     for h in range(likely):
-                        steep[a, near[h]] -= part * weight[h]
-                    near[likely], weight[likely] = a, part
+                        b = near[h]
+                        steep[a, b] -= part * weight[h]
+                        if scarce:
+                            steep[arms + a, arms + b] -= q * chance[h]
+                            steep[arms + a, b] += q * weight[h]
+                            steep[arms + b, a] += chance[h] * part
+                    near[likely], weight[likely], chance[likely] = a, part, q
                     likely += 1
-        if reached > least and not scarce and size > _SHORTEST:
+        if reached > least and size > _SHORTEST:
             size *= 0.3
             continue
         least, size = reached, 1.0
-        base[:] = prices
-        for a in range(arms):
-            step[a] = 0.0
-            for h in range(a + 1):
-                steep[a, h] *= stretch / temperature
-                steep[h, a] = steep[a, h]
-            steep[a, a] += _DAMPING * most[a] / first_slope(curves, a)
+        base[:arms] = prices
+        base[arms:] = fees[: wide - arms]
+        step[:] = 0.0
+        for j in range(wide):
+            for h in range(j + 1):
+                steep[j, h] *= stretch / temperature
+                steep[h, j] = steep[j, h]
+            slack = most[j] / first_slope(curves, j) if j < arms else users * stretch / pace
+            steep[j, j] += _DAMPING * slack
         for _ in range(_INNER):
-            for a in range(arms):
-                slope = first_slope(curves, a)
-                if most[a] > 0.0 and slope > 0.0:
-                    pull = stretch * sums[a] - steep[a, a] * step[a]
-                    for h in range(arms):
-                        pull += steep[a, h] * step[h]
-                    best = _settled(curves, a, prices[a] - pull / steep[a, a], steep[a, a], most[a])
-                    best = min(max(best, prices[a] - trust * slope), prices[a] + trust * slope)
-                    step[a] = min(max(best, 0.0), slope) - prices[a]
-        if scarce:
-            for a in range(arms):
-                excess = stretch * counts[a] - capacity[a]
-                if excess > 0.0 or (excess < 0.0 and fees[a] > 0.0):
-                    reach = abs(pace[a]) * (_TURNED if excess * pace[a] < 0.0 else 1.0)
-                    move = 0.8 * excess * temperature / (stretch * crowd[a])  # infinite where everybody has decided
-                    fees[a] = max(fees[a] + min(max(move, -reach), reach), 0.0)
-                    pace[a] = math.copysign(reach, excess)
-    prices[:] = base
+            for j in range(wide):
+                if j < arms and not (most[j] > 0.0 and first_slope(curves, j) > 0.0):
+                    continue
+                pull = -steep[j, j] * step[j]
+                for h in range(wide):
+                    pull += steep[j, h] * step[h]
+                if j < arms:
+                    slope = first_slope(curves, j)
+                    pull += stretch * sums[j]
+                    best = _settled(curves, j, base[j] - pull / steep[j, j], steep[j, j], most[j])
+                    best = min(max(best, base[j] - trust * slope), base[j] + trust * slope)
+                    step[j] = min(max(best, 0.0), slope) - base[j]
+                else:
+                    pull += capacity[j - arms] - stretch * counts[j - arms]
+                    move = min(max(-pull / steep[j, j], -pace), pace)
+                    step[j] = max(base[j] + move, 0.0) - base[j]
+    prices[:] = base[:arms]
+    fees[: wide - arms] = base[arms:]
 
 
 @kernel

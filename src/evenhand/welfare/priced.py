@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.welfare._kernels import welfare
+from evenhand.welfare._kernels import first_slope, welfare
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves, plain
 from evenhand.welfare.dual import bound_at, lower, most_of, spread_of, start_cold, unit_of
@@ -27,7 +27,8 @@ _SAMPLE = 300  # users of a cold start
 _TRUST = 0.2  # the most that a price moves in a step, as a part of its first slope
 _PACE = 0.2  # the largest move of a fee, as a part of what one user can change
 _PASSES = 30  # of the local search, over all users
-_SHORT = 0.03  # of the bound, in parts of the satisfaction, at which prices of the round before are given up
+_SHORT = 0.03  # of the bound, in parts of the satisfaction, at which another start is tried
+_WARM_START, _COLD_START, _BY_GAIN = 0, 1, 2  # attempts at a round
 
 
 @kernel
@@ -49,7 +50,7 @@ def _lower(
     users, size = len(value), unit + spread
     if size == 0.0:
         return
-    unit, pace = unit if unit > 0.0 else spread, np.full(len(prices), _PACE * size)
+    unit, pace = unit if unit > 0.0 else spread, _PACE * size
     if cold or (capacity < users).any():  # fees always start cold
         every = max(users // _SAMPLE, 1)
         some, beside, may = value[::every].copy(), bonus[::every].copy(), eligible[::every].copy()
@@ -67,27 +68,34 @@ def _allocate(
 ) -> Ints:
     """Allocate in every replica, `(N,A),(N,A),(N,A),(A),(A)->(N)`; the prices `(A)` change in place.
 
-    Where prices of a round before lead to less than their bound promises, a cold start is tried as well.
+    Where prices of a round before lead to less than their bound promises, a cold start is tried as well, and then an
+    allocation by what every user adds in turn.
     """
     count, users, n_arms = value.shape
     arms, trial, sums = np.empty((count, users), np.int64), np.empty(users, np.int64), np.empty(n_arms)
     counts, fees, tried = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(n_arms)
-    lists, regret = np.empty((users, length), np.int64), np.empty(users)
+    lists, regret, order = np.empty((users, length), np.int64), np.empty(users), np.arange(users)
+    slopes = np.array([first_slope(curves, a) for a in range(n_arms)])  # prices at which an arm wants nothing
     for r in range(count):
         m, b, ok = value[r], bonus[r], eligible[r]
         most, unit, spread, reached = most_of(m, ok), unit_of(m, ok, curves), spread_of(b, ok), -np.inf
         tried[:] = prices[r]
-        cold = bool(np.isnan(tried).any())
+        attempt = _COLD_START if np.isnan(tried).any() else _WARM_START
         while True:
-            fees[:] = 0.0
-            if cold:
-                start_cold(curves, tried)
-                _lower(m, b, ok, capacity, curves, most, unit, spread, True, _LAST, tried, fees)
+            if attempt < _BY_GAIN:
+                fees[:] = 0.0
+                if attempt == _COLD_START:
+                    start_cold(curves, tried)
+                    _lower(m, b, ok, capacity, curves, most, unit, spread, True, _LAST, tried, fees)
+                else:
+                    _lower(m, b, ok, capacity, curves, most, unit, spread, False, _WARM, tried, fees)
+                best_arms(m, b, ok, tried, fees, lists, regret)
+                order = np.argsort(-regret, kind="mergesort")
+                fill(m, b, ok, capacity, curves, most, tried, fees, order, trial, sums, counts)
             else:
-                _lower(m, b, ok, capacity, curves, most, unit, spread, False, _WARM, tried, fees)
-            best_arms(m, b, ok, tried, fees, lists, regret)
-            order = np.argsort(-regret, kind="mergesort")
-            fill(m, b, ok, capacity, curves, most, tried, fees, order, trial, sums, counts)
+                best_arms(m, b, ok, slopes, 0.0 * fees, lists, regret)
+                order = np.argsort(-regret, kind="mergesort")
+                fill(m, b, ok, capacity, curves, most, slopes, 0.0 * fees, order, trial, sums, counts)
             climb(m, b, ok, capacity, curves, lists, order, unit, spread, _PASSES, trial, sums, counts)
             if place_all(m, ok, capacity, trial, sums, counts):
                 climb(m, b, ok, capacity, curves, lists, order, unit, spread, _PASSES, trial, sums, counts)
@@ -95,9 +103,10 @@ def _allocate(
             if total > reached:
                 arms[r], prices[r], reached = trial, tried, total
             satisfied = welfare(m, 0.0 * b, curves, trial)
-            if cold or bound_at(m, b, ok, capacity, curves, most, tried, fees) - total <= _SHORT * satisfied:
+            gap = bound_at(m, b, ok, capacity, curves, most, tried, fees) - reached
+            if attempt == _BY_GAIN or gap <= _SHORT * satisfied:
                 break
-            cold = True
+            attempt += 1
     return arms
 
 
