@@ -4,7 +4,7 @@ import pytest
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Court, Matching
 from evenhand.models import Logistic
-from evenhand.problem import Budget, Parity
+from evenhand.problem import Budget, Floor, Parity
 from evenhand.recipes import resolving_allocation
 from evenhand.run import opt_satisfaction, simulate
 from evenhand.welfare import Capped, Logarithmic, Round
@@ -69,6 +69,12 @@ def test_no_policy_does_better():
 def test_problems_that_it_is_not_for():
     with pytest.raises(InvalidInput, match="one Satisfaction"):
         opt_satisfaction(Court(), contexts=5, replicas=1)
-    impossible = matching(subject_to=(Budget("cost", rate=0.1),), eligible=0.4)
+    impossible = matching(subject_to=(Floor("match", rate=5.0),), eligible=0.4)  # of 6 users, some of whom match rarely
     with pytest.raises(InfeasibleProblem, match="no allocation of 10 sampled rounds keeps to the constraints"):
         opt_satisfaction(impossible, contexts=10, replicas=1)
+
+
+def test_a_budget_for_few_users_leaves_the_others_without_an_arm():
+    rich, poor = (matching(subject_to=(Budget("cost", rate=rate),), eligible=0.4) for rate in (100.0, 0.1))
+    few, all_users = (opt_satisfaction(world, contexts=10, replicas=1).value for world in (poor, rich))
+    assert 0.0 < few < 0.9 * all_users

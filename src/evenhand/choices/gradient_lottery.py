@@ -151,7 +151,8 @@ class GradientLottery:
     def on_decision(self, state: GradientLotteryState, decision: Decision) -> None:
         """Continue from the lottery that was played."""
         mine = (decision.counted > 0) & (decision.forced == 0)
-        state.chances[mine] = decision.carried[mine]
+        if mine.any():  # else a warm-up chose, which carries nothing
+            state.chances[mine] = decision.carried[mine]
 
     def _slope(self, z: Floats, t: Floats) -> Floats:
         try:

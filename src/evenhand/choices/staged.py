@@ -115,9 +115,7 @@ class Staged:
         return bool(self._following)
 
     def on_decision(self, state: StagedState, decision: Decision) -> None:
-        """Pass the decision to each choice that continues from its decisions, unless nothing was carried."""
-        if decision.carried.shape[1] == 0:
-            return
+        """Pass the decision to each choice that continues from its decisions."""
         for stage, choice in self._following:
             choice.on_decision(getattr(state, stage), decision)
 
