@@ -8,9 +8,10 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.luck import box_muller
 from evenhand.core.types import Floats
 from evenhand.core.validate import number
-from evenhand.models.base import Model
+from evenhand.models.base import Model, Parametric
 
 
 @kernel
@@ -54,6 +55,28 @@ def refuse_luck(name: str, inner: Model) -> None:
     if inner.draws(1):
         expected = f"a model without luck of its own; wrap it in {type(inner).__name__}, not the other way round"
         raise InvalidInput(f"{name}.inner", expected, inner)
+
+
+def check_scale(name: str, scale: float) -> None:
+    """Refuse a scale of draws that is negative or infinite."""
+    number(f"{name}.scale", scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+
+
+def check_parametric(name: str, inner: Model) -> None:
+    """Refuse an inner model without parameters to draw."""
+    if not isinstance(inner, Parametric):
+        expected = "a model with parameters to draw, such as Logistic, GeneralizedLinear or OnePass"
+        raise InvalidInput(f"{name}.inner", expected, inner)
+
+
+def numbers_for(normals: int) -> int:
+    """How many uniform numbers so many normal ones need, which come in pairs."""
+    return normals + normals % 2
+
+
+def normals_by_unit(u: Floats, units: int, size: int) -> Floats:
+    """Normal numbers for every unit from uniform ones, `(numbers_for(U size))->(U,size)`."""
+    return box_muller(u, units * size).reshape(len(u), units, size)
 
 
 def check_units(name: str, units: int, candidates: int) -> None:

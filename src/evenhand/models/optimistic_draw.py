@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.luck import box_muller
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, whole
-from evenhand.models._shared import check_units
+from evenhand.models._shared import check_parametric, check_units, normals_by_unit, numbers_for
 from evenhand.models.base import Parametric, Worth
 
 
@@ -95,9 +93,7 @@ class OptimisticDraw:
     units: int = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.inner, Parametric):
-            expected = "a model with parameters to draw, such as Logistic, GeneralizedLinear or OnePass"
-            raise InvalidInput("OptimisticDraw.inner", expected, self.inner)
+        check_parametric("OptimisticDraw", self.inner)
         number("OptimisticDraw.radius", self.radius, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
         whole("OptimisticDraw.tries", self.tries, 1)
         whole("OptimisticDraw.units", self.units, 1)
@@ -114,8 +110,7 @@ class OptimisticDraw:
 
     def draws(self, candidates: int) -> int:
         """A direction and a distance per try."""
-        size = self.tries * self.inner.n_parameters
-        return size + size % 2 + self.tries
+        return numbers_for(self.tries * self.inner.n_parameters) + self.tries
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
         """The inner model's state before any data, `(1),(1)->state`."""
@@ -127,8 +122,8 @@ class OptimisticDraw:
         if u.shape[1] == 0:
             return Worth(mean, np.zeros(mean.shape))
         check_units("OptimisticDraw", self.units, x.shape[1])
-        tries, n = self.tries, self.inner.n_parameters
-        directions = box_muller(np.ascontiguousarray(u[:, :-tries]), tries * n).reshape(len(u), tries, n)
+        tries = self.tries
+        directions = normals_by_unit(np.ascontiguousarray(u[:, :-tries]), tries, self.inner.n_parameters)
         points = self.inner.inside(state, _ball(directions, u[:, -tries:], float(self.radius)))
         means = self.inner.at(state, np.tile(x, (1, tries, 1)), np.ones((len(x), 1, 1, 1)), points)[:, 0]
         best = _best(means, tries, self.units, points)

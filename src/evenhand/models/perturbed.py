@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.luck import box_muller
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number, whole
-from evenhand.models._shared import check_units
+from evenhand.core.validate import whole
+from evenhand.models._shared import check_parametric, check_scale, check_units, normals_by_unit, numbers_for
 from evenhand.models.base import Parametric, Worth
 from evenhand.numerics.precision import dot
 
@@ -63,7 +60,7 @@ class Perturbed:
     >>> from evenhand.models.logistic import Logistic
     >>> model = Perturbed(inner=Logistic(n_features=1, ridge=4.0))
     >>> state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
-    >>> worth = model.value(state, one, one[None], np.array([[1 - math.exp(-0.5), 0.0]]))  # a normal number of 1
+    >>> worth = model.value(state, one, one[None], np.array([[-np.expm1(-0.5), 0.0]]))  # a normal number of 1
     >>> worth.mean.item(), round(worth.bonus.item(), 9), worth.random
     (0.5, 0.5, True)
     """
@@ -73,11 +70,8 @@ class Perturbed:
     units: int = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.inner, Parametric):
-            expected = "a model with parameters to draw, such as Logistic, GeneralizedLinear or OnePass"
-            raise InvalidInput("Perturbed.inner", expected, self.inner)
-        expected = "a finite number of at least 0"
-        number("Perturbed.scale", self.scale, expected, lambda x: math.isfinite(x) and x >= 0)
+        check_parametric("Perturbed", self.inner)
+        check_scale("Perturbed", self.scale)
         whole("Perturbed.units", self.units, 1)
 
     @property
@@ -92,8 +86,7 @@ class Perturbed:
 
     def draws(self, candidates: int) -> int:
         """One per unit and parameter of the inner model, made even, as normal numbers come in pairs; 0 for scale 0."""
-        size = self.units * self.inner.n_parameters
-        return size + size % 2 if self.scale > 0 else 0
+        return numbers_for(self.units * self.inner.n_parameters) if self.scale > 0 else 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
         """The inner model's state before any data, `(1),(1)->state`."""
@@ -105,8 +98,7 @@ class Perturbed:
         if u.shape[1] == 0:
             return Worth(mean, np.zeros(mean.shape))
         check_units("Perturbed", self.units, x.shape[1])
-        size = self.inner.n_parameters
-        z = self.scale * box_muller(u, self.units * size).reshape(len(u), self.units, size)
+        z = self.scale * normals_by_unit(u, self.units, self.inner.n_parameters)
         return Worth(mean, _added(self.inner.deviations(state, z), x, w), random=True)
 
     def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:

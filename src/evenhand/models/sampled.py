@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,9 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.luck import box_muller
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number, whole
-from evenhand.models._shared import check_units
+from evenhand.core.validate import whole
+from evenhand.models._shared import check_scale, check_units, normals_by_unit, numbers_for
 from evenhand.models.base import Posterior, Worth
 
 
@@ -49,7 +47,7 @@ class Sampled:
     >>> from evenhand.models.ridge import Ridge
     >>> model = Sampled(inner=Ridge(n_features=1), scale=0.5)
     >>> state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
-    >>> worth = model.value(state, one, one[None], np.array([[1 - math.exp(-0.5), 0.0]]))  # a normal number of 1
+    >>> worth = model.value(state, one, one[None], np.array([[-np.expm1(-0.5), 0.0]]))  # a normal number of 1
     >>> worth.mean.item(), round(worth.bonus.item(), 9), worth.random
     (0.0, 0.5, True)
     """
@@ -62,8 +60,7 @@ class Sampled:
         if not isinstance(self.inner, Posterior):
             expected = "a model with a posterior to draw from, such as Ridge, Logistic or Tabular"
             raise InvalidInput("Sampled.inner", expected, self.inner)
-        expected = "a finite number of at least 0"
-        number("Sampled.scale", self.scale, expected, lambda x: math.isfinite(x) and x >= 0)
+        check_scale("Sampled", self.scale)
         whole("Sampled.units", self.units, 1)
 
     @property
@@ -78,8 +75,7 @@ class Sampled:
 
     def draws(self, candidates: int) -> int:
         """One per unit and parameter of the inner model, made even, as normal numbers come in pairs; 0 for scale 0."""
-        size = self.units * self.inner.n_parameters
-        return size + size % 2 if self.scale > 0 else 0
+        return numbers_for(self.units * self.inner.n_parameters) if self.scale > 0 else 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
         """The inner model's state before any data, `(M),(M)->state`."""
@@ -91,8 +87,7 @@ class Sampled:
         if u.shape[1] == 0:
             return Worth(mean, np.zeros(mean.shape))
         check_units("Sampled", self.units, x.shape[1])
-        size = self.inner.n_parameters
-        z = self.scale * box_muller(u, self.units * size).reshape(len(u), self.units, size)
+        z = self.scale * normals_by_unit(u, self.units, self.inner.n_parameters)
         return Worth(mean, self.inner.sample(state, x, w, z) - mean, random=True)
 
     def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:

@@ -24,20 +24,43 @@ def utility(curves: Curves, a: int, x: float) -> float:
     return between(knots, values, a, x)
 
 
+@inlined
+def drawn(weight: Floats, u: float) -> tuple[int, float]:
+    """An arm and its chance, in proportion to weights of at least 0, `(A),()->(),()`; -1 and 1 if all are 0."""
+    total, chosen = 0.0, -1
+    for a in range(len(weight)):
+        total += weight[a]
+    left = u * total
+    for a in range(len(weight)):
+        if weight[a] > 0.0:
+            chosen = a  # the last one, where rounding leaves something over
+            left -= weight[a]
+            if left < 0.0:
+                break
+    return chosen, weight[chosen] / total if chosen >= 0 else 1.0
+
+
 @kernel
 def between(knots: Floats, values: Floats, a: int, x: float) -> float:
-    """A piecewise function at x, by bisection; flat after the last knot."""
+    """A piecewise function at x; flat after the last knot."""
+    if x >= knots[a, -1]:
+        return float(values[a, -1])
+    i = piece(knots, a, x)
+    part = (x - knots[a, i]) / (knots[a, i + 1] - knots[a, i])
+    return float(values[a, i] + part * (values[a, i + 1] - values[a, i]))
+
+
+@kernel
+def piece(knots: Floats, a: int, x: float) -> int:
+    """The last knot that is at most x, but not the last of all, by bisection."""
     low, high = 0, knots.shape[1] - 1
-    if x >= knots[a, high]:
-        return float(values[a, high])
     while high - low > 1:
         middle = (low + high) // 2
         if knots[a, middle] <= x:
             low = middle
         else:
             high = middle
-    part = (x - knots[a, low]) / (knots[a, high] - knots[a, low])
-    return float(values[a, low] + part * (values[a, high] - values[a, low]))
+    return low
 
 
 @kernel

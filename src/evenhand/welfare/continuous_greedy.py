@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.welfare._kernels import utility
+from evenhand.welfare._kernels import drawn, utility
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves
 
@@ -66,12 +66,7 @@ class ContinuousGreedy:
 
 
 @kernel
-def _utility(curves: Curves, a: int, x: float) -> float:
-    return utility(curves, a, x)
-
-
-@kernel
-def _drawn(x: Floats, u: float) -> int:
+def _drawn_or_none(x: Floats, u: float) -> int:
     """An arm with probability x, -1 with the rest, `(A),()->()`."""
     for a in range(len(x)):
         u -= x[a]
@@ -87,7 +82,7 @@ def _allocate(
     """Arms and their chances, `(N,A),(N,A),(N,A),(draws)->(N),(N)`."""
     count, users, n_arms = value.shape
     arms, chances = np.full((count, users), -1), np.ones((count, users))
-    drawn, sums = np.empty(users, np.int64), np.empty(n_arms)
+    arm, sums = np.empty(users, np.int64), np.empty(n_arms)
     for r in range(count):
         times = np.zeros((users, n_arms))  # how often the chance of each pair has grown
         at = 0
@@ -96,29 +91,23 @@ def _allocate(
             for _ in range(samples):
                 sums[:] = 0.0
                 for i in range(users):
-                    drawn[i] = _drawn(times[i] / steps, u[r, at])
+                    arm[i] = _drawn_or_none(times[i] / steps, u[r, at])
                     at += 1
-                    if drawn[i] >= 0:
-                        sums[drawn[i]] += value[r, i, drawn[i]]
+                    if arm[i] >= 0:
+                        sums[arm[i]] += value[r, i, arm[i]]
                 for a in range(n_arms):
-                    here = _utility(curves, a, sums[a])
+                    here = utility(curves, a, sums[a])
                     for i in range(users):
-                        if drawn[i] != a:
-                            gain[i, a] += _utility(curves, a, sums[a] + value[r, i, a]) - here
+                        if arm[i] != a:
+                            gain[i, a] += utility(curves, a, sums[a] + value[r, i, a]) - here
                         else:  # without the user's own arm
-                            gain[i, a] += here - _utility(curves, a, max(sums[a] - value[r, i, a], 0.0))
+                            gain[i, a] += here - utility(curves, a, max(sums[a] - value[r, i, a], 0.0))
             for i in range(users):
                 best = _best(gain[i] / samples + bonus[r, i], eligible[r, i])
                 if best >= 0:
                     times[i, best] += 1.0
         for i in range(users):
-            left = u[r, at + i] * steps
-            for a in range(n_arms):
-                if times[i, a] > 0.0:
-                    arms[r, i], chances[r, i] = a, times[i, a] / steps
-                    left -= times[i, a]
-                    if left < 0.0:
-                        break
+            arms[r, i], chances[r, i] = drawn(times[i], u[r, at + i])
     return arms, chances
 
 

@@ -44,7 +44,7 @@ def lines(curves: Curves, most: Floats, error: float = ERROR) -> Lines:
         else:
             x = _tangent_points(curves, a, float(most[a]), error)
             rise = np.array([steepness(curves, a, z)[0] for z in x])
-            y = np.array([_utility(curves, a, z) for z in x])
+            y = np.array([utility(curves, a, z) for z in x])
             some = np.stack([rise, y - rise * x])
         arm.append(np.full(some.shape[1], a))
         slope.append(some[0])
@@ -53,19 +53,14 @@ def lines(curves: Curves, most: Floats, error: float = ERROR) -> Lines:
 
 
 @kernel
-def _utility(curves: Curves, a: int, x: float) -> float:
-    return utility(curves, a, x)
-
-
-@kernel
 def _excess(curves: Curves, a: int, x: float, y: float) -> float:
     """The most that the lower of the tangents at x < y is above r between them, relative to r: where they meet."""
-    rx, ry = _utility(curves, a, x), _utility(curves, a, y)
+    rx, ry = utility(curves, a, x), utility(curves, a, y)
     sx, sy = steepness(curves, a, x)[0], steepness(curves, a, y)[0]
     if sx - sy <= 1e-14 * sx:  # the lines are the same up to rounding
         return 0.0
     at = min(max((ry - sy * y - rx + sx * x) / (sx - sy), x), y)
-    r = _utility(curves, a, at)
+    r = utility(curves, a, at)
     return (rx + sx * (at - x)) / r - 1.0 if r > 0.0 else 0.0
 
 
@@ -74,8 +69,8 @@ def _tangent_points(curves: Curves, a: int, most: float, error: float) -> Floats
     """Points from 0 on at which tangents are within the error on [0, most]: each as far from the last as it can be."""
     found, x, step = [0.0], 0.0, error * max(most, 1e-300)
     while True:
-        r = _utility(curves, a, most)
-        last = _utility(curves, a, x) + steepness(curves, a, x)[0] * (most - x)
+        r = utility(curves, a, most)
+        last = utility(curves, a, x) + steepness(curves, a, x)[0] * (most - x)
         if not (r > 0.0 and last > (1.0 + error) * r):
             return np.array(found)
         while x + step < most and _excess(curves, a, x, x + step) <= error:

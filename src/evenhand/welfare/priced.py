@@ -74,7 +74,7 @@ def _allocate(
     count, users, n_arms = value.shape
     arms, trial, sums = np.empty((count, users), np.int64), np.empty(users, np.int64), np.empty(n_arms)
     counts, fees, tried = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(n_arms)
-    lists, regret, order = np.empty((users, length), np.int64), np.empty(users), np.arange(users)
+    lists, regret, free = np.empty((users, length), np.int64), np.empty(users), np.zeros(n_arms)
     slopes = np.array([first_slope(curves, a) for a in range(n_arms)])  # prices at which an arm wants nothing
     for r in range(count):
         m, b, ok = value[r], bonus[r], eligible[r]
@@ -82,20 +82,19 @@ def _allocate(
         tried[:] = prices[r]
         attempt = _COLD_START if np.isnan(tried).any() else _WARM_START
         while True:
-            if attempt < _BY_GAIN:
+            if attempt == _BY_GAIN:
+                guide, charge = slopes, free
+            else:
+                guide, charge = tried, fees
                 fees[:] = 0.0
                 if attempt == _COLD_START:
                     start_cold(curves, tried)
                     _lower(m, b, ok, capacity, curves, most, unit, spread, True, _LAST, tried, fees)
                 else:
                     _lower(m, b, ok, capacity, curves, most, unit, spread, False, _WARM, tried, fees)
-                best_arms(m, b, ok, tried, fees, lists, regret)
-                order = np.argsort(-regret, kind="mergesort")
-                fill(m, b, ok, capacity, curves, most, tried, fees, order, trial, sums, counts)
-            else:
-                best_arms(m, b, ok, slopes, 0.0 * fees, lists, regret)
-                order = np.argsort(-regret, kind="mergesort")
-                fill(m, b, ok, capacity, curves, most, slopes, 0.0 * fees, order, trial, sums, counts)
+            best_arms(m, b, ok, guide, charge, lists, regret)
+            order = np.argsort(-regret, kind="mergesort")
+            fill(m, b, ok, capacity, curves, most, guide, charge, order, trial, sums, counts)
             climb(m, b, ok, capacity, curves, lists, order, unit, spread, _PASSES, trial, sums, counts)
             if place_all(m, ok, capacity, trial, sums, counts):
                 climb(m, b, ok, capacity, curves, lists, order, unit, spread, _PASSES, trial, sums, counts)

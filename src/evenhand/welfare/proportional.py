@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.welfare._kernels import drawn
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves
 
@@ -23,27 +24,16 @@ def _draw(value: Floats, eligible: Bools, capacity: Ints, u: Floats) -> tuple[In
     for r in range(count):
         held[:] = 0
         for i in range(users):
-            total, open_arms = 0.0, 0
+            total = 0.0
             for a in range(n_arms):
-                free = eligible[r, i, a] and held[a] < capacity[a]
-                weight[a] = value[r, i, a] if free else 0.0
+                weight[a] = value[r, i, a] if eligible[r, i, a] and held[a] < capacity[a] else 0.0
                 total += weight[a]
-                open_arms += free
-            if open_arms == 0:
-                continue
-            if total == 0.0:
-                total = open_arms
-                for a in range(n_arms):
-                    weight[a] = 1.0 if eligible[r, i, a] and held[a] < capacity[a] else 0.0
-            left, chosen = u[r, i] * total, -1
             for a in range(n_arms):
-                if weight[a] > 0.0:
-                    chosen = a
-                    left -= weight[a]
-                    if left < 0.0:
-                        break
-            arms[r, i], chances[r, i] = chosen, weight[chosen] / total
-            held[chosen] += 1
+                if total == 0.0 and eligible[r, i, a] and held[a] < capacity[a]:
+                    weight[a] = 1.0
+            arms[r, i], chances[r, i] = drawn(weight, u[r, i])
+            if arms[r, i] >= 0:
+                held[arms[r, i]] += 1
     return arms, chances
 
 

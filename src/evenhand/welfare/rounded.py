@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.welfare._kernels import drawn
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves
 from evenhand.welfare.linear_program import relaxed
@@ -51,26 +52,19 @@ class Rounded:
 def _draw(lottery: Floats, worth: Floats, eligible: Bools, capacity: Ints, u: Floats) -> tuple[Ints, Floats]:
     """Arms and their chances given the users before, `(N,A),(N,A),(N,A),(A),(N)->(N),(N)`."""
     arms, chances = np.full(u.shape, -1), np.ones(u.shape)
+    weight = np.empty(lottery.shape[2])
     for r in range(len(u)):
         room = capacity.copy()
         for i in range(u.shape[1]):
-            total, best, most, count = 0.0, -1, -np.inf, lottery.shape[2]
-            for a in range(count):
+            best, most = -1, -np.inf
+            for a in range(len(weight)):
+                weight[a] = 0.0
                 if room[a] > 0 and eligible[r, i, a]:
-                    total += lottery[r, i, a]
+                    weight[a] = lottery[r, i, a]
                     if worth[r, i, a] > most:
                         best, most = a, worth[r, i, a]
-            if best < 0:
-                continue
-            if total > 0.0:
-                left = u[r, i] * total
-                for a in range(count):
-                    if room[a] > 0 and eligible[r, i, a] and lottery[r, i, a] > 0.0:
-                        best = a  # the last one, where rounding leaves something over
-                        left -= lottery[r, i, a]
-                        if left < 0.0:
-                            break
-                chances[r, i] = lottery[r, i, best] / total
-            arms[r, i] = best
-            room[best] -= 1
+            chosen, chances[r, i] = drawn(weight, u[r, i])
+            arms[r, i] = chosen if chosen >= 0 else best
+            if arms[r, i] >= 0:
+                room[arms[r, i]] -= 1
     return arms, chances

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.welfare._kernels import utility
+from evenhand.welfare._kernels import drawn, utility
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves, plain
 
@@ -27,31 +27,23 @@ def _sequential(
         sums[:] = 0.0
         held[:] = 0
         for i in range(users):
-            best, total, last = -1.0, 0.0, -1
+            best = -1.0
             for a in range(n_arms):
                 weight[a] = -1.0
                 if eligible[r, i, a] and held[a] < capacity[a]:
                     adds = utility(curves, a, sums[a] + value[r, i, a]) - utility(curves, a, sums[a]) + bonus[r, i, a]
                     weight[a] = max(adds, 0.0)
-                    best, last = max(best, weight[a]), a
-            if last < 0:
-                continue
-            for a in range(n_arms):
-                if weight[a] >= 0.0:  # relative to the best, so that powers cannot vanish all at once
+                    best = max(best, weight[a])
+            for a in range(n_arms):  # relative to the best, so that powers cannot vanish all at once
+                if weight[a] >= 0.0:
                     weight[a] = (weight[a] / best) ** (n_arms - 1) if best > 0.0 else 1.0
-                    total += weight[a]
                 else:
                     weight[a] = 0.0
-            left, chosen = u[r, i] * total, last
-            for a in range(n_arms):
-                if weight[a] > 0.0:
-                    chosen = a
-                    left -= weight[a]
-                    if left < 0.0:
-                        break
-            arms[r, i], chances[r, i] = chosen, weight[chosen] / total
-            sums[chosen] += value[r, i, chosen]
-            held[chosen] += 1
+            chosen, chances[r, i] = drawn(weight, u[r, i])
+            if chosen >= 0:
+                arms[r, i] = chosen
+                sums[chosen] += value[r, i, chosen]
+                held[chosen] += 1
     return arms, chances
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.core.kernel import kernel
-from evenhand.welfare._kernels import utility
+from evenhand.welfare._kernels import piece, utility
 from evenhand.welfare.curves import Curves
 
 _HALVINGS = 60  # of the interval in which a maximiser lies
@@ -21,16 +21,10 @@ def steepness(curves: Curves, a: int, x: float) -> tuple[float, float]:
     if kind[a] == 2:
         slope = (1.0 + x) ** (size[a] - 1.0)
         return slope, (1.0 - size[a]) * slope / (1.0 + x)
-    low, high = 0, knots.shape[1] - 1
-    if x >= knots[a, high]:
+    if x >= knots[a, -1]:
         return 0.0, 0.0
-    while high - low > 1:
-        middle = (low + high) // 2
-        if knots[a, middle] <= x:
-            low = middle
-        else:
-            high = middle
-    return (values[a, high] - values[a, low]) / (knots[a, high] - knots[a, low]), 0.0
+    i = piece(knots, a, x)
+    return (values[a, i + 1] - values[a, i]) / (knots[a, i + 1] - knots[a, i]), 0.0
 
 
 @kernel
