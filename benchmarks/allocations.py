@@ -47,7 +47,7 @@ def oracle_table() -> str:
 
 
 def loop_table() -> str:
-    """A round of `cab_ucb`, the world and the trace included, and how much of it is the model's, early and late."""
+    """A round of `cab_ucb`: the model's part, the rest of the policy, and the world with the trace, early and late."""
     rows = []
     for horizon in (1_000, 20_000):
         world = Matching(horizon=horizon)
@@ -57,9 +57,9 @@ def loop_table() -> str:
         )
         simulate(policy, world, replicas=1, progress=False)  # compiles
         whole = 1e6 * min(_seconds(policy, world) for _ in range(2)) / horizon
-        alone = _model_alone(policy, world)
-        rows.append([f"cab_ucb, {horizon:,} rounds", f"{whole:.0f}", f"{alone:.0f}", f"{whole - alone:.0f}"])
-    return table(["50 users, 10 arms", "microseconds per round", "of the model", "of the rest"], rows)
+        model, both = _of_policy(policy, world)
+        rows.append([f"cab_ucb, {horizon:,} rounds", *(f"{z:.0f}" for z in (whole, model, both - model, whole - both))])
+    return table(["50 users, 10 arms", "microseconds per round", "model", "rest of policy", "world and trace"], rows)
 
 
 def _seconds(policy: Policy, world: Matching) -> float:
@@ -68,22 +68,39 @@ def _seconds(policy: Policy, world: Matching) -> float:
     return time.perf_counter() - start
 
 
-def _model_alone(policy: Policy, world: Matching) -> float:
-    """Microseconds of the model's part of a round, at the end of a run."""
-    state, there, times = policy.start(), world.start(0, np.array([0])), []
+def _of_policy(policy: Policy, world: Matching) -> tuple[float, float]:
+    """Microseconds of a round that the model takes, and that the whole policy takes, over a run."""
+    state, there, model, both = policy.start(), world.start(0, np.array([0])), 0.0, 0.0
+    nothing = np.zeros((1, 0))
+    for step in range(world.horizon):
+        context = there.context(step)
+        start = time.perf_counter()
+        decision = policy.act(state, context)
+        acted = time.perf_counter()
+        _, (arrival,) = there.respond(step, context, decision)
+        ready = time.perf_counter()
+        policy.learn(state, decision, arrival.y)
+        both += acted - start + time.perf_counter() - ready
+        asked = time.perf_counter()
+        policy.model.value(state.model, context.features, decision.prices, nothing)
+        model += time.perf_counter() - asked
+    return 1e6 * (model + _updates(policy, world)) / world.horizon, 1e6 * both / world.horizon
+
+
+def _updates(policy: Policy, world: Matching) -> float:
+    """Seconds in which the model alone learns what it learns in a run."""
+    state, there, took = policy.start(), world.start(0, np.array([0])), 0.0
+    alone = policy.model.start(1, world.problem.low, world.problem.high, world.horizon)
     for step in range(world.horizon):
         context = there.context(step)
         decision = policy.act(state, context)
         _, (arrival,) = there.respond(step, context, decision)
-        if step >= world.horizon - 500:
-            start = time.perf_counter()
-            policy.model.value(state.model, context.features, decision.prices, np.zeros((1, 0)))
-            times.append(time.perf_counter() - start)
-        start = time.perf_counter()
         policy.learn(state, decision, arrival.y)
-        if step >= world.horizon - 500:
-            times[-1] += time.perf_counter() - start
-    return 1e6 * float(np.mean(times))
+        seen = np.ones(arrival.y.shape, bool)
+        start = time.perf_counter()
+        policy.model.update(alone, decision.features, arrival.y, seen, decision.prices)
+        took += time.perf_counter() - start
+    return took
 
 
 def _rounds(seed: int, world: Matching, each: int) -> list[Round]:

@@ -136,8 +136,9 @@ class Priced:
     search looks at `arms` arms of each user, those that are worth most to it at the prices. Prices of the round before
     make a warm start. Where arms have little room, a user is left without one only if no allocation places more users.
 
-    On instances of `Matching` it reaches 0.983 to 1 of the linear program's bound, where the paper's routine
-    reaches 0.90 to 0.99. It uses no luck; of arms that tie, the one that comes first is taken.
+    On instances of `Matching` it reaches 0.983 to 1 of the linear program's bound on average over 30 rounds, and 0.977 in
+    the worst round, where the paper's routine reaches 0.90 to 1 and 0.86. It uses no luck; of arms that tie, the one
+    that comes first is taken.
 
     Args:
         arms: how many arms per user the local search looks at, at least 1.
@@ -172,8 +173,8 @@ class Priced:
 def certificate(case: Round, curves: Curves) -> Floats:
     """An upper bound on the welfare of any allocation, by weak duality, `(N,A),(N,A),(N,A),(A)->()`.
 
-    It holds for fractional allocations too, and is within 0.4 % of the linear program's bound, on average over
-    instances of `Matching`, in a fraction of its time. Where arms have no room to spare it is up to 4 % above it.
+    It holds for fractional allocations too. On instances of `Matching` it is at most 0.04 % above the linear program's
+    bound, with 6 places per arm for 50 users at most 0.33 %, in a tenth of its time.
 
     >>> from evenhand.welfare.curves import Linear
     >>> one = Round(np.full((1, 1, 2), 0.5), np.zeros((1, 1, 2)), np.ones((1, 1, 2), bool), np.ones(2, np.int64))
