@@ -131,21 +131,22 @@ def balanced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows,
 
 
 def steadied_rows(problem: Problem) -> tuple[Rows, Floats]:
-    """The rows and bounds of all constraints, tightened by how much the last round may be off its plan, `()->(d)`.
+    """The rows and bounds of all constraints, tightened by how much the last rounds may be off their plan, `()->(d)`.
 
-    Equation: row j of a constraint that is not spent loses 3 sqrt(P) c_j rms_j / T of its bound, at most half of it:
-    three standard deviations of a round of P independent plays, with c_j and rms_j as for `balanced_rows`. Hard limits
-    keep what is spent.
+    Equation: row j of a constraint that is not spent loses 5 sqrt(P) c_j rms_j / T of its bound, at most half of it:
+    five standard deviations of a round of P independent plays, with c_j and rms_j as for `balanced_rows`. A sum that
+    prices can pull back by one of them per round is x of them too high with a probability of about exp(-2 x). Hard
+    limits keep what is spent.
 
     >>> from evenhand.environments import Matching
     >>> from evenhand.problem import Parity
     >>> world = Matching(groups={"near": 0.5, "far": 0.5}, subject_to=(Parity("match", by="group", tolerance=0.5),))
     >>> steadied_rows(world.problem)[1].round(4)
-    array([0.4979, 0.4979, 0.4979, 0.4979])
+    array([0.4965, 0.4965, 0.4965, 0.4965])
     """
     rows, bound = constraint_rows(problem, problem.subject_to)
     spent = np.concatenate([np.full(len(c.rows(problem)), c.spends) for c in problem.subject_to])
-    margin = 3.0 * math.sqrt(problem.n_plays) * _size(problem, rows) * _factors(problem, rows)[1] / problem.horizon
+    margin = 5.0 * math.sqrt(problem.n_plays) * _size(problem, rows) * _factors(problem, rows)[1] / problem.horizon
     return rows, np.where(spent, bound, bound - np.minimum(margin, 0.5 * np.abs(bound)))
 
 
