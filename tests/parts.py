@@ -26,6 +26,7 @@ from evenhand.environments import (
     Absences,
     Audience,
     AudienceMatching,
+    BernoulliKnapsacks,
     Court,
     Delayed,
     FixedContexts,
@@ -39,6 +40,7 @@ from evenhand.environments import (
     MultiObjective,
     Phases,
     Ranking,
+    Routing,
     WithoutContexts,
 )
 from evenhand.environments.logged import blocks
@@ -542,6 +544,8 @@ ENVIRONMENTS = [
     Delayed(Market(problem=EVERYTHING, offered=0.7), delay=3),
     Market(problem=EVERYTHING),
     Market(problem=LITTLE),
+    BernoulliKnapsacks(arms=3, resources=2, horizon=80),
+    Routing(types=2, routes=2, edges=3, horizon=80),
     MixedArms(horizon=80),
     MixedContexts(horizon=80),
     Lessons(horizon=80),

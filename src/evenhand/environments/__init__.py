@@ -3,6 +3,7 @@
 from evenhand.environments.audience import Audience
 from evenhand.environments.audience_matching import AudienceMatching
 from evenhand.environments.base import Arrival, Environment, World
+from evenhand.environments.bernoulli_knapsacks import BernoulliKnapsacks
 from evenhand.environments.court import Court
 from evenhand.environments.delayed import Delayed
 from evenhand.environments.knapsack import FixedContexts
@@ -15,6 +16,7 @@ from evenhand.environments.mixture import MixedArms, MixedContexts
 from evenhand.environments.multi_objective import MultiObjective
 from evenhand.environments.offers import Absences, Offers, Phases
 from evenhand.environments.ranking import Ranking
+from evenhand.environments.routing import Routing
 from evenhand.environments.without_contexts import WithoutContexts
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "Arrival",
     "Audience",
     "AudienceMatching",
+    "BernoulliKnapsacks",
     "Court",
     "Delayed",
     "Environment",
@@ -37,6 +40,7 @@ __all__ = [
     "Offers",
     "Phases",
     "Ranking",
+    "Routing",
     "WithoutContexts",
     "World",
 ]

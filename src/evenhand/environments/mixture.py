@@ -13,10 +13,10 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
+from evenhand.environments._arms import ArmsWorld
 from evenhand.environments.base import Arrival
+from evenhand.environments.bernoulli_knapsacks import knapsack_problem
 from evenhand.environments.knapsack import means
-from evenhand.problem.constraints import Budget
-from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
 # reward, then two costs, of each arm: no arm suits both budgets, and the cheap one is worth little
@@ -31,17 +31,6 @@ SLOPES: Floats = np.array(
     ]
 )
 CONTEXT_RATES = (0.15, 0.12)
-
-
-def _problem(arms: int, horizon: int, rates: tuple[float, ...]) -> Problem:
-    names = [f"cost {i}" for i in range(1, len(rates) + 1)]
-    return Problem(
-        actions=("nothing", *(f"arm {a}" for a in range(1, arms + 1))),
-        outcomes=tuple(Outcome(name, free=("nothing",)) for name in ["reward", *names]),
-        maximize="reward",
-        subject_to=tuple(Budget(name, total=rate * horizon) for name, rate in zip(names, rates, strict=True)),
-        horizon=horizon,
-    )
 
 
 @kernel
@@ -69,26 +58,25 @@ def blocks(z: Floats, arms: int) -> Floats:
 
 
 class _MixedWorld:
-    """Linear means of features that may change; Bernoulli rewards, costs Bernoulli or uniform on [0, 2 mean]."""
+    """Linear means of two features per case; Bernoulli rewards, costs uniform on [0, 2 mean]."""
 
     counts_idle_steps = True
 
-    def __init__(self, steps: int, theta: Floats, arms: int, contexts: int, seed: int, replicas: Ints) -> None:
-        self._luck, self._theta, self._arms, self._contexts = Luck(seed=seed, replicas=replicas), theta, arms, contexts
+    def __init__(self, steps: int, theta: Floats, arms: int, seed: int, replicas: Ints) -> None:
+        self._luck, self._theta, self._arms = Luck(seed=seed, replicas=replicas), theta, arms
         self._known, self._offered = np.zeros((1, arms + 1, 0)), np.ones((1, arms + 1), bool)
         self._groups = np.zeros((len(replicas), 1, 0), np.int64)
         self.steps = steps
 
     def context(self, step: int) -> Context:
-        z = self._luck.uniform(Stream.CONTEXT, np.array([step]), self._contexts)
+        z = self._luck.uniform(Stream.CONTEXT, np.array([step]), SLOPES.shape[2] - 1)
         return Context(blocks(z, self._arms), self._known, self._groups, self._offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         mean = self.expected(context, decision.plays)
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), mean.shape[2])
         y = coins(mean, u)
-        if self._contexts:
-            y[:, :, 1:] = 2.0 * mean[:, :, 1:] * u[:, None, 1:]
+        y[:, :, 1:] = 2.0 * mean[:, :, 1:] * u[:, None, 1:]
         return decision, [Arrival(step, decision, y)]
 
     def expected(self, context: Context, plays: Ints) -> Floats:
@@ -114,16 +102,16 @@ class MixedArms:
     @cached_property
     def problem(self) -> Problem:
         """Reward under two budgets."""
-        return _problem(len(ARMS), self.horizon, RATES)
+        return knapsack_problem(len(ARMS), self.horizon, RATES)
 
     @property
     def n_features(self) -> int:
         """One per arm."""
         return len(ARMS)
 
-    def start(self, seed: int, replicas: Ints) -> _MixedWorld:
+    def start(self, seed: int, replicas: Ints) -> ArmsWorld:
         """The same luck for every policy."""
-        return _MixedWorld(self.horizon, ARMS.T.copy(), len(ARMS), 0, seed, replicas)
+        return ArmsWorld(self.problem, np.concatenate([np.zeros((1, 3)), ARMS]), False, seed, replicas)
 
 
 @named("S5", source="evenhand's own instance: a mixture of arms is optimal, with contexts and bounded costs")
@@ -143,7 +131,7 @@ class MixedContexts:
     @cached_property
     def problem(self) -> Problem:
         """Reward under two budgets."""
-        return _problem(len(SLOPES), self.horizon, CONTEXT_RATES)
+        return knapsack_problem(len(SLOPES), self.horizon, CONTEXT_RATES)
 
     @property
     def n_features(self) -> int:
@@ -153,4 +141,4 @@ class MixedContexts:
     def start(self, seed: int, replicas: Ints) -> _MixedWorld:
         """The same cases and luck for every policy."""
         theta = np.swapaxes(SLOPES, 0, 1).reshape(SLOPES.shape[1], -1)
-        return _MixedWorld(self.horizon, theta.copy(), len(SLOPES), SLOPES.shape[2] - 1, seed, replicas)
+        return _MixedWorld(self.horizon, theta.copy(), len(SLOPES), seed, replicas)

@@ -63,7 +63,7 @@ def forecast(
     use = use.reshape(count, used, len(rows), actions)
     m = rows.learned.shape[1]
     gains, offset = worth[0].pull(cases, shares, np.repeat(worth[1], used, 0)[:, None, :])
-    said = ask(x.reshape(count, used * actions, n), _prices(gains, count, used, rows.reads_learned))
+    said = ask(x.reshape(count, used * actions, n), _prices(gains, count, used, actions, rows.reads_learned))
     mean, bonus = said.mean, said.bonus
     hope = np.ascontiguousarray(bonus[:, 0]).reshape(count, used, actions)
     gain = mean[:, 0].reshape(count, used, actions) + hope + offset.reshape(count, used, actions)
@@ -77,7 +77,7 @@ def forecast(
     return Forecast(state.weight[:, :used], gain, hope, use, state.kept)
 
 
-def _prices(gains: Floats, count: int, used: int, each: bool) -> Floats:
+def _prices(gains: Floats, count: int, used: int, actions: int, each: bool) -> Floats:
     """The prices of the objective, then, if `each`, prices of 1 and then of -1 for every outcome by itself.
 
     They are stated once for all candidates if all contexts have the same, `(R*S,1,1|A,M)->(R,K,1|S*A,M)`.
@@ -86,6 +86,8 @@ def _prices(gains: Floats, count: int, used: int, each: bool) -> Floats:
     gains = gains.reshape(count, used, -1, m)
     if (gains == gains[:, :1, :1]).all():
         gains = gains[:, :1, :1]
+    elif gains.shape[2] == 1:  # those of the groups of cases
+        gains = np.repeat(gains, actions, 2)
     gains = gains.reshape(count, 1, -1, m)
     if not each:
         return np.ascontiguousarray(gains)

@@ -136,8 +136,8 @@ class Priced:
     search looks at `arms` arms of each user, those that are worth most to it at the prices. Prices of the round before
     make a warm start. Where arms have little room, a user is left without one only if no allocation places more users.
 
-    On instances of `Matching` it reaches 0.983 to 1 of the linear program's bound on average over 30 rounds, and 0.977 in
-    the worst round, where the paper's routine reaches 0.90 to 1 and 0.86. It uses no luck; of arms that tie, the one
+    On instances of `Matching` it reaches 0.983 to 1 of the linear program's bound on average over 30 rounds, and 0.977
+    in the worst round, where the paper's routine reaches 0.90 to 1 and 0.86. It uses no luck; of arms that tie, the one
     that comes first is taken.
 
     Args:

@@ -1,0 +1,85 @@
+"""Worlds whose outcomes depend on the arm alone: coins with fixed chances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import Luck, Stream, uniform
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.environments.base import Arrival
+from evenhand.problem.problem import Problem
+
+
+@kernel
+def _means(mean: Floats, plays: Ints) -> Floats:
+    """Means of the plays, 0 where nothing is played, `(A,M),(P)->(P,M)`."""
+    out = np.zeros((*plays.shape, mean.shape[1]))
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            if plays[r, p] >= 0:
+                out[r, p] = mean[plays[r, p]]
+    return out
+
+
+@kernel
+def _tossed(mean: Floats, plays: Ints, u: Floats) -> Floats:
+    """1 with the probability of each mean, else 0, `(A,M),(P),(1|M)->(P,M)`; one number of luck makes all alike."""
+    y = np.zeros((*plays.shape, mean.shape[1]))
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            if plays[r, p] >= 0:
+                for m in range(mean.shape[1]):
+                    y[r, p, m] = 1.0 if u[r, m if u.shape[1] > 1 else 0] < mean[plays[r, p], m] else 0.0
+    return y
+
+
+class ArmsWorld:
+    """The same candidates in every round, the first of which does nothing; one-hot features of the others.
+
+    Args:
+        problem: whose actions are the candidates.
+        mean: chances of the learned outcomes under every action, `(A,M)`; those of the first action are 0.
+        one_coin: whether one toss decides about all outcomes of a round, so that the likeliest come together.
+        seed, replicas: of the tosses.
+    """
+
+    counts_idle_steps = True
+
+    def __init__(self, problem: Problem, mean: Floats, one_coin: bool, seed: int, replicas: Ints) -> None:
+        arms = len(mean) - 1
+        self._luck, self._mean, self._size = Luck(seed=seed, replicas=replicas), mean, 1 if one_coin else mean.shape[1]
+        x = np.tile(np.concatenate([np.zeros((1, arms)), np.eye(arms)]), (len(replicas), 1, 1))
+        groups, offered = np.zeros((len(replicas), 1, 0), np.int64), np.ones((1, arms + 1), bool)
+        self._context = Context(x, problem.declared[None], groups, offered)
+        self.steps = problem.horizon
+
+    def context(self, step: int) -> Context:
+        return self._context
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), self._size)
+        return decision, [Arrival(step, decision, _tossed(self._mean, decision.plays, u))]
+
+    def expected(self, context: Context, plays: Ints) -> Floats:
+        return _means(self._mean, plays)
+
+
+def instance_luck(instance: int, part: int, size: int) -> Floats:
+    """Uniform numbers that make an instance, the same for all seeds and replicas, `->(size)`."""
+    one: Floats = uniform(instance, Stream.TRUTH, np.array([part]), np.zeros(1, np.int64), size)[0]
+    return one
+
+
+def linked(luck: Floats, chance: float) -> Bools:
+    """Which of two kinds of things belong together, each pair with a chance, and each thing with at least one.
+
+    `(k,m)->(k,m)`; a thing without a partner gets the pair that came closest.
+    """
+    links = luck < chance
+    links[np.arange(len(luck)), luck.argmin(1)] = True
+    links[luck.argmin(0), np.arange(luck.shape[1])] = True
+    return links

@@ -1,0 +1,131 @@
+"""Requests that take one of several routes through a network with capacities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import number, whole
+from evenhand.environments._arms import instance_luck, linked
+from evenhand.environments.base import Arrival
+from evenhand.environments.knapsack import means
+from evenhand.environments.mixture import coins
+from evenhand.objectives import AlphaFair
+from evenhand.problem.constraints import Budget
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
+
+
+class _RoutingWorld:
+    counts_idle_steps = True
+
+    def __init__(self, routing: Routing, seed: int, replicas: Ints) -> None:
+        self._luck, self._theta = Luck(seed=seed, replicas=replicas), routing.arrives[None]
+        routes = len(routing.arrives)
+        x = np.concatenate([np.zeros((1, routes)), np.eye(routes)])
+        self._x, self._known = np.tile(x, (len(replicas), 1, 1)), routing.problem.declared[None]
+        own = np.repeat(np.arange(routing.types), routing.routes)[None] == np.arange(routing.types)[:, None]
+        self._offered = np.concatenate([np.ones((routing.types, 1), bool), own], axis=1)
+        self.steps = routing.horizon
+
+    def context(self, step: int) -> Context:
+        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 1)[:, 0]
+        kind = (u * len(self._offered)).astype(np.int64)
+        return Context(self._x, self._known, kind[:, None, None], self._offered[kind])
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)
+        return decision, [Arrival(step, decision, coins(self.expected(context, decision.plays), u))]
+
+    def expected(self, context: Context, plays: Ints) -> Floats:
+        return means(context.features, self._theta, plays)
+
+
+@named("B11", source="Agrawal & Devanur 2014, Section 2 (network routing); instances are evenhand's own")
+@dataclass(frozen=True, kw_only=True)
+class Routing:
+    """A request of one of d types takes one of its routes, or none; every edge has a capacity for the horizon.
+
+    Equation: maximise sum_j sqrt(z_j + 0.01) over the rates z_j of requests of type j that arrive, subject to
+    use of edge e <= capacity_e T. A route uses its edges whether or not the request arrives.
+    Types are equally likely; route k arrives with a probability that is uniform on [0.5, 1], and uses an edge with
+    probability 0.2, at least one. Capacities are `room` times the use if all requests took random routes of their type.
+    Routes have one-hot features.
+
+    Args:
+        types: d, at least 2.
+        routes: of every type.
+        edges: N.
+        instance: number of the instance, at least 0.
+        room: above 0; at 1 or more, few edges are short.
+        horizon: T.
+
+    Raises:
+        InvalidInput: a number out of its range.
+
+    >>> len(Routing(types=3, routes=4, edges=12).problem.actions)
+    13
+    """
+
+    types: int = 4
+    routes: int = 4
+    edges: int = 20
+    instance: int = 0
+    room: float = 0.6
+    horizon: int = 10_000
+
+    def __post_init__(self) -> None:
+        whole("Routing.types", self.types, 2)
+        whole("Routing.routes", self.routes, 1)
+        whole("Routing.edges", self.edges, 1)
+        whole("Routing.instance", self.instance, 0)
+        number("Routing.room", self.room, "a finite number above 0", lambda x: 0 < x < np.inf)
+
+    @cached_property
+    def arrives(self) -> Floats:
+        """The chance of every route that its request arrives, `->(d routes)`."""
+        return 0.5 + 0.5 * instance_luck(self.instance, 4, self.types * self.routes)
+
+    @cached_property
+    def uses(self) -> Floats:
+        """1 where a route uses an edge, `->(d routes,N)`."""
+        count = self.types * self.routes
+        luck = instance_luck(self.instance, 5, count * self.edges).reshape(count, self.edges)
+        return linked(luck, 0.2).astype(float)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """Arrivals of all types, with diminishing returns, within the capacities."""
+        kinds = tuple(f"type {j}" for j in range(1, self.types + 1))
+        routes = tuple(f"{kind}, route {k}" for kind in kinds for k in range(1, self.routes + 1))
+        edges = tuple(f"edge {e}" for e in range(1, self.edges + 1))
+        used = [
+            Outcome(e, known=dict(zip(routes, z.tolist(), strict=True)))
+            for e, z in zip(edges, self.uses.T, strict=True)
+        ]
+        rates = self.room * self.uses.mean(0)
+        return Problem(
+            actions=("reject", *routes),
+            outcomes=(Outcome("arrives", free=("reject",)), *used),
+            maximize=AlphaFair(tuple(f"arrives type={kind}" for kind in kinds), alpha=0.5, offset=0.01),
+            subject_to=tuple(Budget(e, rate=rate) for e, rate in zip(edges, rates.tolist(), strict=True)),
+            groups=(Groups("type", dict.fromkeys(kinds, 1.0 / self.types)),),
+            horizon=self.horizon,
+        )
+
+    @property
+    def n_features(self) -> int:
+        """One per route."""
+        return self.types * self.routes
+
+    def start(self, seed: int, replicas: Ints) -> _RoutingWorld:
+        """The same requests and luck for every policy."""
+        return _RoutingWorld(self, seed, replicas)
