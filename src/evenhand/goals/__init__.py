@@ -4,6 +4,7 @@ from evenhand.goals.base import Cancels, Estimates, Learns, Limits, Plans, Price
 from evenhand.goals.dual import DualGradient, DualHedge
 from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.hard_budget import HardBudget
+from evenhand.goals.intervals import Intervals
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.goals.primal import Primal
 from evenhand.goals.resolving import Resolving
@@ -19,6 +20,7 @@ __all__ = [
     "Falling",
     "FrankWolfe",
     "HardBudget",
+    "Intervals",
     "Learns",
     "Limits",
     "LinearReward",

@@ -14,11 +14,13 @@ from evenhand.recipes.fw_linucb import fw_linucb
 from evenhand.recipes.fw_linucb_rank import fw_linucb_rank
 from evenhand.recipes.fw_rank import fw_rank
 from evenhand.recipes.fw_squarecb import fw_squarecb
+from evenhand.recipes.greedy_bwk import greedy_bwk
 from evenhand.recipes.lin_cbwk import lin_cbwk
 from evenhand.recipes.linucb_rank import linucb_rank
 from evenhand.recipes.max_match import max_match
 from evenhand.recipes.mixed_oracle import mixed_oracle
 from evenhand.recipes.molincb import molincb
+from evenhand.recipes.pd_bwk import pd_bwk
 from evenhand.recipes.pgd import pgd
 from evenhand.recipes.pgd_adaptive import pgd_adaptive
 from evenhand.recipes.pgd_allocation import pgd_allocation
@@ -29,6 +31,7 @@ from evenhand.recipes.resolving_allocation import resolving_allocation
 from evenhand.recipes.square_cbwk import square_cbwk
 from evenhand.recipes.two_stage_square_cbwk import two_stage_square_cbwk
 from evenhand.recipes.ucb import ucb
+from evenhand.recipes.ucb_bwk import ucb_bwk
 from evenhand.recipes.unbiased_linucb_rank import unbiased_linucb_rank
 from evenhand.recipes.uniform import uniform
 
@@ -47,11 +50,13 @@ __all__ = [
     "fw_linucb_rank",
     "fw_rank",
     "fw_squarecb",
+    "greedy_bwk",
     "lin_cbwk",
     "linucb_rank",
     "max_match",
     "mixed_oracle",
     "molincb",
+    "pd_bwk",
     "pgd",
     "pgd_adaptive",
     "pgd_allocation",
@@ -62,6 +67,7 @@ __all__ = [
     "square_cbwk",
     "two_stage_square_cbwk",
     "ucb",
+    "ucb_bwk",
     "unbiased_linucb_rank",
     "uniform",
 ]

@@ -11,7 +11,6 @@ import numpy as np
 
 from evenhand.choices import Lottery
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import hard_limits
@@ -21,7 +20,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import fluctuation, given, where_constrained
+from evenhand.recipes.defaults import fluctuation, given, need_budgets_only, where_constrained
 
 
 @named("B7", source="Agrawal & Devanur 2014, Algorithm 6, with primal updates (Algorithms 4 and 5) of both vectors")
@@ -62,7 +61,7 @@ def bwcr(
     >>> bwcr(MixedArms().problem, Tabular(arms=4, n_outcomes=3, confidence=0.5)).name
     'bwcr'
     """
-    _need_budgets_only(problem)
+    need_budgets_only(problem)
     slope = frank_wolfe(problem, problem.objective, smoothing, on="optimistic")
     off = given(margin, lambda: fluctuation(problem))
     penalty = where_constrained(problem, lambda: _keep_within(*constraint_rows(problem, problem.subject_to, off)))
@@ -83,12 +82,6 @@ def theoretical_gamma(problem: Problem, delta: float = 0.05) -> float:
     16.3
     """
     return math.log(len(problem.actions) * problem.horizon * len(problem.names) / delta)
-
-
-def _need_budgets_only(problem: Problem) -> None:
-    if len(problem.spending) < len(problem.subject_to):
-        expected = "budgets only, as constraints by group are not supported"
-        raise InvalidInput("problem.subject_to", expected, problem.subject_to)
 
 
 def _keep_within(rows: Rows, bound: Floats) -> FrankWolfe:
