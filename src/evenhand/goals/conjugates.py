@@ -42,9 +42,17 @@ class Box:
     low: Floats  # (m)
     high: Floats  # (m)
 
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
-            raise InvalidInput("outcomes", "finite declared ranges, as dual updates need them", (self.low, self.high))
+    @classmethod
+    def of(cls, names: tuple[str, ...], low: Floats, high: Floats) -> Box:
+        """The box of ranges that are finite.
+
+        Raises:
+            InvalidInput: one that is not; names it.
+        """
+        for name, a, b in zip(names, low.tolist(), high.tolist(), strict=True):
+            if not (np.isfinite(a) and np.isfinite(b)):
+                raise InvalidInput(f"the range of {name!r}", "finite ends, as dual updates need them", (a, b))
+        return cls(low=low, high=high)
 
     @property
     def unit(self) -> Floats:

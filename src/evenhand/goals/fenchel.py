@@ -169,7 +169,7 @@ def fenchel(
         expected = "an objective with a maximizer (`objectives.Conjugate`), or primal updates"
         raise InvalidInput("problem.maximize", expected, type(objective).__name__)
     names = tuple(objective.outcomes)
-    box = Box(low=problem.ranges(names)[0], high=problem.ranges(names)[1])
+    box = Box.of(names, *problem.ranges(names))
     steep = steepness(objective, box.unit, norm)
     if not np.isfinite(steep):
         expected = "an objective of bounded slope, such as AlphaFair with an offset, or primal updates"
@@ -200,7 +200,7 @@ def fenchel_within(
         InvalidInput: ranges that are not finite, or no point of the set in the ranges.
     """
     least, most = reach(problem, rows)
-    box = Box(low=problem.n_plays * least.min(0), high=problem.n_plays * most.max(0))
+    box = Box.of(rows.names, problem.n_plays * least.min(0), problem.n_plays * most.max(0))
     learns = mirror(norm, 1.0, len(rows), problem.horizon) if by is None else by
     goal = Fenchel(rows=_in_units(rows, box), conjugate=OfSet(within, box), mirror=learns, on=on)
     goal.conjugate.best(np.zeros((1, len(rows))))  # raises if nothing of the set can be reached

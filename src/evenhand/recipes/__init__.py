@@ -5,6 +5,8 @@ from evenhand.recipes.cab_ofu import cab_ofu
 from evenhand.recipes.cab_ts import cab_ts
 from evenhand.recipes.cab_ts_parameter import cab_ts_parameter
 from evenhand.recipes.cab_ucb import cab_ucb
+from evenhand.recipes.dual_bwc import dual_bwc
+from evenhand.recipes.dual_bwr import dual_bwr
 from evenhand.recipes.fairlearn_rank import fairlearn_rank
 from evenhand.recipes.fairx import fairx
 from evenhand.recipes.fw import fw
@@ -24,6 +26,8 @@ from evenhand.recipes.pd_bwk import pd_bwk
 from evenhand.recipes.pgd import pgd
 from evenhand.recipes.pgd_adaptive import pgd_adaptive
 from evenhand.recipes.pgd_allocation import pgd_allocation
+from evenhand.recipes.primal_bwc import primal_bwc
+from evenhand.recipes.primal_bwr import primal_bwr
 from evenhand.recipes.primal_lp import primal_lp
 from evenhand.recipes.random_allocation import random_allocation
 from evenhand.recipes.resolving import resolving
@@ -41,6 +45,8 @@ __all__ = [
     "cab_ts",
     "cab_ts_parameter",
     "cab_ucb",
+    "dual_bwc",
+    "dual_bwr",
     "fairlearn_rank",
     "fairx",
     "fw",
@@ -60,6 +66,8 @@ __all__ = [
     "pgd",
     "pgd_adaptive",
     "pgd_allocation",
+    "primal_bwc",
+    "primal_bwr",
     "primal_lp",
     "random_allocation",
     "resolving",
