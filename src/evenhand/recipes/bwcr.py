@@ -96,4 +96,5 @@ def _keep_within(rows: Rows, bound: Floats) -> FrankWolfe:
         smoothing=Moreau(1.0),  # any size will do: the lottery only reads the direction of phi (Section 5.3)
         start_at=bounds,
         on="optimistic",
+        optimism="net",  # the same as by row where widths are per outcome, as phi >= 0; and a single reading
     )
