@@ -19,10 +19,8 @@ _NEAR = 1e-6  # candidates this near to the line of the best lottery, as a part 
 
 @inlined
 def _mix(gain: Floats, slack: Floats, r: int, a: int, b: int) -> tuple[float, float]:
-    """Worth of a, and of b with the largest chance that the slack of a allows; -inf where that keeps to nothing."""
-    if a == b:
-        return (gain[r, a] if slack[r, a] >= 0.0 else -np.inf), 0.0
-    if not (slack[r, a] > 0.0 > slack[r, b] and gain[r, b] > gain[r, a]):
+    """Worth of a, which has slack, and of b with the largest chance that this slack allows; -inf if b adds nothing."""
+    if not (slack[r, a] > 0.0 and gain[r, b] > gain[r, a]):
         return -np.inf, 0.0
     chance = slack[r, a] / (slack[r, a] - slack[r, b])
     return gain[r, a] + chance * (gain[r, b] - gain[r, a]), chance
@@ -73,7 +71,7 @@ def _lottery(mean: Floats, bonus: Floats, playable: Bools, wanted: int, nothing:
     """
     p = np.zeros(playable.shape)
     gain, slack = np.zeros(playable.shape), np.zeros(playable.shape)
-    on_line = np.empty(playable.shape[1], np.int64)
+    on_line, sides = np.empty((2, playable.shape[1]), np.int64), np.zeros(2, np.int64)
     for r in range(len(playable)):
         for k in range(mean.shape[1]):
             sums = gain if k < wanted else slack
@@ -88,20 +86,26 @@ def _lottery(mean: Floats, bonus: Floats, playable: Bools, wanted: int, nothing:
                 if playable[r, a] and slack[r, a] >= edge:
                     p[r, a] = 1.0 / count
             continue
-        count = 0
+        sides[:] = 0
         for a in range(playable.shape[1]):
             rounding = abs(gain[r, a]) + price * abs(slack[r, a]) + abs(worth)
             if playable[r, a] and gain[r, a] + price * slack[r, a] >= worth - _NEAR * rounding:
-                on_line[count] = a
-                count += 1
+                side = 0 if slack[r, a] >= 0.0 else 1
+                on_line[side, sides[side]] = a
+                sides[side] += 1
+        within, beyond = on_line[0, : sides[0]], on_line[1, : sides[1] if price > 0.0 else 0]
         best = -np.inf
-        for a in on_line[:count]:
-            for b in on_line[:count]:
+        for a in within:
+            best = max(best, gain[r, a])
+            for b in beyond:
                 best = max(best, _mix(gain, slack, r, a, b)[0])
-        for a in on_line[:count]:
-            for b in on_line[:count]:
+        edge = best - TIE * abs(best)
+        for a in within:
+            if gain[r, a] >= edge:
+                p[r, a] += 1.0
+            for b in beyond:
                 mixed, chance = _mix(gain, slack, r, a, b)
-                if mixed >= best - TIE * abs(best):
+                if mixed >= edge:
                     p[r, a] += 1.0 - chance
                     p[r, b] += chance
     return p

@@ -59,8 +59,16 @@ def for_constraints(
         return (fenchel_within(problem, rows, Box.below(tuple(bound.tolist())), norm=norm),)
     bounds = tuple(bound.tolist())
     distance = ExcessPenalty(rows.names, bounds)
-    # any smoothing will do: only the direction of phi is read (Section 5.3)
-    return (FrankWolfe(rows=rows, objective=distance, smoothing=Moreau(1.0), start_at=bounds, on="optimistic"),)
+    return (
+        FrankWolfe(
+            rows=rows,
+            objective=distance,
+            smoothing=Moreau(1.0),  # any size will do: the lottery only reads the direction of phi (Section 5.3)
+            start_at=bounds,
+            on="optimistic",
+            optimism="net",  # the same as by row where widths are per outcome, as phi >= 0; and a single reading
+        ),
+    )
 
 
 def budgets(problem: Problem, margin: float | None) -> Bounded:

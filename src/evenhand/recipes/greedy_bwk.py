@@ -45,7 +45,9 @@ def greedy_bwk(problem: Problem, model: Model, *, step: float | None = None, har
     need_budgets_only(problem)
     objective = reward(problem)
     even = evened(problem, objective)
-    hedge = DualHedge(rows=even.rows, bound=even.bound, max_price=1.0, step=given(step, lambda: even.step))
+    hedge = DualHedge(
+        rows=even.rows, bound=even.bound, max_price=1.0, step=given(step, lambda: even.step), optimism="net"
+    )
     return Policy(
         problem=problem,
         model=model,

@@ -46,7 +46,9 @@ def pd_bwk(problem: Problem, model: Model, *, step: float | None = None, hard: b
     need_budgets_only(problem)
     objective = reward(problem)
     even = evened(problem, objective)
-    hedge = DualHedge(rows=even.rows, bound=even.bound, max_price=1.0, step=given(step, lambda: even.step))
+    hedge = DualHedge(
+        rows=even.rows, bound=even.bound, max_price=1.0, step=given(step, lambda: even.step), optimism="net"
+    )
     return Policy(
         problem=problem,
         model=model,
