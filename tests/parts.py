@@ -45,9 +45,11 @@ from evenhand.environments import (
 )
 from evenhand.environments.logged import blocks
 from evenhand.goals import (
+    Descent,
     Doubling,
     DualGradient,
     DualHedge,
+    Entropic,
     Falling,
     FrankWolfe,
     HardBudget,
@@ -57,6 +59,7 @@ from evenhand.goals import (
     Steady,
     TwoStage,
 )
+from evenhand.goals.fenchel import fenchel, fenchel_within
 from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear_reward import reward
@@ -110,6 +113,8 @@ from evenhand.recipes import (
     cab_ts,
     cab_ts_parameter,
     cab_ucb,
+    dual_bwc,
+    dual_bwr,
     fairlearn_rank,
     fairx,
     fw,
@@ -127,6 +132,8 @@ from evenhand.recipes import (
     pgd,
     pgd_adaptive,
     pgd_allocation,
+    primal_bwc,
+    primal_bwr,
     primal_lp,
     random_allocation,
     resolving,
@@ -138,6 +145,7 @@ from evenhand.recipes import (
     uniform,
 )
 from evenhand.recipes.primal_lp import Slack
+from evenhand.sets import Box
 from evenhand.welfare import (
     Anyone,
     Capped,
@@ -330,6 +338,10 @@ def _planned(problem, **options):
     return Primal(problem=problem, objective=reward(problem), rows=rows, bound=bound, **options)
 
 
+def _approached(problem, names, bounds, **options):
+    return fenchel_within(problem, select(problem, names), Box.below(bounds), **options)
+
+
 def _two_stage(problem, collect_from, collect_until):
     return TwoStage(
         hedge=_hedged(problem, 1.0, 0.1),
@@ -344,6 +356,12 @@ def _two_stage(problem, collect_from, collect_until):
 
 _GINI = GeneralizedGini(("gain", "hours", "letters"))
 _FAIR = AlphaFair(("gain",), alpha=1.0, offset=0.1)
+MIRRORS = [
+    Descent(1.0, Steady(0.1)),
+    Descent(0.0, Falling(0.5)),
+    Entropic(2.0, Falling(0.5)),
+    Entropic(1.0, Steady(0.1)),
+]
 
 GOALS = [
     (frank_wolfe(EVERYTHING, _GINI, Moreau(0.1)), EVERYTHING),
@@ -367,6 +385,13 @@ GOALS = [
         ),
         EVERYTHING,
     ),
+    (fenchel(EVERYTHING, _GINI), EVERYTHING),
+    (fenchel(EVERYTHING, _GINI, norm="sup", on="observed"), EVERYTHING),
+    (fenchel(EVERYTHING, EVERYTHING.objective, by=Entropic(1.0, Falling(0.5)), on="observed"), EVERYTHING),
+    (replace(fenchel(LITTLE, _FAIR, by=Descent(2.0, Falling(0.5))), optimism="net"), LITTLE),
+    (_approached(EVERYTHING, ("hours", "letters"), (0.1, 0.5)), EVERYTHING),
+    (_approached(EVERYTHING, ("hours", "letters"), (0.1, 0.5), norm="sup", on="observed"), EVERYTHING),
+    (_approached(COURT.problem, ("ride", "voucher"), (0.05, 0.2), on="observed"), COURT.problem),
     (_planned(EVERYTHING, contexts=8, every=1), EVERYTHING),
     (_planned(LITTLE_SPENT, contexts=2, slack=0.5), LITTLE_SPENT),
     (_planned(COURT.problem, temperature=0.01), COURT.problem),
@@ -572,8 +597,12 @@ _SHARED = replace(EVERYTHING, maximize=_GINI)
 _SHARED_MARKET = Market(problem=_SHARED, offered=0.8)
 # The same without parity, and nobody to tell from another.
 _SPENT = replace(_SHARED, subject_to=_SHARED.spending)
+_UNSPENT = replace(_SHARED, subject_to=())
 _BLIND_MARKET = WithoutContexts(Market(problem=_SPENT, offered=0.8))
 _BLIND_LESSONS = WithoutContexts(Lessons(horizon=150, parity=False))
+_BLIND_FREE = WithoutContexts(Lessons(horizon=150, constrained=False))
+_FREE = _BLIND_FREE.problem
+_TABLE = Tabular(arms=5, n_outcomes=4, confidence=0.5)
 _MEANS = Tabular(arms=4, n_outcomes=2, confidence=0.5)
 
 _MATCHING = Matching(users=5, arms=3, horizon=50, curve=Capped(0.8), eligible=0.7)
@@ -659,6 +688,27 @@ RECIPES = {
         (bwcr(_SPENT, _MEANS, margin=0.01, smoothing=Randomized(0.1)), Delayed(_BLIND_MARKET, delay=4)),
         (bwcr(_SPENT, _PAIR, hard=False), Market(problem=_SPENT)),
         (bwcr(LITTLE, Ridge(n_features=3)), Market(problem=LITTLE)),
+        (bwcr(_BLIND_LESSONS.problem, _TABLE, objective="dual", constraints="dual"), _BLIND_LESSONS),
+        (bwcr(_SPENT, _PAIR, objective="dual", norm="sup"), Delayed(Market(problem=_SPENT), delay=4)),
+        (bwcr(_SPENT, _PAIR, constraints="dual", norm="sup", hard=False), Market(problem=_SPENT)),
+    ],
+    "dual_bwr": [
+        (dual_bwr(_FREE, _TABLE), _BLIND_FREE),
+        (dual_bwr(_UNSPENT, _PAIR, norm="sup"), Delayed(Market(problem=_UNSPENT), delay=4)),
+        (dual_bwr(LITTLE, Ridge(n_features=3)), Market(problem=LITTLE)),
+    ],
+    "primal_bwr": [
+        (primal_bwr(_FREE, _TABLE), _BLIND_FREE),
+        (primal_bwr(_GOALS.problem, _WIDE, smoothing=Randomized(0.1)), Delayed(_GOALS, delay=4)),
+        (primal_bwr(LITTLE, Ridge(n_features=3)), Market(problem=LITTLE)),
+    ],
+    "dual_bwc": [
+        (dual_bwc(_BLIND_LESSONS.problem, _TABLE, hard=True), _BLIND_LESSONS),
+        (dual_bwc(_SPENT, _PAIR, norm="sup", margin=0.01), Delayed(Market(problem=_SPENT), delay=4)),
+    ],
+    "primal_bwc": [
+        (primal_bwc(_BLIND_LESSONS.problem, _TABLE, hard=True), _BLIND_LESSONS),
+        (primal_bwc(_SPENT, _PAIR, margin=0.01), Delayed(Market(problem=_SPENT), delay=4)),
     ],
     "uniform": [
         (uniform(COURT.problem, n_features=5), COURT),

@@ -23,7 +23,7 @@ from tests import parts
 
 EXAMPLES = {
     models: [*parts.MODELS, *parts.WIDTHS, *parts.EXPERTS],
-    goals: [*(goal for goal, _ in parts.GOALS), *parts.STEPS],
+    goals: [*(goal for goal, _ in parts.GOALS), *parts.STEPS, *parts.MIRRORS],
     choices: [*parts.CHOICES, *parts.ALLOCATIONS, *parts.RATES],
     environments: [*parts.ENVIRONMENTS, *parts.OFFERS, *parts.AUDIENCES],
     objectives: [*parts.OBJECTIVES, *parts.WRITTEN, *parts.SMOOTHINGS],

@@ -15,6 +15,7 @@ from evenhand.version import __version__ as __version__
 HOMES = (
     "problem",
     "objectives",
+    "sets",
     "models",
     "choices",
     "environments",

@@ -10,4 +10,5 @@ from evenhand.problem import *
 from evenhand.recipes import *
 from evenhand.replay import *
 from evenhand.run import *
+from evenhand.sets import *
 from evenhand.version import __version__ as __version__

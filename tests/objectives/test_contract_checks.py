@@ -48,8 +48,8 @@ class Faulty:
             raise InvalidInput("Faulty.prox", "another objective", "this one")
         return INNER.prox(z, 1.02 * beta if self.fault == "prox" else beta)
 
-    def maximizer(self, theta):
-        best = INNER.maximizer(theta)
+    def maximizer(self, theta, low=0.0, high=1.0):
+        best = INNER.maximizer(theta, low, high)
         if self.fault == "outside the cube":
             return best * 1.1
         return np.clip(best * 0.99, 0, 1) if self.fault == "maximizer" else best

@@ -43,6 +43,6 @@ def prox(objective, z, beta):
     return y.value
 
 
-def conjugate(objective, theta):
+def conjugate(objective, theta, low=0.0, high=1.0):
     y = cp.Variable(len(theta))
-    return solve(theta @ y + expression(objective, y), [y >= 0, y <= 1])
+    return solve(theta @ y + expression(objective, y), [y >= low, y <= high])

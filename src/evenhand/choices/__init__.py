@@ -7,7 +7,9 @@ from evenhand.choices.epsilon_greedy import EpsilonGreedy
 from evenhand.choices.fair_learn import FairLearn
 from evenhand.choices.gibbs import Gibbs
 from evenhand.choices.gradient_lottery import GradientLottery
+from evenhand.choices.greedy_ratio import GreedyRatio
 from evenhand.choices.inverse_gap import InverseGap, Rate
+from evenhand.choices.linear_program import LinearProgram
 from evenhand.choices.lottery import Lottery
 from evenhand.choices.random import Random
 from evenhand.choices.staged import Staged
@@ -23,7 +25,9 @@ __all__ = [
     "Follows",
     "Gibbs",
     "GradientLottery",
+    "GreedyRatio",
     "InverseGap",
+    "LinearProgram",
     "Lottery",
     "Pick",
     "Random",

@@ -13,6 +13,7 @@ from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats, Ints
 
 TIE = 1e-9  # worths tie if they differ by no more than this part of the best
+NOWHERE = -1  # to kernels, the place of a candidate that there is not
 
 
 def check_candidates(name: str, candidates: int, worth: Worth) -> None:

@@ -21,6 +21,7 @@ KINDS = {
     "evenhand.choices": "choice",
     "evenhand.welfare": "welfare",
     "evenhand.objectives": "objective",
+    "evenhand.sets": "set",
     "evenhand.problem.constraints": "constraint",
     "evenhand.environments": "environment",
     "evenhand.run.optimum": "benchmark",

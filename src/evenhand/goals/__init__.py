@@ -2,9 +2,12 @@
 
 from evenhand.goals.base import Cancels, Estimates, Learns, Limits, Plans, Priced, StepsAhead
 from evenhand.goals.dual import DualGradient, DualHedge
+from evenhand.goals.fenchel import Fenchel
 from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.hard_budget import HardBudget
+from evenhand.goals.intervals import Intervals
 from evenhand.goals.linear_reward import LinearReward
+from evenhand.goals.mirrors import Descent, Entropic
 from evenhand.goals.primal import Primal
 from evenhand.goals.resolving import Resolving
 from evenhand.goals.steps import Doubling, Falling, Steady, Step
@@ -12,13 +15,17 @@ from evenhand.goals.two_stage import TwoStage
 
 __all__ = [
     "Cancels",
+    "Descent",
     "Doubling",
     "DualGradient",
     "DualHedge",
+    "Entropic",
     "Estimates",
     "Falling",
+    "Fenchel",
     "FrankWolfe",
     "HardBudget",
+    "Intervals",
     "Learns",
     "Limits",
     "LinearReward",

@@ -11,7 +11,6 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number, whole
-from evenhand.models._shared import optimism
 from evenhand.models.base import Worth
 
 _NOTHING, _UNCLEAR = -1, -2  # instead of an arm: all features are 0, or they are not one-hot
@@ -32,6 +31,15 @@ def _arms(x: Floats) -> Ints:
     """The position of the 1 in every candidate's features, `(A,n)->(A)`."""
     arms = np.full(x.shape[:2], _NOTHING)
     for r in range(x.shape[0]):
+        entries, own, flat = 0, 0, x[r].ravel()
+        for i in range(len(flat)):
+            entries += flat[i] != 0.0
+        for a in range(min(x.shape[1], x.shape[2])):
+            own += x[r, a, a] == 1.0
+        if own == x.shape[1] and entries == own:  # every candidate is the arm of its own place, as most often
+            for a in range(x.shape[1]):
+                arms[r, a] = a
+            continue
         for a in range(x.shape[1]):
             for i in range(x.shape[2]):
                 if x[r, a, i] != 0.0:
@@ -43,22 +51,39 @@ def _arms(x: Floats) -> Ints:
 def _value(
     total: Floats, count: Floats, confidence: float, low: Floats, high: Floats, arms: Ints, w: Floats
 ) -> tuple[Floats, Floats]:
-    mean = np.zeros((len(arms), w.shape[1], arms.shape[1]))
-    bonus = np.zeros((len(arms), w.shape[1], arms.shape[1]))
-    each = w.shape[2] > 1
+    candidates, each = arms.shape[1], w.shape[2] > 1
+    mean = np.zeros((len(arms), w.shape[1], candidates))
+    bonus = np.zeros((len(arms), w.shape[1], candidates))
+    per_play, least, known = np.empty(candidates), np.empty(candidates), np.empty(candidates)
+    center, above, below = np.empty(candidates), np.empty(candidates), np.empty(candidates)
     for r in range(len(arms)):
-        for a in range(arms.shape[1]):
-            arm, own = arms[r, a], a if each else 0
-            if arm < 0:
-                continue
-            n = count[r, arm] + 1.0
-            for m in range(w.shape[3]):
-                v, size = total[r, arm, m] / n, high[m] - low[m]
-                center = low[m] + size * v
-                half = 2.0 * size * (math.sqrt(confidence * v / n) + confidence / n)
-                for k in range(w.shape[1]):
-                    mean[r, k, a] += w[r, k, own, m] * center
-                    bonus[r, k, a] += optimism(center, half, low[m], high[m], w[r, k, own, m])
+        for a in range(candidates):
+            known[a] = 1.0 if arms[r, a] >= 0 else 0.0
+            per_play[a] = 1.0 / (count[r, max(arms[r, a], 0)] + 1.0)
+            least[a] = confidence * per_play[a]
+        for m in range(w.shape[3]):
+            bottom, top = low[m], high[m]
+            for a in range(candidates):  # by itself, so that the compiler takes several at once in the next loop
+                center[a] = total[r, max(arms[r, a], 0), m] * per_play[a]
+            for a in range(candidates):
+                half = 2.0 * (top - bottom) * (math.sqrt(least[a] * center[a]) + least[a])
+                here = bottom + (top - bottom) * center[a]
+                up, down = here + half, here - half
+                center[a] = known[a] * here
+                above[a] = known[a] * ((up if up < top else top) - here)
+                below[a] = known[a] * ((down if down > bottom else bottom) - here)
+            for k in range(w.shape[1]):
+                if each:
+                    for a in range(candidates):
+                        price = w[r, k, a, m]
+                        mean[r, k, a] += price * center[a]
+                        bonus[r, k, a] += price * (above[a] if price > 0.0 else below[a])
+                elif w[r, k, 0, m] != 0.0:
+                    price = w[r, k, 0, m]
+                    favoured = above if price > 0.0 else below
+                    for a in range(candidates):
+                        mean[r, k, a] += price * center[a]
+                        bonus[r, k, a] += price * favoured[a]
     return mean, bonus
 
 

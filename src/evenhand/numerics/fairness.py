@@ -42,14 +42,15 @@ def marginal(z: Floats, offset: float, weights: Floats, alpha: float) -> Floats:
 
 
 @kernel
-def best_response(theta: Floats, offset: float, weights: Floats, alpha: float) -> Floats:
-    """argmax_y theta.y + sum_i w_i u(y_i + offset) over the unit cube, `(m),(),(m),()->(m)`."""
-    out = np.ones(theta.shape)
+def best_response(theta: Floats, offset: float, weights: Floats, alpha: float, low: Floats, high: Floats) -> Floats:
+    """argmax_y theta.y + sum_i w_i u(y_i + offset) over low <= y <= high, `(m),(),(m),(),(m),(m)->(m)`."""
+    out = np.empty(theta.shape)
     for r in range(len(theta)):
         for i in range(theta.shape[1]):
+            out[r, i] = high[i]
             if theta[r, i] < 0.0:
                 s = (weights[i] / -theta[r, i]) ** (1.0 / alpha)
-                out[r, i] = min(max(s - offset, 0.0), 1.0)
+                out[r, i] = min(max(s - offset, low[i]), high[i])
     return out
 
 

@@ -15,6 +15,7 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import number, numbers
 from evenhand.numerics.fairness import best_response, marginal, utility, utility_prox
 from evenhand.objectives.base import check_finite, each, flat, outcome_names
+from evenhand.objectives.steepness import Norm, slope_norm
 
 
 @named("C7", source="Mo & Walrand 2000; additive welfare as in Do et al. 2023, eq. 16; Nash welfare for alpha = 1")
@@ -119,9 +120,15 @@ class AlphaFair:
         """The prox, by safeguarded Newton steps on each coordinate, `(m),()->(m)`."""
         return utility_prox(flat(z), self.offset, self._w, self.alpha, each(beta, z)).reshape(z.shape)
 
-    def maximizer(self, theta: Floats) -> Floats:
-        """clip((w / -theta)^(1/alpha) - offset, 0, 1), and 1 where theta is not negative, `(m)->(m)`."""
-        return best_response(flat(theta), self.offset, self._w, self.alpha).reshape(theta.shape)
+    def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
+        """clip((w / -theta)^(1/alpha) - offset, low, high), high where theta is not negative, `(m),(m),(m)->(m)`."""
+        ends = np.empty((2, len(self.outcomes)))
+        ends[0], ends[1] = low, high
+        return best_response(flat(theta), self.offset, self._w, self.alpha, ends[0], ends[1]).reshape(theta.shape)
+
+    def steepness(self, unit: Floats, norm: Norm) -> float:
+        """The dual norm of the slope at 0 per unit, for averages of at least 0; infinite without an offset, `(m)->`."""
+        return slope_norm(unit * marginal(np.zeros((1, len(unit))), self.offset, self._w, self.alpha)[0], norm)
 
     @cached_property
     def _w(self) -> Floats:

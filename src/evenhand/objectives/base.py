@@ -85,10 +85,10 @@ class Enveloped(Protocol):
 
 @runtime_checkable
 class Conjugate(Protocol):
-    """Has a conjugate over the unit cube in closed form."""
+    """Has a conjugate over boxes in closed form."""
 
-    def maximizer(self, theta: Floats) -> Floats:
-        """argmax_y theta.y + f(y) over y in [0, 1]^m, `(m)->(m)`.
+    def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
+        """argmax_y theta.y + f(y) over low <= y <= high, `(m),(m),(m)->(m)`; ends are finite.
 
         Raises:
             InvalidInput: a sum of objectives that has no closed form after all.
@@ -145,16 +145,16 @@ class Conjugable(Objective, Conjugate, Protocol):
     """An objective with a conjugate."""
 
 
-def conjugate(objective: Conjugable, theta: Floats) -> Floats:
-    """f*(theta) = max_y theta.y + f(y) over y in [0, 1]^m, `(m)->()`; `maximizer` is its (sub)gradient.
+def conjugate(objective: Conjugable, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
+    """f*(theta) = max_y theta.y + f(y) over low <= y <= high, `(m),(m),(m)->()`; `maximizer` is its (sub)gradient.
 
-    Source: Agrawal, Devanur & Li 2016 (B3), where outcomes are in the unit cube.
+    Source: Agrawal & Devanur 2014, Section 2.5 (B3), where outcomes are in the unit cube.
 
     >>> from evenhand.objectives import Linear
     >>> conjugate(Linear({"a": 1.0, "b": 2.0}), np.array([1.0, -3.0])).item()
     2.0
     """
-    y = objective.maximizer(theta)
+    y = objective.maximizer(theta, low, high)
     return np.asarray(total(flat(theta) * flat(y)).reshape(theta.shape[:-1]) + objective.value(y))
 
 

@@ -13,7 +13,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import numbers
 from evenhand.numerics.isotonic import gini_prox, gini_supergradient
+from evenhand.numerics.levels import gini_maximizer
 from evenhand.objectives.base import check_finite, each, flat, outcome_names, total
+from evenhand.objectives.steepness import Norm, slope_norm
 
 
 @named(
@@ -115,19 +117,20 @@ class GeneralizedGini:
         rows = flat(z)
         return gini_prox(rows, np.argsort(rows), self.ranked, each(beta, z)).reshape(z.shape)
 
-    def maximizer(self, theta: Floats) -> Floats:
-        """1 for the k outcomes with the largest theta, 0 for the others, with the best k, `(m)->(m)`.
+    def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
+        """The best of the points of the box whose sets above any level are the best sets, `(m),(m),(m)->(m)`.
 
-        theta.y + f(y) is the Lovász extension of a set function, so a vertex of the cube is a maximum. Among vertices
-        with k ones, the one at the largest thetas is best, and f is the sum of the last k weights.
+        theta.y + f(y) is the Lovász extension of a set function, which adds up over levels: between two levels the
+        outcomes above are the k of the largest theta, for the best k, among those whose ranges reach across.
         """
-        rows = flat(theta)
+        rows, ends = flat(theta), np.empty((2, len(self.outcomes)))
+        ends[0], ends[1] = low, high
         order = np.argsort(-rows, kind="stable")
-        gain = np.take_along_axis(rows, order, -1).cumsum(-1) + self.ranked[::-1].cumsum()
-        count = np.where(gain.max(-1) > 0.0, gain.argmax(-1) + 1, 0)
-        y = np.empty_like(rows)
-        np.put_along_axis(y, order, np.where(np.arange(rows.shape[1]) < count[:, None], 1.0, 0.0), -1)
-        return y.reshape(theta.shape)
+        return gini_maximizer(rows, order, self.ranked, ends[0], ends[1], np.unique(ends)).reshape(theta.shape)
+
+    def steepness(self, unit: Floats, norm: Norm) -> float:
+        """The dual norm of the weights, times the largest unit, `(m)->`."""
+        return slope_norm(self.ranked, norm) * float(unit.max())
 
     @cached_property
     def ranked(self) -> Floats:

@@ -13,6 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import number
 from evenhand.objectives.base import check_finite, each, flat, total
+from evenhand.objectives.steepness import Norm, slope_norm
 
 
 @named("C7", source="the classical objective: a plain weighted sum")
@@ -80,9 +81,13 @@ class Linear:
         """z + beta weights, `(m),()->(m)`."""
         return (flat(z) + each(beta, z)[:, None] * self._w).reshape(z.shape)
 
-    def maximizer(self, theta: Floats) -> Floats:
-        """1 where theta + weights is positive, 0 elsewhere, `(m)->(m)`."""
-        return np.asarray(theta + self._w > 0.0, np.float64)
+    def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
+        """The upper end where theta + weights is positive, the lower end elsewhere, `(m),(m),(m)->(m)`."""
+        return np.where(theta + self._w > 0.0, high, low)
+
+    def steepness(self, unit: Floats, norm: Norm) -> float:
+        """The dual norm of the weights per unit, `(m)->`."""
+        return slope_norm(unit * self._w, norm)
 
     @cached_property
     def _w(self) -> Floats:

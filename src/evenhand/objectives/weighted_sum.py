@@ -29,6 +29,7 @@ from evenhand.objectives.base import (
 )
 from evenhand.objectives.gini import GeneralizedGini
 from evenhand.objectives.linear import Linear
+from evenhand.objectives.steepness import Norm, steepness
 
 _FEW = 64  # places that are sorted by insertion in less time than a call of NumPy's sort takes
 _UNSORTED = np.zeros((0, 0), np.int64)
@@ -152,17 +153,24 @@ class WeightedSum:
         out = gini_gradient(rows, self._slope, places, order, ranked, c, widths)
         return out if z.ndim == 2 else out.reshape(z.shape)
 
-    def maximizer(self, theta: Floats) -> Floats:
-        """The maximizer of each part that is not linear, at theta plus the linear weights, `(m)->(m)`.
+    def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
+        """The maximizer of each part that is not linear, at theta plus the linear weights, `(m),(m),(m)->(m)`.
 
         Raises:
             InvalidInput: parts that share outcomes, or one without a maximizer.
         """
-        tilted = theta + self._slope
-        out = np.asarray(tilted > 0.0, np.float64)
+        tilted, ends = theta + self._slope, np.empty((2, len(self.outcomes)))
+        ends[0], ends[1] = low, high
+        out = np.where(tilted > 0.0, ends[1], ends[0])
         for c, part, at in self._conjugate:
-            out[..., at] = part.maximizer(tilted[..., at] / c)
+            out[..., at] = part.maximizer(tilted[..., at] / c, ends[0, at], ends[1, at])
         return out
+
+    def steepness(self, unit: Floats, norm: Norm) -> float:
+        """As `lipschitz`, per unit, `(m)->`."""
+        parts = [c * steepness(part, unit[at], norm) for (c, part), at in zip(self.terms, self._at, strict=True)]
+        apart = sum(len(part.outcomes) for _, part in self.terms) == len(self.outcomes)
+        return math.hypot(*parts) if apart and norm == "euclidean" else sum(parts)
 
     @cached_property
     def _at(self) -> tuple[slice | Ints, ...]:

@@ -59,9 +59,17 @@ def _bad_worth(mean: Floats, bonus: Floats, w: Floats, reach: Floats) -> tuple[i
     """Replica and candidate of the first worth that no outcome near its range has, (-1, -1) where all are sound."""
     for r in range(len(mean)):
         for k in range(mean.shape[1]):
-            most = 0.0
+            most, bad = 0.0, 0
+            if w.shape[2] == 1:  # prices are the same for all candidates, or per candidate
+                for m in range(len(reach)):
+                    if w[r, k, 0, m] != 0.0:
+                        most += abs(w[r, k, 0, m]) * reach[m]
+                for a in range(mean.shape[2]):
+                    bad += not (abs(mean[r, k, a]) <= FAR * most and abs(mean[r, k, a] + bonus[r, k, a]) < np.inf)
+                if bad == 0:  # and no search
+                    continue
             for a in range(mean.shape[2]):
-                if a < w.shape[2]:  # prices are the same for all candidates, or per candidate
+                if w.shape[2] > 1:
                     most = 0.0
                     for m in range(len(reach)):
                         if w[r, k, a, m] != 0.0:

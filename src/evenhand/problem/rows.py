@@ -116,6 +116,7 @@ def _pull(
                         if c >= 0 and shares[s, c] > 0.0:  # skip a group of share 0, which had no case yet
                             factor = _inside(packed[j, _INSIDE], packed[j, _BY_SHARE], shares[s, c])
                             members[c, i] += q[r, k, j] * factor * w
+            constant = o[r, k] if k < o.shape[1] else 0.0
             for a in range(candidates):
                 if each or a == 0:
                     for i in range(width):
@@ -125,7 +126,7 @@ def _pull(
                     if a < prices.shape[2]:
                         for i in range(m):
                             prices[r, k, a, i] = price[i]
-                offset[r, k, a] = o[r, k] if k < o.shape[1] else 0.0
+                offset[r, k, a] = constant
                 for i in range(m, width):
                     offset[r, k, a] += price[i] * known[z, a, i - m]
     return prices, offset, total

@@ -5,6 +5,8 @@ from evenhand.recipes.cab_ofu import cab_ofu
 from evenhand.recipes.cab_ts import cab_ts
 from evenhand.recipes.cab_ts_parameter import cab_ts_parameter
 from evenhand.recipes.cab_ucb import cab_ucb
+from evenhand.recipes.dual_bwc import dual_bwc
+from evenhand.recipes.dual_bwr import dual_bwr
 from evenhand.recipes.fairlearn_rank import fairlearn_rank
 from evenhand.recipes.fairx import fairx
 from evenhand.recipes.fw import fw
@@ -14,14 +16,18 @@ from evenhand.recipes.fw_linucb import fw_linucb
 from evenhand.recipes.fw_linucb_rank import fw_linucb_rank
 from evenhand.recipes.fw_rank import fw_rank
 from evenhand.recipes.fw_squarecb import fw_squarecb
+from evenhand.recipes.greedy_bwk import greedy_bwk
 from evenhand.recipes.lin_cbwk import lin_cbwk
 from evenhand.recipes.linucb_rank import linucb_rank
 from evenhand.recipes.max_match import max_match
 from evenhand.recipes.mixed_oracle import mixed_oracle
 from evenhand.recipes.molincb import molincb
+from evenhand.recipes.pd_bwk import pd_bwk
 from evenhand.recipes.pgd import pgd
 from evenhand.recipes.pgd_adaptive import pgd_adaptive
 from evenhand.recipes.pgd_allocation import pgd_allocation
+from evenhand.recipes.primal_bwc import primal_bwc
+from evenhand.recipes.primal_bwr import primal_bwr
 from evenhand.recipes.primal_lp import primal_lp
 from evenhand.recipes.random_allocation import random_allocation
 from evenhand.recipes.resolving import resolving
@@ -29,6 +35,7 @@ from evenhand.recipes.resolving_allocation import resolving_allocation
 from evenhand.recipes.square_cbwk import square_cbwk
 from evenhand.recipes.two_stage_square_cbwk import two_stage_square_cbwk
 from evenhand.recipes.ucb import ucb
+from evenhand.recipes.ucb_bwk import ucb_bwk
 from evenhand.recipes.unbiased_linucb_rank import unbiased_linucb_rank
 from evenhand.recipes.uniform import uniform
 
@@ -38,6 +45,8 @@ __all__ = [
     "cab_ts",
     "cab_ts_parameter",
     "cab_ucb",
+    "dual_bwc",
+    "dual_bwr",
     "fairlearn_rank",
     "fairx",
     "fw",
@@ -47,14 +56,18 @@ __all__ = [
     "fw_linucb_rank",
     "fw_rank",
     "fw_squarecb",
+    "greedy_bwk",
     "lin_cbwk",
     "linucb_rank",
     "max_match",
     "mixed_oracle",
     "molincb",
+    "pd_bwk",
     "pgd",
     "pgd_adaptive",
     "pgd_allocation",
+    "primal_bwc",
+    "primal_bwr",
     "primal_lp",
     "random_allocation",
     "resolving",
@@ -62,6 +75,7 @@ __all__ = [
     "square_cbwk",
     "two_stage_square_cbwk",
     "ucb",
+    "ucb_bwk",
     "unbiased_linucb_rank",
     "uniform",
 ]

@@ -49,6 +49,24 @@ def need_spending(problem: Problem) -> None:
         raise InvalidInput("problem.subject_to", "at least one Budget", problem.subject_to)
 
 
+def need_budgets_only(problem: Problem) -> None:
+    """Refuse a problem with other constraints than budgets."""
+    if len(problem.spending) < len(problem.subject_to):
+        expected = "budgets only, as constraints by group are not supported"
+        raise InvalidInput("problem.subject_to", expected, problem.subject_to)
+
+
+def nothing_to_do(problem: Problem) -> int | None:
+    """The first action under which all outcomes are declared to be 0, None if there is none.
+
+    >>> from evenhand.environments import MixedArms
+    >>> nothing_to_do(MixedArms().problem)
+    0
+    """
+    idle = problem.free.all(1) & (problem.declared == 0.0).all(1)
+    return int(np.argmax(idle)) if idle.any() else None
+
+
 def need_no_constraints(problem: Problem, keeper: str = "fw_dual") -> None:
     """Refuse a problem with constraints, and name the recipe that keeps to them."""
     if problem.subject_to:

@@ -1,0 +1,131 @@
+"""The arm of most worth per unit of what it uses, as far as the budgets go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from evenhand.choices._shared import NOWHERE, TIE, draw, tied
+from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import number, whole
+
+
+@kernel
+def _ratios(
+    mean: Floats, bonus: Floats, constant: Floats, playable: Bools, wanted: int, nothing: int, rent: float
+) -> tuple[Floats, Floats, Floats]:
+    """The worth and the priced use of every candidate, and what a round may use, `(K,A),(K,A),(i),(A)->(A),(A),()`."""
+    gain, cost, share = np.zeros(playable.shape), np.zeros(playable.shape), np.zeros(len(playable))
+    for r in range(len(playable)):
+        for k in range(wanted, constant.shape[1]):
+            share[r] += constant[r, k]
+        time = max(rent - share[r], 0.0) if rent > 0.0 else 0.0
+        for a in range(playable.shape[1]):
+            cost[r, a] = time
+            if a == nothing:
+                continue
+            slack = 0.0
+            for k in range(mean.shape[1]):
+                reading = mean[r, k, a] + bonus[r, k, a]
+                if k < wanted:
+                    gain[r, a] += reading
+                else:
+                    slack += reading
+            cost[r, a] = max(time + share[r] - slack, 0.0)
+    return gain, cost, share
+
+
+@kernel
+def _draw(
+    mean: Floats,
+    bonus: Floats,
+    constant: Floats,
+    playable: Bools,
+    worst: Floats,
+    left: Floats,
+    wanted: int,
+    nothing: int,
+    rent: float,
+    u: Floats,
+) -> tuple[Ints, Floats, Floats]:
+    gain, cost, share = _ratios(mean, bonus, constant, playable, wanted, nothing, rent)
+    p, score = np.zeros(playable.shape), np.empty(playable.shape)
+    for r in range(len(playable)):
+        least, any_free = TIE * cost[r].max(), False  # uses up to this are rounding
+        for a in range(playable.shape[1]):
+            costs = cost[r, a] > least
+            score[r, a] = gain[r, a] / cost[r, a] if costs else min(gain[r, a], 0.0)
+            any_free = any_free or (playable[r, a] and not costs and gain[r, a] > 0.0)
+        if any_free:
+            for a in range(playable.shape[1]):
+                score[r, a] = gain[r, a] if cost[r, a] <= least else -1.0
+        _, edge, count = tied(score, playable, r)
+        for a in range(playable.shape[1]):
+            if playable[r, a] and score[r, a] >= edge:
+                may_stay = rent == 0.0 and nothing >= 0 and playable[r, nothing] and cost[r, a] > share[r]
+                p[r, a] = (share[r] / cost[r, a] if may_stay else 1.0) / count
+        if nothing >= 0 and playable[r, nothing]:
+            p[r, nothing] += max(1.0 - p[r].sum(), 0.0)
+    return draw(p, playable, worst, left, u, 1)
+
+
+@dataclass(frozen=True)
+class GreedyRatio:
+    """Play the candidate of most worth per priced use, as often as budgets allow, and otherwise do nothing.
+
+    Equation: a = argmax gain_a / cost_a, played with probability min(1, h / cost_a), where gain sums the mean and the
+    bonus of the first readings, h is the constant of the others, lam.bound, and cost_a = h - slack_a = lam.c_a with
+    slack their mean and bonus. Candidates that cost nothing and gain something come first, the best of them. Candidates
+    that tie share equally. With `rent` above 0 time is a resource too: rent - h is added to every cost, and the
+    candidate is played for certain.
+    Source: Agrawal & Devanur 2014, Section 6.1 (B8); Badanidiyuru et al. 2013, Algorithm 2, for `rent`. The paper's
+    claim that this solves the program of `Lottery` is wrong, as it ignores that chances add up to at most 1.
+
+    Args:
+        wanted: how many readings belong to what is maximised, at least 1: those of the goals that a policy names first.
+        nothing: the candidate that does nothing, whose gain and use are 0; without it plays are certain.
+        rent: the sum of all prices, that of time included, times the bound that all budgets share; 0 for no price of
+            time.
+
+    Raises:
+        InvalidInput: `wanted` is below 1 or leaves no reading of uses, or a rent that is negative.
+
+    >>> readings, constant = np.array([[[0.8, 0.5, 0.0], [-0.4, -0.1, 0.2]]]), np.array([[0.0, 0.2]])
+    >>> worth = Worth(readings, np.zeros((1, 2, 3)), constant=constant)
+    >>> offer = Offer(np.ones((1, 3), bool), worst=np.zeros((1, 3, 0)), left=np.zeros((1, 0)))
+    >>> GreedyRatio(1, nothing=2).pick(None, worth, offer, np.zeros(1), np.array([[0.5]])).lottery.round(3)
+    array([[0.   , 0.667, 0.333]])
+    """
+
+    wanted: int
+    nothing: int | None = None
+    rent: float = 0.0
+    n_plays: ClassVar[int] = 1
+    reads_bonus: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole("GreedyRatio.wanted", self.wanted, 1)
+        number("GreedyRatio.rent", self.rent, "a finite number of at least 0", lambda x: 0.0 <= x < np.inf)
+
+    def draws(self, candidates: int) -> int:
+        """One uniform number."""
+        return 1
+
+    def start(self, n_replicas: int) -> None:
+        """No state."""
+
+    def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
+        readings = worth.mean.shape[1]
+        if self.wanted >= readings or worth.constant is None:
+            expected = f"below {readings}, the readings that the goals have, of which some have constants"
+            raise InvalidInput("GreedyRatio.wanted", expected, self.wanted)
+        known = worth.mean, worth.bonus, worth.constant, offer.playable, offer.worst, offer.left
+        nothing = NOWHERE if self.nothing is None else self.nothing
+        made = _draw(*known, self.wanted, nothing, float(self.rent), u)
+        return Pick(*made, forced=np.zeros(len(offer.playable)))

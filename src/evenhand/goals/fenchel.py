@@ -1,0 +1,211 @@
+"""Concave functions of average outcomes, priced by dual vectors that learn from losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import one_of
+from evenhand.goals._shared import row_prices
+from evenhand.goals.conjugates import Box, Conjugated, OfObjective, OfSet, Supports
+from evenhand.goals.mirrors import Mirror, mirror
+from evenhand.objectives.base import Conjugate, Objective, able
+from evenhand.objectives.steepness import Norm, steepness
+from evenhand.problem.feasible import reach
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows, in_units, select
+
+
+@dataclass
+class FenchelState:
+    """What a mirror keeps of the past, and the rounds that entered."""
+
+    at: Floats  # (R, d)
+    rounds: Floats  # (R,)
+
+
+@kernel
+def _gradient(y: Floats, which: Bools, counted: Floats, v: Floats) -> Floats:
+    g = np.zeros(v.shape)
+    for r in range(len(v)):
+        for j in range(v.shape[1]):
+            if which[j] and counted[r] > 0.0 and not np.isnan(v[r, j]):
+                g[r, j] = counted[r] * y[r, j] - v[r, j]
+    return g
+
+
+@named("B3", source="Agrawal & Devanur 2014, Algorithm 3 (after Abernethy, Bartlett & Hazan 2011)")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fenchel:
+    """Maximise a concave function of average outcomes, or approach a convex set, with a dual vector as prices.
+
+    Equation: f(z) = min over |theta| <= radius of f*(theta) - theta.z, so q_t = -theta_t and o_t = f*(theta_t), and
+    theta_{t+1} is the next vector of `mirror` on the losses g_t(theta) = f*(theta) - theta.x_t, whose subgradient is
+    argmax_y {theta.y + f(y)} - x_t. For a set S, f is minus the distance and f* the support function.
+    If the plays x_t maximise -theta_t.x_t optimistically, then f(best average) - f(average of x_t) is at most the
+    regret of the vectors per round, for any sequence of outcomes. Against `FrankWolfe`, f needs no smoothing, but a
+    maximizer. Every play counts, warm-up included, as the averages include them.
+
+    Args:
+        rows: what is averaged, d of them, in units of their ranges.
+        conjugate: f*.
+        mirror: how vectors learn.
+        on: "optimistic" steps at commit on optimistic estimates of the plays, "observed" on outcomes when they arrive.
+        optimism: "row" gives every row a bonus of its own, "net" one to the priced sum.
+
+    >>> from evenhand.goals.mirrors import Descent
+    >>> from evenhand.goals.steps import Steady
+    >>> from evenhand.objectives import GeneralizedGini
+    >>> gini = OfObjective(GeneralizedGini(("a", "b")), Box(low=np.zeros(2), high=np.ones(2)))
+    >>> rows = Rows.plain(["a", "b"], np.eye(2), np.zeros((2, 0)))
+    >>> goal = Fenchel(rows=rows, conjugate=gini, mirror=Descent(1.5, Steady(0.5)))
+    >>> state = goal.start(1)
+    >>> goal.enter(state, np.ones(1), np.array([[1.0, 0.0]]))
+    >>> goal.price(state)[0].sum(1)  # the outcome that lags behind is worth more
+    array([[0. , 0.5]])
+    """
+
+    rows: Rows
+    conjugate: Conjugated
+    mirror: Mirror
+    on: Literal["observed", "optimistic"] = "optimistic"
+    optimism: Literal["row", "net"] = "row"
+
+    def __post_init__(self) -> None:
+        one_of("Fenchel.on", self.on, ("observed", "optimistic"))
+        one_of("Fenchel.optimism", self.optimism, ("row", "net"))
+
+    def start(self, n_replicas: int) -> FenchelState:
+        """Vectors of 0."""
+        return FenchelState(np.zeros((n_replicas, len(self.rows))), np.zeros(n_replicas))
+
+    def theta(self, state: FenchelState) -> Floats:
+        """The dual vector, per unit of the rows, `->(d)`."""
+        return self.mirror.theta(state.at, state.rounds)
+
+    def price(self, state: FenchelState) -> tuple[Floats, Floats]:
+        """-theta and f*(theta), `->(k,d),()`, with k = d readings where optimism differs by row."""
+        theta = self.theta(state)
+        return row_prices(theta, 1.0, self._no_bound, self._readings)[0], self.conjugate.best(theta)[0]
+
+    @property
+    def on_estimates(self) -> bool:
+        """Whether it steps on optimistic estimates."""
+        return self.on == "optimistic"
+
+    def ends(self, state: FenchelState) -> Floats:
+        """-1 where theta is above 0, else 1, `->(d)`."""
+        return np.where(self.theta(state) > 0.0, -1.0, 1.0)
+
+    def on_decision(self, state: FenchelState, decision: Decision, estimate: Floats | None) -> None:
+        """Step on the optimistic estimate of the plays if there is one, else on their known rows, `(d)`."""
+        state.rounds += decision.counted
+        if estimate is not None:
+            self._step(state, self._ahead, decision.counted, estimate)
+        elif self.rows.any_known:
+            self._step(state, self._ahead, decision.counted, self.rows.post_known(decision))
+
+    def on_outcome(self, state: FenchelState, decision: Decision, counted: Floats, v: Floats) -> None:
+        """Step on the observed rows that did not step at commit, `(),(d)`."""
+        if self._any_waits:
+            self._step(state, ~self._ahead, counted, v)
+
+    def enter(self, state: FenchelState, counted: Floats, v: Floats) -> None:
+        """Step on (counted, v), `(),(d)`."""
+        state.rounds += counted
+        self._step(state, np.ones(len(self.rows), bool), counted, v)
+
+    def _step(self, state: FenchelState, which: Bools, counted: Floats, v: Floats) -> None:
+        y = self.conjugate.best(self.theta(state))[1]
+        self.mirror.move(state.at, _gradient(y, which, counted, v), state.rounds)
+
+    @cached_property
+    def _ahead(self) -> Bools:
+        """Which rows step at commit: known ones, or, on estimates, all that do not depend on exposure."""
+        return ~self.rows.is_unsure if self.on == "optimistic" else self.rows.is_known
+
+    @cached_property
+    def _any_waits(self) -> bool:
+        return not self._ahead.all()
+
+    @cached_property
+    def _no_bound(self) -> Floats:
+        return np.zeros(len(self.rows))
+
+    @cached_property
+    def _readings(self) -> Ints:
+        return self.rows.readings(by_row=self.optimism == "row")
+
+
+def fenchel(
+    problem: Problem,
+    objective: Objective,
+    *,
+    norm: Norm = "euclidean",
+    by: Mirror | None = None,
+    on: Literal["observed", "optimistic"] = "optimistic",
+) -> Fenchel:
+    """The goal of a concave objective, with outcomes in units of their declared ranges.
+
+    Args:
+        problem: declares ranges and the horizon, which the step depends on.
+        objective: f.
+        norm: "euclidean" for gradient descent, "sup" for exponential weights.
+        by: another way to learn vectors.
+        on: as for `Fenchel`.
+
+    Raises:
+        InvalidInput: an objective without a maximizer, or whose slope has no bound, or ranges that are not finite.
+    """
+    if not (isinstance(objective, Conjugate) and able(objective, Conjugate)):
+        expected = "an objective with a maximizer (`objectives.Conjugate`), or primal updates"
+        raise InvalidInput("problem.maximize", expected, type(objective).__name__)
+    names = tuple(objective.outcomes)
+    box = Box.of(names, *problem.ranges(names))
+    steep = steepness(objective, box.unit, norm)
+    if not np.isfinite(steep):
+        expected = "an objective of bounded slope, such as AlphaFair with an offset, or primal updates"
+        raise InvalidInput("problem.maximize", expected, objective)
+    learns = mirror(norm, steep, len(names), problem.horizon) if by is None else by
+    return Fenchel(
+        rows=_in_units(select(problem, names), box), conjugate=OfObjective(objective, box), mirror=learns, on=on
+    )
+
+
+def fenchel_within(
+    problem: Problem,
+    rows: Rows,
+    within: Supports,
+    *,
+    norm: Norm = "euclidean",
+    by: Mirror | None = None,
+    on: Literal["observed", "optimistic"] = "optimistic",
+) -> Fenchel:
+    """The goal of the distance of average rows from a set, with rows in units of what one play can add to them.
+
+    Args:
+        problem, norm, by, on: as for `fenchel`.
+        rows: the coordinates of the set, which concern everybody.
+        within: the set.
+
+    Raises:
+        InvalidInput: ranges that are not finite, or no point of the set in the ranges.
+    """
+    least, most = reach(problem, rows)
+    box = Box.of(rows.names, problem.n_plays * least.min(0), problem.n_plays * most.max(0))
+    learns = mirror(norm, 1.0, len(rows), problem.horizon) if by is None else by
+    goal = Fenchel(rows=_in_units(rows, box), conjugate=OfSet(within, box), mirror=learns, on=on)
+    goal.conjugate.best(np.zeros((1, len(rows))))  # raises if nothing of the set can be reached
+    return goal
+
+
+def _in_units(rows: Rows, box: Box) -> Rows:
+    return in_units(rows, np.zeros(len(rows)), box.unit)[0]

@@ -1,0 +1,143 @@
+"""The contract of a convex set: points are arrays whose last axis has one entry per coordinate.
+
+Leading axes are replicas; each gets the same result, bit for bit, as if it were computed alone. Sets know no names of
+outcomes and no units: distances mix the units of the coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import number, one_of
+
+Norm = Literal["euclidean", "sup", "one"]
+_DUAL = {"euclidean": 2, "sup": 1, "one": np.inf}
+_FLOAT = np.dtype(np.float64)
+
+
+@runtime_checkable
+class ConvexSet(Protocol):
+    """A closed convex set that is not empty."""
+
+    @property
+    def dim(self) -> int:
+        """m, the number of coordinates."""
+
+    def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
+        """Whether points are in the set, or out of it by no more than a tolerance, `(m)->()`.
+
+        The tolerance is a Euclidean distance, of each inequality by itself where the set has several.
+        """
+
+    def project(self, z: Floats) -> Floats:
+        """The nearest point by the Euclidean distance, `(m)->(m)`."""
+
+    def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
+        """The distance of points from the set, `(m)->()`."""
+
+    def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
+        """The largest direction.x over the points of the set between low and high, and where, `(m),(m),(m)->(),(m)`.
+
+        Ends may be infinite, and are if they are left out.
+
+        Raises:
+            InvalidInput: no point of the set is between the ends, or direction.x has no bound.
+        """
+
+    def shrunk(self, margin: float, norm: Norm = "euclidean") -> ConvexSet:
+        """A set of points that are inside by at least a margin: d(x, shrunk) <= margin implies that x is in the set.
+
+        Raises:
+            InvalidInput: nothing is left.
+        """
+
+    def halfspaces(self) -> tuple[Floats, Floats] | None:
+        """Rows A and bounds b with which the set is {x : A x <= b}, `->(k,m),(k)`, None if it is not stated so."""
+
+
+Supported = tuple[Floats, Floats]
+
+
+def rows_of(field: str, z: object, m: int) -> tuple[Floats, tuple[int, ...]]:
+    """Points as contiguous rows, and the shape of the leading axes, `(m)->(m)`.
+
+    Raises:
+        InvalidInput: points of another length, or that are not finite.
+    """
+    try:
+        points = np.asarray(z, np.float64)
+    except (TypeError, ValueError):
+        points = np.zeros(())
+    if points.ndim == 0 or points.shape[-1] != m:
+        raise InvalidInput(field, f"points of {m} numbers", f"shape {np.shape(points)}")
+    if not np.isfinite(points).all():
+        raise InvalidInput(field, "finite numbers", points)
+    return np.ascontiguousarray(points).reshape(-1, m), points.shape[:-1]
+
+
+def ends_of(field: str, low: Floats | None, high: Floats | None, m: int) -> tuple[Floats, Floats]:
+    """Lower and upper ends, infinite where they are left out, `(m),(m)->(m),(m)`.
+
+    Raises:
+        InvalidInput: ends of another length, NaN, or a lower end above an upper one.
+    """
+    ends = []
+    for name, given, out in (("low", low, -np.inf), ("high", high, np.inf)):
+        end = np.full(m, out) if given is None else np.array(given, np.float64)
+        if end.shape != (m,) or np.isnan(end).any():
+            raise InvalidInput(f"{field}({name})", f"{m} numbers, infinite ones allowed", given)
+        ends.append(end)
+    if (ends[0] > ends[1]).any():
+        raise InvalidInput(f"{field}(low, high)", "low <= high", (low, high))
+    return ends[0], ends[1]
+
+
+def margin_of(field: str, margin: float, norm: Norm) -> float:
+    """A margin of at least 0 in one of the norms.
+
+    Raises:
+        InvalidInput: another number or norm.
+    """
+    one_of(f"{field}(norm)", norm, tuple(_DUAL))
+    return number(f"{field}(margin)", margin, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
+
+
+def check_norm(kind: str, norm: Norm) -> None:
+    """Refuse anything but one of the norms."""
+    one_of(f"{kind}.distance(norm)", norm, tuple(_DUAL))
+
+
+def length(gap: Floats, norm: Norm) -> Floats:
+    """The norm of every row, `(m)->()`.
+
+    >>> length(np.array([[3.0, 4.0]]), "euclidean"), length(np.array([[3.0, 4.0]]), "sup")
+    (array([5.]), array([4.]))
+    """
+    size = np.abs(gap)
+    if norm == "sup":
+        return np.asarray(size.max(-1))
+    return np.asarray(size.sum(-1) if norm == "one" else np.sqrt((gap * gap).sum(-1)))
+
+
+def dual_length(rows: Floats, norm: Norm) -> Floats:
+    """The dual norm of every row: the most that row.x can change if x moves by 1, `(m)->()`."""
+    return np.asarray(np.linalg.norm(rows, _DUAL[norm], axis=-1))
+
+
+def unbounded(kind: str) -> InvalidInput:
+    """The error of a support function without a value."""
+    return InvalidInput(f"{kind}.support", "a set that is bounded in this direction, or finite ends", "no bound")
+
+
+def apart(kind: str) -> InvalidInput:
+    """The error of a support function over nothing."""
+    return InvalidInput(f"{kind}.support(low, high)", "ends between which the set has points", "none")
+
+
+def used_up(kind: str, margin: float) -> InvalidInput:
+    """The error of a margin that leaves nothing."""
+    return InvalidInput(f"{kind}.shrunk(margin)", "a margin that leaves some of the set", margin)

@@ -1,0 +1,172 @@
+"""What several sets have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Bools, Floats
+from evenhand.sets._nearest import extreme_in_ball, nearest_in_ball
+from evenhand.sets.ball import Ball
+from evenhand.sets.base import (
+    ConvexSet,
+    Norm,
+    Supported,
+    apart,
+    check_norm,
+    ends_of,
+    length,
+    margin_of,
+    rows_of,
+    used_up,
+)
+from evenhand.sets.outer import alternate, nearest_by_cuts, support_by_cuts
+from evenhand.sets.polyhedron import Polyhedron, box_rows, sides_of
+
+
+@named("B9", source="evenhand's own: an intersection of convex sets; Dykstra 1983 for several curved ones")
+@dataclass(frozen=True)
+class Intersection:
+    """The points that are in all of several sets.
+
+    Equation: S = intersection of the parts. Straight sides of all parts are one polyhedron. Beside it one ball is
+    exact, by its price; several curved parts are solved by Dykstra's alternating projections (to about 1e-9) and by
+    cuts.
+
+    Args:
+        parts: at least one set, all with the same number of coordinates.
+
+    Raises:
+        InvalidInput: no parts, parts of different lengths, or that have no point in common.
+
+    >>> from evenhand.sets import Box
+    >>> half = Intersection((Ball((0.0, 0.0), 1.0), Box((0.0, -1.0), (1.0, 1.0))))
+    >>> half.project(np.array([-1.0, 2.0])).round(6)
+    array([0., 1.])
+    """
+
+    parts: tuple[ConvexSet, ...]
+
+    def __post_init__(self) -> None:
+        parts = tuple(self.parts) if isinstance(self.parts, tuple | list) else ()
+        if not parts or not all(isinstance(part, ConvexSet) for part in parts):
+            raise InvalidInput("Intersection.parts", "at least one set", self.parts)
+        dims = [part.dim for part in parts]
+        if len(set(dims)) > 1:
+            raise InvalidInput("Intersection.parts", "sets of the same number of coordinates", dims)
+        inner = (p.parts if isinstance(p, Intersection) else (p,) for p in parts)
+        object.__setattr__(self, "parts", tuple(p for several in inner for p in several))
+        if self._straight.is_empty:
+            raise InvalidInput("Intersection.parts", "sets that have a point in common", "none")
+        if self._curved:
+            try:
+                near = self.project(np.zeros(self.dim))
+            except InvalidInput as error:
+                raise InvalidInput("Intersection.parts", "sets that have a point in common", error.got) from error
+            size = 1.0 + float(np.abs(near).max())
+            if not all(part.contains(near, 1e-6 * size) for part in self.parts):
+                raise InvalidInput("Intersection.parts", "sets that have a point in common", "none that was found")
+
+    @property
+    def dim(self) -> int:
+        """The number of coordinates."""
+        return self.parts[0].dim
+
+    @property
+    def polyhedron(self) -> Polyhedron | None:
+        """The inequalities of all parts, None if a part is curved."""
+        return None if self._curved else self._straight
+
+    def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
+        """Whether all parts contain points, each up to a tolerance, `(m)->()`."""
+        return np.asarray(np.logical_and.reduce([part.contains(z, tolerance) for part in self.parts]))
+
+    def project(self, z: Floats) -> Floats:
+        """The nearest point, `(m)->(m)`."""
+        points, shape = rows_of("Intersection.project(z)", z, self.dim)
+        ball = self._ball
+        if not self._curved:
+            out = self._straight.project(points)
+        elif ball is not None:
+            straight, centre = self._straight, np.array(ball.centre)
+            out, found = nearest_in_ball(points, straight.rows, straight.bounds, centre, ball.radius)
+            if not found.all():
+                raise InvalidInput("Intersection.project", "parts that have a point in common", "none")
+        else:
+            out = np.array([alternate(self._straight, self._curved, row) for row in points])
+        return out.reshape(*shape, self.dim)
+
+    def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
+        """The distance, by cuts where it is not Euclidean, `(m)->()`."""
+        check_norm("Intersection", norm)
+        points, shape = rows_of("Intersection.distance(z)", z, self.dim)
+        if norm == "euclidean":
+            out = length(points - self.project(points), norm)
+        elif self._curved:
+            out = np.array([nearest_by_cuts(self._straight, self._curved, row, norm) for row in points])
+        else:
+            out = self._straight.distance(points, norm)
+        return np.asarray(out).reshape(shape)
+
+    def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
+        """As `ConvexSet.support`; exact for straight sides and one ball, by cuts to about 1e-7 otherwise.
+
+        Raises:
+            InvalidInput: as stated by `ConvexSet`.
+        """
+        slopes, shape = rows_of("Intersection.support(direction)", direction, self.dim)
+        ends = ends_of("Intersection.support", low, high, self.dim)
+        ball = self._ball
+        if not self._curved:
+            value, at = self._straight.support(slopes, *ends)
+        elif ball is not None:
+            inside, centre = self._straight.with_ends(*ends), np.array(ball.centre)
+            at, found = extreme_in_ball(slopes, inside.rows, inside.bounds, centre, ball.radius)
+            if not found.all():
+                raise apart("Intersection")
+            value = (slopes * at).sum(1)
+        else:
+            inside = self._straight.with_ends(*ends)
+            at = np.array([support_by_cuts(inside, self._curved, row) for row in slopes])
+            value = (slopes * at).sum(1)
+        return np.asarray(value).reshape(shape), at.reshape(*shape, self.dim)
+
+    def shrunk(self, margin: float, norm: Norm = "euclidean") -> Intersection:
+        """What the shrunk parts have in common.
+
+        Raises:
+            InvalidInput: nothing is left.
+        """
+        margin = margin_of("Intersection.shrunk", margin, norm)
+        try:
+            return Intersection(tuple(part.shrunk(margin, norm) for part in self.parts))
+        except InvalidInput as error:
+            raise used_up("Intersection", margin) from error
+
+    def halfspaces(self) -> tuple[Floats, Floats] | None:
+        """The rows of all parts, None if a part has none, `->(k,m),(k)`."""
+        rows = [part.halfspaces() for part in self.parts]
+        stated = [z for z in rows if z is not None]
+        if len(stated) < len(rows):
+            return None
+        return np.concatenate([a for a, _ in stated]), np.concatenate([b for _, b in stated])
+
+    @cached_property
+    def _straight(self) -> Polyhedron:
+        everything = Polyhedron("Intersection", *box_rows(np.full(self.dim, -np.inf), np.full(self.dim, np.inf)))
+        sides = [sides_of(part) for part in self.parts]
+        return reduce(Polyhedron.and_also, [s for s in sides if s is not None], everything)
+
+    @cached_property
+    def _curved(self) -> tuple[ConvexSet, ...]:
+        return tuple(part for part in self.parts if sides_of(part) is None)
+
+    @cached_property
+    def _ball(self) -> Ball | None:
+        """The only curved part, if that is a ball and no coordinates are hidden."""
+        only = self._curved[0] if len(self._curved) == 1 and not self._straight.hidden else None
+        return only if isinstance(only, Ball) else None

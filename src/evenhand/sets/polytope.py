@@ -1,0 +1,147 @@
+"""The convex hull of points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.types import Bools, Floats
+from evenhand.sets.base import Norm, Supported, check_norm, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.halfspaces import Halfspaces, table
+from evenhand.sets.polyhedron import Polyhedron
+
+_FACETS = 8  # in more dimensions, facets may be too many to list
+_FLAT = 1e-9
+
+
+@named("B9", source="evenhand's own: a convex hull as a convex set of Agrawal & Devanur 2014")
+@dataclass(frozen=True)
+class Polytope:
+    """The mixtures of some points.
+
+    Equation: S = {sum_i w_i points_i : w >= 0, sum_i w_i = 1}. In up to eight dimensions its facets are listed (by
+    Qhull), so that recipes take them as linear constraints.
+
+    Args:
+        points: the points, `(k,m)`.
+
+    Raises:
+        InvalidInput: no points, or points of different lengths.
+
+    >>> triangle = Polytope(((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))
+    >>> triangle.project(np.array([1.0, 1.0])).round(6)
+    array([0.5, 0.5])
+    """
+
+    points: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        rows = table("Polytope.points", self.points)
+        object.__setattr__(self, "points", tuple(tuple(row) for row in rows.tolist()))
+
+    @property
+    def dim(self) -> int:
+        """The length of a point."""
+        return len(self.points[0])
+
+    @cached_property
+    def polyhedron(self) -> Polyhedron:
+        """Its facets, or x = sum of points with hidden weights if these are too many."""
+        if self._facets is not None:
+            return Polyhedron("Polytope", *self._facets)
+        v = self._v
+        middle, k, m = v.mean(0), len(v), v.shape[1]
+        size = float(np.abs(v - middle).max()) or 1.0
+        each, mix, one = np.eye(m), (v - middle).T / size, np.ones((1, k))
+        rows = np.concatenate([each, -each, np.zeros((k + 2, m))])
+        hidden = np.concatenate([-mix, mix, one, -one, -np.eye(k)])
+        bounds = np.concatenate([middle, -middle, [size, -size], np.zeros(k)])
+        return Polyhedron("Polytope", rows, bounds, hidden)
+
+    def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
+        """Whether each facet holds up to a tolerance; by distance where facets are not listed, `(m)->()`."""
+        points, shape = rows_of("Polytope.contains(z)", z, self.dim)
+        if self._facets is None:
+            return np.asarray(self.polyhedron.distance(points, "euclidean") <= tolerance).reshape(shape)
+        return np.asarray(self.polyhedron.excess(points) <= tolerance).reshape(shape)
+
+    def project(self, z: Floats) -> Floats:
+        """The nearest mixture, `(m)->(m)`."""
+        points, shape = rows_of("Polytope.project(z)", z, self.dim)
+        return self.polyhedron.project(points).reshape(*shape, self.dim)
+
+    def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
+        """The distance, by HiGHS where it is not Euclidean, `(m)->()`."""
+        points, shape = rows_of("Polytope.distance(z)", z, self.dim)
+        check_norm("Polytope", norm)
+        return self.polyhedron.distance(points, norm).reshape(shape)
+
+    def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
+        """The best of the points, or of their mixtures between the ends, `(m),(m),(m)->(),(m)`.
+
+        Raises:
+            InvalidInput: no mixture is between the ends.
+        """
+        slopes, shape = rows_of("Polytope.support(direction)", direction, self.dim)
+        least, most = ends_of("Polytope.support", low, high, self.dim)
+        if (least <= self._v.min(0)).all() and (self._v.max(0) <= most).all():
+            worth = np.array([[float((row * v).sum()) for v in self._v] for row in slopes])
+            value, at = worth.max(1), self._v[worth.argmax(1)]
+        else:
+            value, at = self.polyhedron.support(slopes, least, most)
+        return value.reshape(shape), at.reshape(*shape, self.dim)
+
+    def shrunk(self, margin: float, norm: Norm = "euclidean") -> Polytope | Halfspaces:
+        """Its facets, moved inwards.
+
+        Raises:
+            InvalidInput: nothing is left, or a margin above 0 in more than eight dimensions.
+        """
+        margin = margin_of("Polytope.shrunk", margin, norm)
+        if margin == 0.0:
+            return self
+        if self._facets is None or self._flat:
+            raise used_up("Polytope", margin)
+        return Halfspaces(*self._facets).shrunk(margin, norm)  # type: ignore[arg-type]
+
+    def halfspaces(self) -> tuple[Floats, Floats] | None:
+        """Its facets, and both sides of the plane that it lies in if it is flat, `->(k,m),(k)`."""
+        return self._facets
+
+    @cached_property
+    def _v(self) -> Floats:
+        return np.array(self.points)
+
+    @cached_property
+    def _flat(self) -> bool:
+        return len(self._directions) < self.dim
+
+    @cached_property
+    def _directions(self) -> Floats:
+        """An orthonormal basis of the differences of points, `->(n,m)`."""
+        _, size, basis = np.linalg.svd(self._v - self._v.mean(0), full_matrices=False)
+        return np.asarray(basis[size > _FLAT * max(float(size.max()), np.finfo(float).tiny)])
+
+    @cached_property
+    def _facets(self) -> tuple[Floats, Floats] | None:
+        if self.dim > _FACETS:
+            return None
+        middle, basis = self._v.mean(0), self._directions
+        inner = (self._v - middle) @ basis.T
+        n = len(basis)
+        if n == 0:
+            rows, bounds = np.zeros((0, 0)), np.zeros(0)
+        elif n == 1:
+            rows, bounds = np.array([[1.0], [-1.0]]), np.array([inner.max(), -inner.min()])
+        else:
+            from scipy.spatial import ConvexHull
+
+            found = np.unique(ConvexHull(inner / np.abs(inner).max()).equations.round(12), axis=0)
+            rows, bounds = found[:, :-1], np.array([(inner @ row).max() for row in found[:, :-1]])
+        across = np.linalg.svd(basis, full_matrices=True)[2][n:] if n else np.eye(self.dim)
+        rows = np.concatenate([rows @ basis, across, -across])
+        bounds = np.concatenate([bounds, np.zeros(2 * len(across))])
+        return rows, bounds + rows @ middle
