@@ -107,7 +107,7 @@ class OptimisticProgram:
         if due.any():
             cut = np.cumsum([m, m, budgets, placed])
             high, low, use, over, under = np.split(ends[due], cut, axis=1)
-            known = Intervals((-low, high.copy()), -use, (-under, over.copy()))
+            known = Intervals((-low, np.maximum(high, -low)), -use, (-under, np.maximum(over, -under)))
             plan = optimistic_lottery(
                 self.objective,
                 self._start,

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.simplex import enter_where_least, maximize, share_alike, start_at
@@ -246,11 +247,17 @@ def _halfspaces(regions: tuple[Region, ...], ends: Ints, d: int) -> tuple[Floats
 
 def _touch(objective: Objective, cuts: Cuts, u: Floats, start: Floats, steepest: float, which: Bools) -> None:
     """Add the tangents at u, or near u on the way to the start where f has no slope there, in place, `(m),()->`."""
-    for r in np.flatnonzero(which):
-        here, slope = sloped(objective.supergradient, u[r], start, steepest)
-        k = cuts.n_slopes[r]
-        cuts.slope[r, k], cuts.top[r, k] = slope, float(objective.value(here)) - float((slope * here).sum())
-        cuts.n_slopes[r] += 1
+    mine = np.flatnonzero(which)
+    here = u[mine]
+    try:
+        slope = objective.supergradient(here)
+    except InvalidInput:  # some are outside of the domain
+        slope = np.full(here.shape, np.inf)
+    for i in np.flatnonzero(~(np.abs(slope).max(1) <= steepest)):
+        here[i], slope[i] = sloped(objective.supergradient, here[i], start, steepest)
+    at = mine, cuts.n_slopes[mine]
+    cuts.slope[at], cuts.top[at] = slope, objective.value(here) - (slope * here).sum(1)
+    cuts.n_slopes[mine] += 1
 
 
 def _separate(regions: tuple[Region, ...], ends: Ints, cuts: Cuts, v: Floats, which: Bools, allowance: Floats) -> Bools:
