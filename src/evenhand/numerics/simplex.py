@@ -101,6 +101,55 @@ def enter_where_least(table: Floats, first: int, last: int, column: int, basic: 
 
 
 @kernel
+def start_at(
+    of_arms: Floats, of_others: Floats, right: Floats, allowed: Bools, budgets: int, levels: int
+) -> tuple[Floats, Ints, Ints]:
+    """A dictionary of rows `of_arms.p + of_others.x <= right` at a single arm, p a lottery, `(i,A),(i,n),(i),(A)->`.
+
+    The arm is that of least excess over the first rows. The row of all chances comes last, and empty objectives below.
+    Labels are those of the arms, of x, and of slacks.
+    """
+    (rows, arms), others = of_arms.shape, of_others.shape[1]
+    start, least = -1, np.inf
+    for a in range(arms):
+        if allowed[a]:
+            most = 0.0
+            for i in range(budgets):
+                most = max(most, of_arms[i, a] - right[i])
+            if most < least:
+                start, least = a, most
+    n = allowed.sum() - 1
+    table = np.zeros((rows + 1 + levels, n + others + 1))
+    basic, free, k = np.empty(rows + 1, np.int64), np.empty(n + others, np.int64), 0
+    for a in range(arms):
+        if allowed[a] and a != start:
+            free[k] = a
+            for i in range(rows):
+                table[i, k] = of_arms[i, a] - of_arms[i, start]
+            k += 1
+    for j in range(others):
+        free[n + j] = arms + j
+        for i in range(rows):
+            table[i, n + j] = of_others[i, j]
+    for i in range(rows):
+        basic[i] = arms + others + i
+        table[i, n + others] = right[i] - of_arms[i, start]
+    basic[rows] = start
+    table[rows, :n] = 1.0
+    table[rows, n + others] = 1.0
+    return table, basic, free
+
+
+@kernel
+def share_alike(readings: Floats, allowed: Bools, p: Floats) -> None:
+    """Let arms whose readings do not differ share their chances equally, in place, `(K,A),(A),(A)`."""
+    none, bound = np.zeros(p.shape), np.zeros(readings.shape[1])
+    for r in range(len(p)):
+        if allowed[r].any():
+            _share(none, readings, sizes(readings, bound, allowed, r), 1.0, allowed, r, p)
+
+
+@kernel
 def sizes(use: Floats, bound: Floats, allowed: Bools, r: int) -> Floats:
     """The largest number of every row of a program, 1 for rows of zeros, `(M,A),(M),(A)->(M)`."""
     size = np.abs(bound)
