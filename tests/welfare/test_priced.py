@@ -7,6 +7,8 @@ import pytest
 
 from evenhand.environments import Matching
 from evenhand.welfare import Capped, Greedy, Linear, Logarithmic, Piecewise, Power, Priced, Round, bound, certificate
+from evenhand.welfare.curves import plain
+from evenhand.welfare.local_search import climb
 from tests.welfare.instances import CURVES, is_allowed, round_of, welfare_of
 
 
@@ -214,3 +216,15 @@ def test_prices_of_another_population_do_not_matter(stale, shift):
         there = case._replace(bonus=case.bonus + shift)
         cold, late = reached(there, Capped(5.0))[0], reached(there, Capped(5.0), prices=prices)[0]
         assert late >= cold - 0.03 * (cold - 50 * shift)
+
+
+def test_a_chain_over_three_arms_is_taken_where_no_move_and_no_swap_gains():
+    """User 0 goes to the second arm, whose user goes to the third: 1.9; either move alone loses, and so does a swap."""
+    value = np.array([[0.5, 1.0, 0.0], [0.0, 1.0, 0.9]])
+    curves = plain(Capped(1.0).curves(3))
+    arms, sums, counts = np.array([0, 1]), np.array([0.5, 1.0, 0.0]), np.array([1, 1, 0])
+    lists = np.array([[1, 0, 2], [1, 2, 0]])
+    open_to, room = np.ones((2, 3), bool), np.full(3, 2)
+    climb(value, 0.0 * value, open_to, room, curves, lists, np.arange(2), 1.0, 0.0, 1, arms, sums, counts)
+    np.testing.assert_array_equal(arms, [1, 2])
+    np.testing.assert_allclose(sums, [0.0, 1.0, 0.9])
