@@ -228,3 +228,11 @@ def test_a_chain_over_three_arms_is_taken_where_no_move_and_no_swap_gains():
     climb(value, 0.0 * value, open_to, room, curves, lists, np.arange(2), 1.0, 0.0, 1, arms, sums, counts)
     np.testing.assert_array_equal(arms, [1, 2])
     np.testing.assert_allclose(sums, [0.0, 1.0, 0.9])
+
+
+def test_the_certificate_is_exact_where_all_arms_have_enough():
+    """Prices are 0 there; smoothed ones are not yet, so that parts of them are tried as well."""
+    case = next(iter(_matchings(Matching(curve=Capped(1.0), horizon=3), 1)))
+    top = bound(case, Capped(1.0).curves(10))
+    np.testing.assert_allclose(top, 10.0)
+    np.testing.assert_allclose(certificate(case, Capped(1.0).curves(10)), top, rtol=1e-9)
