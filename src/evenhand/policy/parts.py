@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +59,20 @@ def _split(plays: Ints, counted: Floats, waits: Bools, pending: Bools) -> tuple[
             share[r] = _grid(before + after, made) - _grid(before, made)
             some = True
     return here, share, rest, -1, -1, some
+
+
+def counts_of_rounds(state: object) -> Iterator[Floats]:
+    """The arrays of a model's state, and of the states in it, that count rounds, `->()`."""
+    if dataclasses.is_dataclass(state):
+        for f in dataclasses.fields(state):
+            value = getattr(state, f.name)
+            if f.metadata.get("rounds"):
+                yield value
+            else:
+                yield from counts_of_rounds(value)
+    elif isinstance(state, list):
+        for one in state:
+            yield from counts_of_rounds(one)
 
 
 def made(decision: Decision) -> Bools:

@@ -365,7 +365,11 @@ class Policy:
             goal.on_exposure(state.goals[i], taken, exposed)
         if self._can.hears is not None:
             self._can.hears.on_outcome(state.choice, taken, exposed)
+        before = [] if part is None else [rounds.copy() for rounds in parts.counts_of_rounds(state.model)]
         self.model.update(state.model, decision.features, learned, seen, decision.prices)
+        if part is not None:
+            for rounds, once in zip(parts.counts_of_rounds(state.model), before, strict=True):
+                rounds[:] = once + (rounds - once) * part.share
 
     def _expire(self, state: PolicyState, decision: Decision) -> None:
         problem, d = self.problem, decision

@@ -32,7 +32,9 @@ class Gathering:
     def add(self, a: Arrival) -> tuple[Part, Arrival]:
         """What arrives now, and all that arrived of its round; this counts where the round is whole now."""
         d, y, number = a.decision, a.y, int(a.decision.id[0])
-        before = self._rounds.pop(number, None) or _Gathered(made(d), np.full(y.shape, np.nan), made(d))
+        before = self._rounds.pop(number, None) or _Gathered(
+            made(d), np.full(y.shape, np.nan), np.ones(d.plays.shape, bool)
+        )
         part = arriving(d, before.waits, a.pending)
         here = part.decision.plays >= 0
         y = np.where((here | ~made(d))[:, :, None], y, before.y)
