@@ -558,6 +558,18 @@ _BOUND = replace(
     offers=OFFERS[1],
 )
 _PRODUCTS = replace(_BOUND, flat=True, fee_per="placement")
+_MATCHED = Matching(
+    users=5,
+    arms=3,
+    curve=Power(0.5),
+    horizon=60,
+    costs=(0.0, 0.5, 1.0),
+    groups={"near": 0.4, "far": 0.6},
+    shifts_by_group={"far": -1.0},
+    eligible=0.8,
+    subject_to=(Budget("cost", rate=2.0), Parity("match", by="group", tolerance=0.3)),
+)
+
 ENVIRONMENTS = [
     _RANKING,
     _PRODUCTS,
@@ -586,6 +598,8 @@ ENVIRONMENTS = [
     FixedContexts(arms=51, dimension=52, horizon=40, null_arm=True, noise=0.5),
     Delayed(COURT, delay=0),
     Delayed(COURT, delay=7),
+    Delayed(_MATCHED, delay=(1, 6)),
+    Delayed(Market(problem=EVERYTHING, offered=0.7), delay=(0, 3)),
     Delayed(Market(problem=EVERYTHING, offered=0.7), delay=3),
     Market(problem=EVERYTHING),
     Market(problem=LITTLE),
@@ -637,17 +651,6 @@ _TASTES = Bilinear(who=2, what=2, ridge=0.1, width=SelfNormalised(delta=0.1))
 _BLIND_TASTES = Bilinear(who=2, what=2)
 
 _FREELY_MATCHED = Matching(users=5, arms=3, horizon=40)
-_MATCHED = Matching(
-    users=5,
-    arms=3,
-    curve=Power(0.5),
-    horizon=60,
-    costs=(0.0, 0.5, 1.0),
-    groups={"near": 0.4, "far": 0.6},
-    shifts_by_group={"far": -1.0},
-    eligible=0.8,
-    subject_to=(Budget("cost", rate=2.0), Parity("match", by="group", tolerance=0.3)),
-)
 
 # By recipe: policies, each with an environment in which it can act.
 RECIPES = {
@@ -655,10 +658,12 @@ RECIPES = {
         (resolving_allocation(_MATCHED.problem, Logistic(n_features=5), contexts=40, every=10), _MATCHED),
         (resolving_allocation(_MATCHED.problem, Ridge(n_features=5), may_stay=True), Delayed(_MATCHED, delay=4)),
         (resolving_allocation(_MATCHED.problem, Logistic(n_features=5), oracle=Sequential()), _MATCHED),
+        (resolving_allocation(_MATCHED.problem, Logistic(n_features=5), every=5), Delayed(_MATCHED, delay=(0, 4))),
         (resolving_allocation(_FREELY_MATCHED.problem, Logistic(n_features=5)), _FREELY_MATCHED),
     ],
     "pgd_allocation": [
         (pgd_allocation(_MATCHED.problem, Logistic(n_features=5)), _MATCHED),
+        (pgd_allocation(_MATCHED.problem, Ridge(n_features=5), may_stay=True), Delayed(_MATCHED, delay=(0, 4))),
         (pgd_allocation(_MATCHED.problem, Ridge(n_features=5), step=0.1, may_stay=True), Delayed(_MATCHED, delay=4)),
     ],
     "fw_linucb_rank": [

@@ -36,6 +36,7 @@ class Stream(IntEnum):
     TRUTH = 8
     MODEL = 9
     BOOTSTRAP = 10
+    DELAY = 11
 
 
 @kernel

@@ -15,8 +15,9 @@ class Arrival(NamedTuple):
 
     step: int  # at which the decision was made
     decision: Decision
-    y: Floats  # (R, P, M + B) in the order of `problem.observed`
+    y: Floats  # (R, P, M + B) in the order of `problem.observed`; NaN for plays that are pending or arrived before
     exposed: Bools | None = None  # (R, P) which plays came to anything; None where all did
+    pending: Bools | None = None  # (R, P) plays whose outcomes arrive later; None where none do
 
 
 class World(Protocol):

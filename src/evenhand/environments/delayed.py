@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import whole
 from evenhand.environments.base import Arrival, Environment, World
 from evenhand.problem.problem import Problem
 
 
 class _LateWorld:
-    def __init__(self, world: World, delay: int) -> None:
-        self._world, self._delay = world, delay
-        self._due: deque[Sequence[Arrival]] = deque()
+    def __init__(self, world: World, low: int, high: int, luck: Luck) -> None:
+        self._world, self._low, self._high, self._luck = world, low, high, luck
+        self._due: defaultdict[int, list[Arrival]] = defaultdict(list)  # by step
         self.unsaveable = "outcomes that are under way in Delayed are not saved"
 
     @property
@@ -32,28 +36,62 @@ class _LateWorld:
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         taken, arrivals = self._world.respond(step, context, decision)
-        self._due.append(arrivals)
-        return taken, self._due.popleft() if len(self._due) > self._delay else []
+        for a in arrivals:
+            if self._low == self._high:
+                self._due[step + self._low].append(a)
+            else:
+                self._scatter(step, a)
+        return taken, self._due.pop(step, [])
 
     def expected(self, context: Context, plays: Ints) -> Floats | None:
         return self._world.expected(context, plays)
 
+    def _scatter(self, step: int, a: Arrival) -> None:
+        """Divide an arrival into what is due at each step."""
+        if a.pending is not None:
+            raise InvalidInput("Delayed.environment", "one whose rounds arrive whole, to be divided", "parts of rounds")
+        d, choices = a.decision, self._high - self._low + 1
+        u = self._luck.uniform(Stream.DELAY, np.array([a.step]), d.plays.shape[1])
+        due = step + self._low + (u * choices).astype(np.int64)
+        due[(d.plays < 0) | (d.counted == 0.0)[:, None]] = -1
+        for now in np.unique(due[due >= 0]).tolist() or [step + self._low]:
+            self._due[now].append(_part(a, due, now))
+
+
+def _part(a: Arrival, due: Ints, now: int) -> Arrival:
+    """What is due now, NaN for what is due at another time; -1 stands for what is never due, `(P)`."""
+    other = (due >= 0) & (due != now)
+    return a._replace(y=np.where(other[:, :, None], np.nan, a.y), pending=due > now) if other.any() else a
+
 
 @dataclass(frozen=True)
 class Delayed:
-    """Outcomes arrive `delay` steps after the decision; those of the last `delay` steps never do.
+    """Outcomes arrive `delay` steps after the decision; those that are due after the last step never do.
+
+    Args:
+        environment: any, whose outcomes come in whole rounds.
+        delay: a number of steps for all; or the least and the most of them, between which every play of a round has a
+            number of its own, drawn uniformly by place, alike for all policies. Rounds then arrive in parts.
+
+    Raises:
+        InvalidInput: a delay that is negative, or whose least is above its most.
 
     >>> from evenhand.environments.court import Court
     >>> Delayed(Court(), delay=10).problem.horizon
     10000
+    >>> from evenhand.environments.matching import Matching
+    >>> world = Delayed(Matching(users=3, arms=2), delay=(1, 20)).start(0, np.arange(1))
+    >>> world.context(0).features.shape
+    (1, 6, 5)
     """
 
     environment: Environment
-    delay: int
+    delay: int | tuple[int, int]
 
     def __post_init__(self) -> None:
-        if self.delay < 0:
-            raise InvalidInput("Delayed.delay", "a whole number of at least 0", self.delay)
+        low, high = self._ends
+        whole("Delayed.delay", low, 0)
+        whole("Delayed.delay", high, low)
 
     @property
     def problem(self) -> Problem:
@@ -67,4 +105,14 @@ class Delayed:
 
     def start(self, seed: int, replicas: Ints) -> World:
         """The same world, with late outcomes."""
-        return _LateWorld(self.environment.start(seed, replicas), self.delay)
+        luck = Luck(seed=seed, replicas=replicas)
+        return _LateWorld(self.environment.start(seed, replicas), *self._ends, luck)
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        """The least and the most steps."""
+        if isinstance(self.delay, int | np.integer):
+            return int(self.delay), int(self.delay)
+        if not (isinstance(self.delay, tuple) and len(self.delay) == 2):
+            raise InvalidInput("Delayed.delay", "a whole number of at least 0, or the least and the most", self.delay)
+        return self.delay

@@ -106,7 +106,20 @@ class Learns(Protocol):
     def on_outcome(self, state: Any, decision: Decision, counted: Floats, v: Floats) -> None:
         """Enter (counted, v), the rows of the outcomes of a decision, `(),(d)`.
 
-        Rows that read an outcome that was not observed are NaN.
+        Rows that read an outcome that was not observed are NaN. Where the outcomes of a decision arrive in parts, each
+        part is an entry: the other places of the decision are empty, and `counted` is the share of the plays.
+        """
+
+
+@runtime_checkable
+class Splits(Protocol):
+    """Settles decisions in parts, where what it does with the parts is not what it does with their sum."""
+
+    def on_part(self, state: Any, decision: Decision, waits: Bools, rest: Bools, v: Floats) -> None:
+        """Enter rows of some plays of a decision, in place of `on_outcome`, `(P),(P),(d)`.
+
+        They are those that waited before and are not in the rest, which waits now. Where this is a whole round, it must
+        do what `on_outcome` does, bit for bit.
         """
 
 

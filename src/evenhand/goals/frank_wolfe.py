@@ -37,7 +37,7 @@ def _average(total: Floats, rounds: Floats, start_at: Floats) -> tuple[Floats, F
     z, t = np.empty(total.shape), np.zeros(len(total))
     for r in range(len(total)):
         for j in range(total.shape[1]):
-            z[r, j] = total[r, j] / max(rounds[r, j], 1.0) if rounds[r, j] > 0.0 else start_at[j]
+            z[r, j] = total[r, j] / rounds[r, j] if rounds[r, j] > 0.0 else start_at[j]
             t[r] = max(t[r], rounds[r, j])
     return z, t
 

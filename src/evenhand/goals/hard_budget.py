@@ -119,6 +119,50 @@ def _settle(limits: Floats, z: Floats, plays: Ints, counted: Floats, v: Floats, 
 
 
 @kernel
+def _settle_part(
+    limits: Floats, z: Floats, plays: Ints, waits: Bools, rest: Bools, v: Floats, left: Floats, held: Floats
+) -> None:
+    """Settle the plays that waited and are not in the rest, as `_settle` does a round, `(P,L),(P),(P),(P),(d),(d),(d)`.
+
+    With the first part, what the whole decision gives back at least is credited, as it can no longer be cancelled. From
+    then on `left` is short of the sum of what the rest can use, of either sign, and `held` has that sum if it is
+    positive.
+    """
+    d = left.shape[1]
+    before, after, here = np.empty(d), np.empty(d), np.empty(d)
+    for r in range(len(plays)):
+        first, some = True, False
+        before[:] = 0.0
+        after[:] = 0.0
+        here[:] = 0.0
+        for p in range(plays.shape[1]):
+            if plays[r, p] < 0:
+                continue
+            if not waits[r, p]:
+                first = False
+                continue
+            _add(limits, plays[r, p], z, r, p, before)
+            if rest[r, p]:
+                _add(limits, plays[r, p], z, r, p, after)
+            else:
+                some = True
+                _add(limits, plays[r, p], z, r, p, here)
+        if not some:
+            continue
+        for j in range(d):
+            released = max(before[j], 0.0) - max(after[j], 0.0)
+            credit = max(-before[j], 0.0) if first else 0.0
+            if limits[j, _WAITS] != 0.0 and not np.isnan(v[r, j]):
+                back = min(released, held[r, j])
+                held[r, j] -= back
+                left[r, j] += back + (credit + here[j] - released) - v[r, j]
+            else:
+                left[r, j] += credit
+                if limits[j, _WAITS] != 0.0:
+                    held[r, j] -= released - max(here[j], 0.0)
+
+
+@kernel
 def _give_back(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats, held: Floats) -> None:
     """Undo `_hold`, releasing at most what is held."""
     used = np.empty(left.shape[1])
@@ -209,6 +253,12 @@ class HardBudget:
         """Settle, `(),(d)`: release what was held and subtract what was used. Known use was settled at commit."""
         if self._any_waits or state.credit:
             _settle(self._limits, decision.known, decision.plays, counted, v, state.left, state.held)
+
+    def on_part(self, state: HardState, decision: Decision, waits: Bools, rest: Bools, v: Floats) -> None:
+        """Settle some plays of a decision, `(P),(P),(d)`: worst cases of several plays may offset each other."""
+        if self._any_waits or state.credit:
+            d = decision
+            _settle_part(self._limits, d.known, d.plays, waits, rest, v, state.left, state.held)
 
     def on_cancel(self, state: HardState, decision: Decision) -> None:
         """Give back what was taken for a decision that is not carried out."""

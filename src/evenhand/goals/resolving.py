@@ -66,6 +66,15 @@ def _look(counted: Floats, plays: Ints, exposed: Bools, made: Floats, looked: Fl
                     looked[r, p] += counted[r]
 
 
+@kernel
+def _leap(counted: Floats, used: Floats, plan: Floats, jump: Floats) -> None:
+    """Note the largest use in a round, of which a part is taken to be completed as planned, `(),(k),(k),(k)`."""
+    for r in range(len(used)):
+        if counted[r] > 0.0:
+            for i in range(used.shape[1]):
+                jump[r, i] = max(jump[r, i], abs(used[r, i] + (1.0 - counted[r]) * plan[r, i]))
+
+
 @dataclass
 class ResolvingState:
     """Books, prices, and the contexts so far."""
@@ -212,7 +221,7 @@ class Resolving:
         used = np.where(as_planned, counted[:, None] * state.plan, v[:, first])
         state.gap += used * (1.0 - decision.forced)[:, None] - chosen[:, None] * state.plan
         state.since += chosen
-        np.maximum(state.jump, np.abs(used), out=state.jump)
+        _leap(counted, used, state.plan, state.jump)
 
     def on_exposure(self, state: ResolvingState, decision: Decision, exposed: Bools | None) -> None:
         """Count how often each place is exposed, `(P)`."""

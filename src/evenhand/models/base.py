@@ -8,8 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats
 
-__all__ = ["Ask", "Averageable", "Model", "Worth"]
+__all__ = ["ROUNDS", "Ask", "Averageable", "Model", "Worth"]
 
+ROUNDS = {"rounds": True}  # marks the fields of a state that count rounds
 
 # Candidates x and prices w -> their worth, without luck, `(A,n),(K,1|A,M)->(K,A),(K,A)`.
 Ask = Callable[[Floats, Floats], Worth]
@@ -47,7 +48,9 @@ class Model(Protocol):
     def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Learn the outcomes y of plays x under prices w where they were seen, `(P,n),(P,M),(P,M),(K,1|P,M)`, in place.
 
-        Where an outcome was not seen, y is 0 and means nothing.
+        Where an outcome was not seen, y is 0 and means nothing. An update may be a part of a round, whose other plays
+        are not seen. A field of the state that counts rounds is `field(metadata=ROUNDS)`: the part is then counted as
+        its share of the round.
         """
 
 

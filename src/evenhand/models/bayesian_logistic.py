@@ -12,7 +12,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_binary, check_exploration, check_sizes, optimism
-from evenhand.models.base import Worth
+from evenhand.models.base import ROUNDS, Worth
 from evenhand.models.past import Arrays, Past, fold_older, no_past
 from evenhand.numerics.evidence import FAINT, ahead, reach, within
 from evenhand.numerics.likelihood import LOGISTIC
@@ -32,7 +32,7 @@ class BayesianLogisticState:
     ridge: Floats  # (R,) 0 before the first fit
     count: Floats  # (R,) observations
     fitted: Floats  # (R,) observations at the last fit
-    rounds: Floats  # (R,) rounds in which something was seen
+    rounds: Floats = field(metadata=ROUNDS)  # (R,) rounds in which something was seen
     size: Floats  # (R,) sum of |x|^2
     past: Past
     ends: Floats  # (2, 1) of the range

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_exploration, check_sizes
-from evenhand.models.base import Worth
+from evenhand.models.base import ROUNDS, Worth
 from evenhand.numerics.evidence import BELIEVED, FAINT, ahead, fit, reach
 from evenhand.numerics.precision import absorb, dot, quadratic
 
@@ -29,7 +29,7 @@ class BayesianRidgeState:
     ridge: Floats  # (R,) 0 before the first fit
     count: Floats  # (R,) observations
     fitted: Floats  # (R,) observations at the last fit
-    rounds: Floats  # (R,) rounds in which something was seen
+    rounds: Floats = field(metadata=ROUNDS)  # (R,) rounds in which something was seen
     ends: Floats  # (2, M) of the ranges
     units: Floats  # (M,) lengths of the ranges, 1 where infinite
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy

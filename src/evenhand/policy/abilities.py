@@ -7,7 +7,19 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.choices.base import Choice, Follows, Hears
-from evenhand.goals.base import Cancels, Estimates, Goal, Learns, Limits, Plans, Priced, Restates, StepsAhead, Watches
+from evenhand.goals.base import (
+    Cancels,
+    Estimates,
+    Goal,
+    Learns,
+    Limits,
+    Plans,
+    Priced,
+    Restates,
+    Splits,
+    StepsAhead,
+    Watches,
+)
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 
@@ -24,6 +36,7 @@ class Abilities(NamedTuple):
     watching: list[tuple[int, Watches]]
     cancelling: list[tuple[int, Cancels]]
     restating: list[tuple[int, Restates]]
+    splitting: dict[int, Splits]
     follows: Follows | None
     hears: Hears | None
 
@@ -41,6 +54,7 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         watching=[(i, g) for i, g in places if isinstance(g, Watches)],
         cancelling=[(i, g) for i, g in places if isinstance(g, Cancels)],
         restating=[(i, g) for i, g in places if isinstance(g, Restates) and by_estimated_share(problem, g.rows)],
+        splitting={i: g for i, g in places if isinstance(g, Splits)},
         follows=choice if isinstance(choice, Follows) and choice.goes_on else None,
         hears=choice if isinstance(choice, Hears) else None,
     )

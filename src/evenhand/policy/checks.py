@@ -209,29 +209,46 @@ def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decisi
     if y.shape != expected:
         raise InvalidInput("outcomes", f"shape {expected}, a column for each of {problem.observed}", y.shape)
     if observed is not None:
-        _mask("observed", observed, expected)
+        mask("observed", observed, expected)
     if exposed is not None:
-        _mask("exposed", exposed, d.plays.shape)
+        mask("exposed", exposed, d.plays.shape)
 
 
-def _mask(name: str, mask: Bools, shape: tuple[int, ...]) -> None:
-    """Refuse anything but an array of true and false of this shape."""
-    if not isinstance(mask, np.ndarray):
-        raise InvalidInput(name, "an array", type(mask).__name__)
-    if mask.shape != shape or mask.dtype.kind != "b":
-        raise InvalidInput(name, f"true or false, of shape {shape}", f"{mask.dtype} of shape {mask.shape}")
+def mask(name: str, given: Bools, shape: tuple[int, ...]) -> None:
+    """Refuse anything but an array of true and false of this shape.
+
+    Raises:
+        InvalidInput: naming the mask.
+    """
+    if not isinstance(given, np.ndarray):
+        raise InvalidInput(name, "an array", type(given).__name__)
+    if given.shape != shape or given.dtype.kind != "b":
+        raise InvalidInput(name, f"true or false, of shape {shape}", f"{given.dtype} of shape {given.shape}")
 
 
 def wrong_outcome(
-    r: int, m: int, y: Floats, observed: Bools | None, exposed: Bools | None, d: Decision, problem: Problem
+    r: int,
+    m: int,
+    y: Floats,
+    observed: Bools | None,
+    exposed: Bools | None,
+    d: Decision,
+    arriving: Ints,
+    problem: Problem,
 ) -> InvalidInput:
-    """The error of an observed outcome that is not what was declared, or that nothing can have brought about."""
+    """The error of an observed outcome that is not what was declared, or that nothing can have brought about.
+
+    `arriving` has the plays whose outcomes arrive, -1 at all other places, `(P)`.
+    """
     place, later = f"outcome {problem.observed[m]!r} of replica {r}", m - len(problem.learned)
     empty = d.plays[r] < 0
     if exposed is not None and (later < 0 or not problem.sure[later]):
         empty = empty | ~exposed[r]
     if observed is not None:
         empty = empty & observed[r, :, m]
+    elsewhere = (d.plays[r] >= 0) & (arriving[r] < 0)
+    if (elsewhere & (np.abs(y[r, :, m]) > 0.0)).any():
+        return InvalidInput(place, "0 or NaN where a play is pending or was settled before", y[r, :, m])
     if (empty & (np.abs(y[r, :, m]) > 0.0)).any():
         return InvalidInput(place, "0 or NaN where nothing was played or a play was not exposed", y[r, :, m])
     low, high = max(problem.span[0, m], -LARGEST), min(problem.span[1, m], LARGEST)

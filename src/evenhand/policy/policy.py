@@ -17,9 +17,10 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import numbered
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
-from evenhand.policy import checks, entries, saving
+from evenhand.policy import checks, entries, parts, saving
 from evenhand.policy.abilities import Abilities, abilities
 from evenhand.policy.explain import explain
+from evenhand.policy.parts import Part
 from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
 from evenhand.policy.state import PolicyState
@@ -129,8 +130,13 @@ class Policy:
         y: Floats,
         observed: Bools | None = None,
         exposed: Bools | None = None,
+        pending: Bools | None = None,
     ) -> None:
-        """Take in the outcomes of a committed decision, now or later, once.
+        """Take in the outcomes of a committed decision, now or later; those of every play once.
+
+        The outcomes of a decision with several plays may arrive in parts: all but the last one say what is `pending`. A
+        part enters the books like a round of its own that counts as the share of the plays that it has, and the model
+        learns from it at once.
 
         Args:
             state, decision: as they were committed; replicas in which it does not count are ignored.
@@ -140,14 +146,17 @@ class Policy:
                 it move no price, and it stays held back from limits.
             exposed: which plays came to anything, `(P)`; all by default. A play that was not exposed has outcome 0 in
                 all books, and teaches the model nothing; known and noisy outcomes that are `sure` count nevertheless.
+            pending: plays whose outcomes are still to come, `(P)`; none by default. Of these plays, and of those that
+                were settled by an earlier call, outcomes of 0 and NaN are ignored, and anything else is refused.
 
         Raises:
-            InvalidInput: outcomes of the wrong shape, not finite where observed, or outside their declared range; or a
-                decision that does not wait for its outcome in this state.
+            InvalidInput: outcomes of the wrong shape, not finite where observed, outside their declared range, or of a
+                play that is pending or settled; a pending play that is settled, or nothing that arrives; or a decision
+                that does not wait for its outcome in this state.
             ConcurrentUse: another thread is using the state.
         """
         with state.guard:
-            self._learn(state, decision, y, observed, exposed)
+            self._learn(state, decision, y, observed, exposed, pending)
 
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a committed decision that was not carried out: limits get back what it holds.
@@ -156,7 +165,8 @@ class Policy:
         learned from it afterwards.
 
         Raises:
-            InvalidInput: a decision that does not wait for its outcome in this state.
+            InvalidInput: a decision that does not wait for its outcome in this state, or of which some outcomes have
+                arrived, as these are in the books.
             ConcurrentUse: another thread is using the state.
         """
         with state.guard:
@@ -164,7 +174,7 @@ class Policy:
             self._cancel(state, decision)
 
     def expire(self, state: PolicyState, decision: Decision) -> None:
-        """Settle a committed decision whose outcome will never come.
+        """Settle a committed decision whose outcome will never come, or the plays of it that still wait.
 
         Books enter, for every play, the `fallback` of each learned or noisy outcome that declares one, 0 where the
         action is free, and known outcomes that are `sure`. Everything else is not observed: learned and noisy outcomes
@@ -317,13 +327,23 @@ class Policy:
             raise
 
     def _learn(
-        self, state: PolicyState, decision: Decision, y: Floats, observed: Bools | None, exposed: Bools | None
+        self,
+        state: PolicyState,
+        decision: Decision,
+        y: Floats,
+        observed: Bools | None,
+        exposed: Bools | None,
+        pending: Bools | None,
     ) -> None:
         if decision is not state.made:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
         checks.outcomes(y, observed, exposed, decision, self.problem)
+        part = None
+        if pending is not None or len(state.receipts.split):
+            part = self._part(state, decision, pending)
+        taken = decision if part is None else part.decision
         checksum, counts, r, m, learned, known, seen, missing = entries.at_arrival(
-            decision.plays,
+            taken.plays,
             decision.counted,
             decision.groups,
             decision.known,
@@ -336,41 +356,84 @@ class Policy:
             self.problem.free,
         )
         if r >= 0:
-            raise checks.wrong_outcome(r, m, y, observed, exposed, decision, self.problem)
+            raise checks.wrong_outcome(r, m, y, observed, exposed, decision, taken.plays, self.problem)
         if not counts:
             return
-        state.receipts.settle(decision, checksum)
-        self._enter(state, decision, learned, known, None if observed is None else missing)
+        self._settle(state, decision, checksum, part)
+        self._enter(state, decision, learned, known, None if observed is None else missing, part)
         for i, goal in self._can.watching:
-            goal.on_exposure(state.goals[i], decision, exposed)
+            goal.on_exposure(state.goals[i], taken, exposed)
         if self._can.hears is not None:
-            self._can.hears.on_outcome(state.choice, decision, exposed)
+            self._can.hears.on_outcome(state.choice, taken, exposed)
+        before = [] if part is None else [rounds.copy() for rounds in parts.counts_of_rounds(state.model)]
         self.model.update(state.model, decision.features, learned, seen, decision.prices)
+        if part is not None:
+            for rounds, once in zip(parts.counts_of_rounds(state.model), before, strict=True):
+                rounds[:] = once + (rounds - once) * part.share
 
     def _expire(self, state: PolicyState, decision: Decision) -> None:
         problem, d = self.problem, decision
+        part = self._part(state, d, None) if len(state.receipts.split) else None
+        plays = d.plays if part is None else part.decision.plays
         counts, learned, known, missing = entries.at_expiry(
-            d.plays, d.counted, d.known, problem.sure, len(problem.noisy), problem.fallback, problem.free
+            plays, d.counted, d.known, problem.sure, len(problem.noisy), problem.fallback, problem.free
         )
         if counts:
-            state.receipts.settle(d, entries.checksum(d.plays, d.counted, d.groups, d.known))
-            self._enter(state, decision, learned, known, missing)
+            self._settle(state, d, entries.checksum(d.plays, d.counted, d.groups, d.known), part)
+            self._enter(state, d, learned, known, missing, part)
+
+    def _part(self, state: PolicyState, decision: Decision, pending: Bools | None) -> Part | None:
+        """What arrives of a decision, None if that is all of it, `(P)`."""
+        if pending is not None:
+            checks.mask("pending", pending, decision.plays.shape)
+        if not (decision.counted > 0.0).any():
+            return None
+        left, made = state.receipts.left(decision), parts.made(decision)
+        if left is None and not (pending is not None and (pending & made).any()):
+            return None
+        d = decision
+        state.receipts.check(d, entries.checksum(d.plays, d.counted, d.groups, d.known))
+        return parts.arriving(d, made if left is None else left, pending)
+
+    def _settle(self, state: PolicyState, decision: Decision, checksum: int, part: Part | None) -> None:
+        if part is None:
+            state.receipts.settle(decision, checksum)
+        else:
+            d = decision
+            state.receipts.settle_part(d, entries.checksum(d.plays, d.counted, d.groups, d.known), part.rest)
 
     def _enter(
-        self, state: PolicyState, decision: Decision, learned: Floats, known: Floats, missing: Bools | None
+        self,
+        state: PolicyState,
+        decision: Decision,
+        learned: Floats,
+        known: Floats,
+        missing: Bools | None,
+        part: Part | None,
     ) -> None:
         """Enter outcomes into the books of all goals; rows that read what is missing are NaN, `(P,M),(P,L),(M+L)`."""
+        whole, counted = decision, decision.counted
+        if part is not None:
+            decision, counted = part.decision, part.share
         if self._can.restating:
             decision = self._restating.learn(state, decision, learned, known, missing)
         for i, goal in self._can.learning:
             v = goal.rows.post(decision, decision.shares, learned, known)
             if missing is not None:
                 v = np.where((missing[:, None] & (goal.rows.weights != 0.0)).any(2), np.nan, v)
-            goal.on_outcome(state.goals[i], decision, decision.counted, v)
+            if part is not None and i in self._can.splitting:
+                self._can.splitting[i].on_part(state.goals[i], whole, part.waits, part.rest, v)
+            else:
+                goal.on_outcome(state.goals[i], decision, counted, v)
 
     def _cancel(self, state: PolicyState, decision: Decision) -> None:
         d = decision
-        state.receipts.settle(d, entries.checksum(d.plays, d.counted, d.groups, d.known))
+        checksum = entries.checksum(d.plays, d.counted, d.groups, d.known)
+        state.receipts.check(d, checksum)
+        if state.receipts.left(d) is not None:
+            expected = "one of which nothing was learned yet; the rest of this one can expire"
+            raise InvalidInput("decision", expected, f"number {d.id[0]}, of which some outcomes arrived")
+        state.receipts.settle(d, checksum)
         if self._can.restating:
             decision = self._restating.cancel(state, decision)
         for i, goal in self._can.cancelling:

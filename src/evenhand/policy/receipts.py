@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
-from evenhand.core.types import Ints
+from evenhand.core.types import Bools, Ints
 
 _ROOM = 64
 
@@ -30,7 +30,8 @@ class Receipts:
     committed is refused.
 
     The tokens from number `base` on are kept. Those at the front are dropped once they are settled, so that memory
-    grows with the decisions since the oldest one that waits, and each decision costs a constant time on average.
+    grows with the decisions since the oldest one that waits, and each decision costs a constant time on average. Of
+    decisions that are settled in part, the plays that wait are kept.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.recipes import uniform
@@ -45,6 +46,8 @@ class Receipts:
     base: int = 0
     count: int = 0
     tokens: Ints = field(default_factory=lambda: np.zeros(_ROOM, np.int64))  # above 0 while a decision waits
+    split: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # (n,) decisions settled in part, -1 where free
+    rest: Bools = field(default_factory=lambda: np.zeros((0, 0, 0), bool))  # (n, R, P) their plays that wait
 
     def enter(self, decision: Decision, checksum: int) -> None:
         """Write number, token and checksum (`entries.checksum`) of a decision into its `id`."""
@@ -61,8 +64,8 @@ class Receipts:
         receipt[0], receipt[1], receipt[2] = self.count, token, checksum
         self.count += 1
 
-    def settle(self, decision: Decision, checksum: int) -> None:
-        """Settle a decision, with the checksum that it has now.
+    def check(self, decision: Decision, checksum: int) -> None:
+        """Refuse a decision that does not wait, by the checksum that it has now.
 
         Raises:
             InvalidInput: one that was never committed here or was settled before, or that has changed since.
@@ -78,7 +81,44 @@ class Receipts:
         if committed != checksum:
             expected = f"the plays, groups, known outcomes and replicas with which number {number} was committed"
             raise InvalidInput("decision", expected, "others")
-        self.tokens[number - self.base] = 0
+
+    def settle(self, decision: Decision, checksum: int) -> None:
+        """Settle a decision, or what is left of it.
+
+        Raises:
+            InvalidInput: as `check`.
+        """
+        self.check(decision, checksum)
+        self.tokens[decision.id[0] - self.base] = 0
+        if len(self.split):
+            self.split[self.split == decision.id[0]] = -1
+
+    def settle_part(self, decision: Decision, checksum: int, rest: Bools) -> None:
+        """Settle a decision apart from the plays that still wait, `(P)`; all of it if none does.
+
+        Raises:
+            InvalidInput: as `check`.
+        """
+        if not rest.any():
+            self.settle(decision, checksum)
+            return
+        self.check(decision, checksum)
+        line = self._line(decision.id[0])
+        line = self._line(-1) if line is None else line
+        if line is None:
+            line, more = len(self.split), max(len(self.split), 8)
+            self.split = np.concatenate([self.split, np.full(more, -1)])
+            self.rest = np.concatenate([self.rest.reshape(line, *rest.shape), np.zeros((more, *rest.shape), bool)])
+        self.split[line], self.rest[line] = decision.id[0], rest
+
+    def left(self, decision: Decision) -> Bools | None:
+        """The plays that still wait of a decision that is settled in part, None for any other one, `->(P)`."""
+        line = self._line(decision.id[0]) if len(self.split) and decision.id[0] >= 0 else None
+        return None if line is None else self.rest[line].copy()
+
+    def _line(self, number: int) -> int | None:
+        lines = np.flatnonzero(self.split == number)
+        return int(lines[0]) if len(lines) else None
 
     def waiting(self) -> Ints:
         """The numbers of the decisions that wait, in order."""

@@ -16,6 +16,7 @@ from evenhand.environments.base import Arrival, World
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
+from evenhand.run.gathering import Gathering
 from evenhand.run.meter import Meter
 from evenhand.run.trace import Plays, Trace
 
@@ -27,7 +28,7 @@ _POINTS = 100
 _CLOCK = np.dtype(
     [
         ("elapsed", float),  # rounds
-        ("under_way", float),  # rounds that were played and whose outcomes have not arrived
+        ("under_way", float),  # rounds that were played and whose outcomes have not arrived, and parts of such rounds
         ("offered_steps", float),  # steps in which something could be played
         ("last", float),  # the last round that was played
         ("stuck", bool),  # whether nothing could be played since
@@ -124,15 +125,16 @@ def _enter_outcomes(
     exposed: Bools,
     y: Floats,
     known: Floats,
+    share: Floats,
     sure: Bools,
     later: Bools,
     outcomes: int,
     clock: Any,
     sums: Floats,
 ) -> None:
-    """Enter outcomes that arrived, and known ones that waited for exposure."""
-    for r in range(len(counted)):
-        clock[r].under_way -= counted[r]
+    """Enter outcomes that arrived, with their share of a round, and known ones that waited for exposure."""
+    for r in range(len(share)):
+        clock[r].under_way -= share[r]
     first = outcomes - known.shape[2]
     _sum(plays, counted, groups, exposed, y, sure, np.ones(len(sure), np.bool_), 0, sums)
     _sum(plays, counted, groups, exposed, known, ~later, later, first, sums)
@@ -194,7 +196,7 @@ class Recorder:
         self._later = ~problem.sure & ~problem.is_noisy  # those that wait for exposure
         noisy = problem.sure[problem.is_noisy]
         self._sure = np.concatenate([np.zeros(len(problem.learned), bool), noisy])  # outcomes that need no exposure
-        self._meter = Meter(problem, self._sure)
+        self._meter, self._gathering = Meter(problem, self._sure), Gathering()
 
     def add(
         self, step: int, decision: Decision, taken: Decision, arrivals: Sequence[Arrival], expected: Floats | None
@@ -227,21 +229,31 @@ class Recorder:
         if self._meter and expected is not None:
             self._meter.add(taken, expected, _EVERY_PLAY, books.measured[:, 1])
         for a in arrivals:
-            d, exposed = a.decision, _EVERY_PLAY if a.exposed is None else a.exposed
-            arrays, masks = (d.plays, d.counted, d.groups, exposed, a.y, d.known), (self._sure, self._later)
-            _enter_outcomes(*arrays, *masks, self._outcomes, books.clock, books.sums)
-            if self._meter:
-                self._meter.add(d, a.y, exposed, books.measured[:, 0])
-            if self._plays is not None:
-                y = a.y if a.exposed is None else np.where(a.exposed[:, :, None] | self._sure, a.y, np.nan)
-                counted = d.counted[:, None, None] > 0
-                self._plays.outcomes[a.step, ..., : len(self._sure)] = np.where(counted, y, np.nan)
+            self._arrive(a)
         books.truth = books.truth and expected is not None
         if self._plays is not None:
             self._plays.enter(step, taken, len(self._sure))
         books.steps = step + 1
         if books.steps == self._times[books.reached]:
             self._keep()
+
+    def _arrive(self, a: Arrival) -> None:
+        """Enter outcomes that arrive: their sums at once, measures when the round is whole."""
+        books, d, share, whole = self._books, a.decision, a.decision.counted, a
+        if (a.pending is not None or self._gathering) and d.counted.any():
+            part, whole = self._gathering.add(a)
+            d, share = part.decision, part.share
+        exposed = _EVERY_PLAY if a.exposed is None else a.exposed
+        arrays, masks = (d.plays, d.counted, d.groups, exposed, a.y, d.known, share), (self._sure, self._later)
+        _enter_outcomes(*arrays, *masks, self._outcomes, books.clock, books.sums)
+        if self._meter:
+            shown = _EVERY_PLAY if whole.exposed is None else whole.exposed
+            self._meter.add(whole.decision, whole.y, shown, books.measured[:, 0])
+        if self._plays is not None:
+            mask = True if whole.exposed is None else whole.exposed[:, :, None] | self._sure
+            y = np.where(mask, whole.y, np.nan)
+            counted = d.counted[:, None, None] > 0
+            self._plays.outcomes[a.step, ..., : len(self._sure)] = np.where(counted, y, np.nan)
 
     @property
     def all_arrived(self) -> bool:

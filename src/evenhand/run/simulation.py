@@ -54,7 +54,7 @@ def play(policy: Policy, state: PolicyState, world: World, steps: range) -> Iter
         taken, arrivals = world.respond(step, context, decision)
         policy.commit(state, context, taken)
         for arrival in arrivals:
-            policy.learn(state, arrival.decision, arrival.y, exposed=arrival.exposed)
+            policy.learn(state, arrival.decision, arrival.y, exposed=arrival.exposed, pending=arrival.pending)
         yield Round(step, context, decision, taken, arrivals)
 
 

@@ -91,7 +91,7 @@ class Trace:
     group_expected: Floats | None  # (G, R, C, M + B)
     measured: Floats  # (G, R, k) sums of the measures of rounds, of the outcomes that arrived
     measured_expected: Floats | None  # (G, R, k) of the true means of all plays, if there is a truth
-    under_way: Floats  # (G, R) rounds that were played and whose outcomes had not arrived yet
+    under_way: Floats  # (G, R) rounds, and parts of rounds, that were played and had not arrived yet
     offered_steps: Floats  # (R,) steps in which something could be played: rows read, where a log is replayed
     stopped: Floats  # (R,) the elapsed round after which nothing was playable any more, NaN where it went on
     restricted_after: (
@@ -192,7 +192,7 @@ class Trace:
             policy=self.policy,
             replicas=len(self.replicas),
             interrupted=self.interrupted,
-            under_way=(int(self.under_way[-1].min()), int(self.under_way[-1].max())),
+            under_way=(int(np.ceil(self.under_way[-1].min())), int(np.ceil(self.under_way[-1].max()))),
             stopped=Ending.of(self.stopped),
             restricted=Ending.of(self.restricted_after),
             lines=tuple(lines),

@@ -1,0 +1,95 @@
+"""Outcomes of one decision that arrive at different times: what arrives now, and what is still to come."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import inlined, kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.policy import checks
+
+_STEPS = 2.0**20  # shares of a round are multiples of 1 / _STEPS, so that those of all its parts add up to exactly 1
+
+
+class Part(NamedTuple):
+    """The plays of a decision whose outcomes arrive now."""
+
+    decision: Decision  # with only these plays: the places of all others are empty
+    share: Floats  # (R,) of the plays of the round
+    waits: Bools  # (R, P) plays whose outcomes had not arrived before
+    rest: Bools  # (R, P) plays whose outcomes are still to come
+
+
+@inlined
+def _grid(part: int, whole: int) -> float:
+    return float(np.floor(part / whole * _STEPS + 0.5) / _STEPS)
+
+
+@kernel
+def _split(plays: Ints, counted: Floats, waits: Bools, pending: Bools) -> tuple[Ints, Floats, Bools, int, int, bool]:
+    """Plays that arrive, their share of the round, and those to come, `(P),(),(P),(P)->(P),(),(P),(),(),()`.
+
+    Then replica and place of the first play that is pending and settled, -1 where there is none; and whether anything
+    arrives. An empty `pending` is false everywhere.
+    """
+    here, share, rest, some = np.full(plays.shape, -1), np.zeros(len(plays)), np.zeros(plays.shape, np.bool_), False
+    for r in range(len(plays)):
+        made, before, after = 0, 0, 0
+        for p in range(plays.shape[1]):
+            if counted[r] == 0.0 or plays[r, p] < 0:
+                continue
+            made += 1
+            late = len(pending) > 0 and pending[r, p]
+            if not waits[r, p]:
+                if late:
+                    return here, share, rest, r, p, some
+                before += 1
+            elif late:
+                rest[r, p] = True
+            else:
+                here[r, p] = plays[r, p]
+                after += 1
+        if after > 0:
+            share[r] = _grid(before + after, made) - _grid(before, made)
+            some = True
+    return here, share, rest, -1, -1, some
+
+
+def counts_of_rounds(state: object) -> Iterator[Floats]:
+    """The arrays of a model's state, and of the states in it, that count rounds, `->()`."""
+    if dataclasses.is_dataclass(state):
+        for f in dataclasses.fields(state):
+            value = getattr(state, f.name)
+            if f.metadata.get("rounds"):
+                yield value
+            else:
+                yield from counts_of_rounds(value)
+    elif isinstance(state, list):
+        for one in state:
+            yield from counts_of_rounds(one)
+
+
+def made(decision: Decision) -> Bools:
+    """The plays of the rounds that count, `->(P)`."""
+    return np.asarray((decision.plays >= 0) & (decision.counted > 0.0)[:, None])
+
+
+def arriving(decision: Decision, waits: Bools, pending: Bools | None) -> Part:
+    """The part of a decision that arrives now: all plays that wait, apart from those that are `pending`, `(P),(P)`.
+
+    Raises:
+        InvalidInput: a play that is pending although its outcome arrived before, or nothing that arrives.
+    """
+    mask = checks.EVERY_PLAY if pending is None else pending
+    here, share, rest, r, p, some = _split(decision.plays, decision.counted, waits, mask)
+    if r >= 0:
+        raise InvalidInput(f"pending[{r}, {p}]", "a play whose outcome is still to come", "one that was settled before")
+    if not some:
+        raise InvalidInput("pending", "at least one play whose outcome arrives", "none")
+    return Part(decision._replace(plays=here), share, waits, rest)
