@@ -205,10 +205,10 @@ def _share(worth: Floats, use: Floats, size: Floats, unit: float, allowed: Bools
 def lotteries(worth: Floats, use: Floats, bound: Floats, allowed: Bools) -> tuple[Floats, Floats]:
     """The best lottery over allowed arms that keeps to all bounds, `(A),(M,A),(M),(A)->(A),()`, and its excess.
 
-    Equation: max worth.p over lotteries p with use.p <= bound. If there is none, the largest excess over a bound is
-    made as small as can be first, so bounds should be in units in which they compare. Of lotteries that tie, the one
-    that uses least in all; arms that do not differ share equally. Without ties at most M + 1 arms have a chance.
-    0 for all arms where none is allowed.
+    Equation: max worth.p over lotteries p with use.p <= bound. If there is none, the largest excess over a bound, as a
+    part of the largest number in its row, is made as small as can be first. Of lotteries that tie, the one that uses
+    least in all, in the same units; arms that do not differ share equally. Without ties at most M + 1 arms have a
+    chance. 0 for all arms where none is allowed.
 
     >>> gain, uses = np.array([[0.8, 0.5, 0.0]]), np.array([[[0.9, 0.4, 0.0]]])
     >>> lotteries(gain, uses, np.array([0.45]), np.ones((1, 3), bool))[0].round(3)
@@ -234,7 +234,7 @@ def lotteries(worth: Floats, use: Floats, bound: Floats, allowed: Bools) -> tupl
             here = use[r, i, start]
             for k in range(n):
                 table[i, k] = (use[r, i, free[k]] - here) / size[i]
-            table[i, n] = -1.0 / size[i]
+            table[i, n] = -1.0
             table[i, n + 1] = (bound[i] - here) / size[i]
         basic[m] = start
         table[m, :n] = 1.0
@@ -243,7 +243,7 @@ def lotteries(worth: Floats, use: Floats, bound: Floats, allowed: Bools) -> tupl
         for k in range(n):
             table[m + 2, k] = (worth[r, free[k]] - worth[r, start]) / unit
             for i in range(m):
-                table[m + 3, k] -= table[i, k] * size[i]
+                table[m + 3, k] -= table[i, k]
         largest = 0.0
         for k in range(n):
             largest = max(largest, abs(table[m + 3, k]))
