@@ -14,8 +14,11 @@ from evenhand.choices import (
     FairLearn,
     Gibbs,
     GradientLottery,
+    GreedyRatio,
     InverseGap,
+    LinearProgram,
     Lottery,
+    OptimisticProgram,
     Random,
     Rate,
     Staged,
@@ -51,6 +54,7 @@ from evenhand.goals import (
     Falling,
     FrankWolfe,
     HardBudget,
+    Intervals,
     LinearReward,
     Primal,
     Resolving,
@@ -122,11 +126,13 @@ from evenhand.recipes import (
     fw_linucb_rank,
     fw_rank,
     fw_squarecb,
+    greedy_bwk,
     lin_cbwk,
     linucb_rank,
     max_match,
     mixed_oracle,
     molincb,
+    pd_bwk,
     pgd,
     pgd_adaptive,
     pgd_allocation,
@@ -139,6 +145,8 @@ from evenhand.recipes import (
     square_cbwk,
     two_stage_square_cbwk,
     ucb,
+    ucb_bwcr,
+    ucb_bwk,
     unbiased_linucb_rank,
     uniform,
 )
@@ -402,6 +410,9 @@ GOALS = [
     (reward(LITTLE), LITTLE),
     (LinearReward(rows=select(EVERYTHING, ("gain", "miles")), weights=(2.0, -0.1), optimism="row"), EVERYTHING),
     (LinearReward(rows=select(EVERYTHING, ("miles", "gain")), weights=(-1.0, 0.5)), EVERYTHING),
+    (Intervals(rows=select(EVERYTHING, ("gain", "miles"))), EVERYTHING),
+    (Intervals(rows=select(EVERYTHING, ("hours", "gain")), ends="lower"), EVERYTHING),
+    (Intervals(rows=select(LITTLE, ("gain",)), ends="upper"), LITTLE),
     (_constrained(EVERYTHING, Steady(0.1)), EVERYTHING),
     (_constrained(EVERYTHING, Falling(0.3), optimism="net"), EVERYTHING),
     (_constrained(EVERYTHING, Falling(0.3), on="optimistic"), EVERYTHING),
@@ -435,6 +446,8 @@ FOR_FOUR = [  # they know their candidates one by one
     FairLearn(9, candidates=4, share=1.0),
     Unbiased(1, candidates=4),
     Staged(5, Unbiased(3, candidates=4)),
+    OptimisticProgram(objective=LinearObjective({"a": 1.0}), start_at=(0.0,), candidates=4),
+    OptimisticProgram(objective=GeneralizedGini(("a",)), start_at=(0.5,), candidates=4, nothing=0, every=5),
     Random((0.1, 0.2, 0.0, 0.7)),
     Random((0.1, 0.2, 0.0, 0.7), n_plays=3),
     Staged(10, Random((0.0, 1.0, 0.0, 0.0)), warmup=TopK(1)),
@@ -455,7 +468,14 @@ CHOICES = [
     Gibbs(0.2, n_plays=2),
     Gibbs(1e-3, n_plays=9),
     Staged(7, Gibbs(2.0), warmup=Cycle()),
+    GreedyRatio(1),
+    GreedyRatio(1, nothing=0),
+    GreedyRatio(1, nothing=1, rent=0.3),
+    LinearProgram(1, (0.1,)),
+    LinearProgram(1, (-0.2,)),
+    LinearProgram(2, (), nothing=1),
     Lottery(1),
+    Lottery(1, nothing=1),
     Lottery(2),
     TopK(),
     TopK(2),
@@ -594,6 +614,8 @@ _SHARED_MARKET = Market(problem=_SHARED, offered=0.8)
 # The same without parity, and nobody to tell from another.
 _SPENT = replace(_SHARED, subject_to=_SHARED.spending)
 _UNSPENT = replace(_SHARED, subject_to=())
+_PAID = replace(EVERYTHING, subject_to=EVERYTHING.spending)
+_BLIND_MIXED = WithoutContexts(MixedArms(horizon=150))
 _BLIND_MARKET = WithoutContexts(Market(problem=_SPENT, offered=0.8))
 _BLIND_LESSONS = WithoutContexts(Lessons(horizon=150, parity=False))
 _BLIND_FREE = WithoutContexts(Lessons(horizon=150, constrained=False))
@@ -705,6 +727,26 @@ RECIPES = {
     "primal_bwc": [
         (primal_bwc(_BLIND_LESSONS.problem, _TABLE, hard=True), _BLIND_LESSONS),
         (primal_bwc(_SPENT, _PAIR, margin=0.01), Delayed(Market(problem=_SPENT), delay=4)),
+    ],
+    "ucb_bwk": [
+        (ucb_bwk(_BLIND_MIXED.problem, Tabular(arms=5, n_outcomes=3, confidence=0.5)), _BLIND_MIXED),
+        (ucb_bwk(_PAID, _MEANS, epsilon=0.1), Delayed(WithoutContexts(Market(problem=_PAID, offered=0.8)), delay=4)),
+        (ucb_bwk(_PAID, _PAIR, hard=False), Market(problem=_PAID)),
+    ],
+    "ucb_bwcr": [
+        (ucb_bwcr(_BLIND_LESSONS.problem, Tabular(arms=5, n_outcomes=4, confidence=0.5)), _BLIND_LESSONS),
+        (ucb_bwcr(_SPENT, _MEANS, margin=0.01, every=3), Delayed(_BLIND_MARKET, delay=4)),
+        (ucb_bwcr(_SPENT, _PAIR, hard=False), Market(problem=_SPENT)),
+        (ucb_bwcr(LITTLE, Ridge(n_features=3)), Market(problem=LITTLE)),
+    ],
+    "greedy_bwk": [
+        (greedy_bwk(_BLIND_MIXED.problem, Tabular(arms=5, n_outcomes=3, confidence=0.5)), _BLIND_MIXED),
+        (greedy_bwk(_PAID, _PAIR, step=0.1, hard=False), Market(problem=_PAID)),
+    ],
+    "pd_bwk": [
+        (pd_bwk(_BLIND_MIXED.problem, Tabular(arms=5, n_outcomes=3, confidence=0.5)), _BLIND_MIXED),
+        (pd_bwk(_PAID, _MEANS), Delayed(WithoutContexts(Market(problem=_PAID, offered=0.8)), delay=4)),
+        (pd_bwk(_PAID, _PAIR, step=0.1, hard=False), Market(problem=_PAID)),
     ],
     "uniform": [
         (uniform(COURT.problem, n_features=5), COURT),

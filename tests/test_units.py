@@ -19,13 +19,17 @@ from evenhand.recipes import (
     fw_linucb,
     fw_linucb_rank,
     fw_rank,
+    greedy_bwk,
     lin_cbwk,
+    pd_bwk,
     pgd,
     pgd_adaptive,
     primal_lp,
     resolving,
     square_cbwk,
     ucb,
+    ucb_bwcr,
+    ucb_bwk,
     unbiased_linucb_rank,
     uniform,
 )
@@ -55,6 +59,12 @@ def shop(reward, cost, fee, plays=1):
         horizon=ROUNDS,
         n_plays=plays,
     )
+
+
+def mall(reward, cost, fee, plays=1):
+    """The shop without parity."""
+    problem = shop(reward, cost, fee, plays)
+    return replace(problem, subject_to=problem.spending)
 
 
 def school(reward, cost, fee, plays=1):
@@ -98,6 +108,10 @@ POLICIES = {
     "fairlearn_rank": lambda unit: fairlearn_rank(shop(*unit), RIDGE, share=0.2, utility="gain"),
     "unbiased_linucb_rank": lambda unit: unbiased_linucb_rank(shop(*unit), RIDGE, utility="gain"),
     "bwcr": lambda unit: bwcr(replace(school(*unit)), RIDGE),
+    "ucb_bwcr": lambda unit: ucb_bwcr(school(*unit), RIDGE),
+    "ucb_bwk": lambda unit: ucb_bwk(mall(*unit), RIDGE),
+    "greedy_bwk": lambda unit: greedy_bwk(mall(*unit), RIDGE),
+    "pd_bwk": lambda unit: pd_bwk(mall(*unit), RIDGE),
     "uniform": lambda unit: uniform(shop(*unit), n_features=3),
     "ucb, Bayesian": lambda unit: ucb(shop(*unit), BAYESIAN),
     "resolving, Bayesian": lambda unit: resolving(shop(*unit), BAYESIAN),

@@ -5,6 +5,7 @@ from scipy.optimize import linprog
 
 from evenhand.choices import Lottery, TopK
 from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Worth
 from tests import twins
 from tests.choices import plain
 
@@ -53,6 +54,55 @@ def test_no_lottery_is_better_by_highs(candidates, wanted, slacks, chance, digit
     order = rng.permutation(candidates)
     other = pick(Lottery(wanted), mean[:, :, order], bonus[:, :, order], playable[:, order])
     np.testing.assert_allclose(other.lottery, made.lottery[:, order], atol=1e-9)
+
+
+def by_pairs(gain, slack, playable):
+    """All single candidates and pairs, in O(A^2), and the sum of those that tie, `(A),(A),(A)->(A)`."""
+    found = []
+    free = np.flatnonzero(playable)
+    for a in free:
+        if slack[a] >= 0.0:
+            found.append((gain[a], a, a, 0.0))
+        for b in free:
+            if slack[a] > 0.0 > slack[b] and gain[b] > gain[a]:
+                chance = slack[a] / (slack[a] - slack[b])
+                found.append((gain[a] + chance * (gain[b] - gain[a]), a, b, chance))
+    p = np.zeros(len(gain))
+    if not found:
+        best = twins.tied(slack, playable)
+        return best / best.sum()
+    best = max(z[0] for z in found)
+    for worth, a, b, chance in found:
+        if worth >= best - 1e-9 * abs(best):
+            p[a] += 1.0 - chance
+            p[b] += chance
+    return p / p.sum()
+
+
+@given(
+    candidates=st.integers(1, 30),
+    digits=st.sampled_from([0, 1, 2, 9]),
+    chance=st.sampled_from([0.3, 1.0]),
+    shift=st.sampled_from([-1.0, 0.0, 1.0]),
+    scale=st.sampled_from([1e-6, 1.0, 1e6]),
+    seed=st.integers(0, 10_000),
+)
+def test_the_hull_gives_what_all_pairs_give_with_ties(candidates, digits, chance, shift, scale, seed):
+    rng = np.random.default_rng(seed)
+    readings = rng.normal(size=(20, 2, candidates)).round(digits)
+    readings[:, 1] = scale * (readings[:, 1] + shift)
+    playable = rng.random((20, candidates)) < chance
+    playable[:, 0] = True
+    made = pick(Lottery(1), readings, 0 * readings, playable).lottery
+    for r in range(20):
+        np.testing.assert_allclose(made[r], by_pairs(*readings[r], playable[r]), atol=1e-9)
+
+
+def test_what_does_nothing_has_the_constants_of_the_goals_whatever_the_model_says():
+    readings, constant = np.array([[[0.9, 0.5], [-0.9, -0.2]]]), np.array([[0.0, 0.2]])
+    worth = Worth(readings, np.zeros((1, 2, 2)), constant=constant)
+    offer = plain.offer([True, True])
+    np.testing.assert_array_equal(plain.pick(Lottery(1, nothing=0), worth, offer).lottery, [[0.5, 0.5]])
 
 
 def test_equals_share():

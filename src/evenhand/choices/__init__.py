@@ -11,6 +11,7 @@ from evenhand.choices.greedy_ratio import GreedyRatio
 from evenhand.choices.inverse_gap import InverseGap, Rate
 from evenhand.choices.linear_program import LinearProgram
 from evenhand.choices.lottery import Lottery
+from evenhand.choices.optimistic_program import OptimisticProgram
 from evenhand.choices.random import Random
 from evenhand.choices.staged import Staged
 from evenhand.choices.top_k import TopK
@@ -29,6 +30,7 @@ __all__ = [
     "InverseGap",
     "LinearProgram",
     "Lottery",
+    "OptimisticProgram",
     "Pick",
     "Random",
     "Rate",

@@ -122,10 +122,11 @@ class GreedyRatio:
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
         readings = worth.mean.shape[1]
-        if self.wanted >= readings or worth.constant is None:
-            expected = f"below {readings}, the readings that the goals have, of which some have constants"
+        if self.wanted >= readings:
+            expected = f"below {readings}, the readings that the goals have"
             raise InvalidInput("GreedyRatio.wanted", expected, self.wanted)
-        known = worth.mean, worth.bonus, worth.constant, offer.playable, offer.worst, offer.left
+        constant = np.zeros((len(u), 1)) if worth.constant is None else worth.constant
+        known = worth.mean, worth.bonus, constant, offer.playable, offer.worst, offer.left
         nothing = NOWHERE if self.nothing is None else self.nothing
         made = _draw(*known, self.wanted, nothing, float(self.rent), u)
         return Pick(*made, forced=np.zeros(len(offer.playable)))

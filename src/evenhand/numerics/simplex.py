@@ -101,6 +101,55 @@ def enter_where_least(table: Floats, first: int, last: int, column: int, basic: 
 
 
 @kernel
+def start_at(
+    of_arms: Floats, of_others: Floats, right: Floats, allowed: Bools, budgets: int, levels: int
+) -> tuple[Floats, Ints, Ints]:
+    """A dictionary of rows `of_arms.p + of_others.x <= right` at a single arm, p a lottery, `(i,A),(i,n),(i),(A)->`.
+
+    The arm is that of least excess over the first rows. The row of all chances comes last, and empty objectives below.
+    Labels are those of the arms, of x, and of slacks.
+    """
+    (rows, arms), others = of_arms.shape, of_others.shape[1]
+    start, least = -1, np.inf
+    for a in range(arms):
+        if allowed[a]:
+            most = 0.0
+            for i in range(budgets):
+                most = max(most, of_arms[i, a] - right[i])
+            if most < least:
+                start, least = a, most
+    n = allowed.sum() - 1
+    table = np.zeros((rows + 1 + levels, n + others + 1))
+    basic, free, k = np.empty(rows + 1, np.int64), np.empty(n + others, np.int64), 0
+    for a in range(arms):
+        if allowed[a] and a != start:
+            free[k] = a
+            for i in range(rows):
+                table[i, k] = of_arms[i, a] - of_arms[i, start]
+            k += 1
+    for j in range(others):
+        free[n + j] = arms + j
+        for i in range(rows):
+            table[i, n + j] = of_others[i, j]
+    for i in range(rows):
+        basic[i] = arms + others + i
+        table[i, n + others] = right[i] - of_arms[i, start]
+    basic[rows] = start
+    table[rows, :n] = 1.0
+    table[rows, n + others] = 1.0
+    return table, basic, free
+
+
+@kernel
+def share_alike(readings: Floats, allowed: Bools, p: Floats) -> None:
+    """Let arms whose readings do not differ share their chances equally, in place, `(K,A),(A),(A)`."""
+    none, bound = np.zeros(p.shape), np.zeros(readings.shape[1])
+    for r in range(len(p)):
+        if allowed[r].any():
+            _share(none, readings, sizes(readings, bound, allowed, r), 1.0, allowed, r, p)
+
+
+@kernel
 def sizes(use: Floats, bound: Floats, allowed: Bools, r: int) -> Floats:
     """The largest number of every row of a program, 1 for rows of zeros, `(M,A),(M),(A)->(M)`."""
     size = np.abs(bound)
@@ -156,10 +205,10 @@ def _share(worth: Floats, use: Floats, size: Floats, unit: float, allowed: Bools
 def lotteries(worth: Floats, use: Floats, bound: Floats, allowed: Bools) -> tuple[Floats, Floats]:
     """The best lottery over allowed arms that keeps to all bounds, `(A),(M,A),(M),(A)->(A),()`, and its excess.
 
-    Equation: max worth.p over lotteries p with use.p <= bound. If there is none, the largest excess over a bound is
-    made as small as can be first, so bounds should be in units in which they compare. Of lotteries that tie, the one
-    that uses least in all; arms that do not differ share equally. Without ties at most M + 1 arms have a chance.
-    0 for all arms where none is allowed.
+    Equation: max worth.p over lotteries p with use.p <= bound. If there is none, the largest excess over a bound, as a
+    part of the largest number in its row, is made as small as can be first. Of lotteries that tie, the one that uses
+    least in all, in the same units; arms that do not differ share equally. Without ties at most M + 1 arms have a
+    chance. 0 for all arms where none is allowed.
 
     >>> gain, uses = np.array([[0.8, 0.5, 0.0]]), np.array([[[0.9, 0.4, 0.0]]])
     >>> lotteries(gain, uses, np.array([0.45]), np.ones((1, 3), bool))[0].round(3)
@@ -185,7 +234,7 @@ def lotteries(worth: Floats, use: Floats, bound: Floats, allowed: Bools) -> tupl
             here = use[r, i, start]
             for k in range(n):
                 table[i, k] = (use[r, i, free[k]] - here) / size[i]
-            table[i, n] = -1.0 / size[i]
+            table[i, n] = -1.0
             table[i, n + 1] = (bound[i] - here) / size[i]
         basic[m] = start
         table[m, :n] = 1.0
@@ -194,7 +243,7 @@ def lotteries(worth: Floats, use: Floats, bound: Floats, allowed: Bools) -> tupl
         for k in range(n):
             table[m + 2, k] = (worth[r, free[k]] - worth[r, start]) / unit
             for i in range(m):
-                table[m + 3, k] -= table[i, k] * size[i]
+                table[m + 3, k] -= table[i, k]
         largest = 0.0
         for k in range(n):
             largest = max(largest, abs(table[m + 3, k]))

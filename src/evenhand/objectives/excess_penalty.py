@@ -80,6 +80,11 @@ class ExcessPenalty:
         back = rows - (step / np.where(far > step, far, math.inf))[:, None] * excess
         return np.where((far > step)[:, None], back, np.minimum(rows, self._b)).reshape(z.shape)
 
+    def envelope_gradient(self, z: Floats, beta: Floats | float) -> Floats:
+        """The direction back to the bounds, shorter than 1 within beta of them, `(m),()->(m)`."""
+        excess, far = self._beyond(flat(z))
+        return np.asarray(0.0 - excess / np.maximum(far, each(beta, z))[:, None]).reshape(z.shape)
+
     def intercept(self, slope: Floats) -> Floats:
         """-slope.bounds: the support function h(phi) of {z <= bounds} at phi = -slope >= 0, `(m)->()`."""
         return (0.0 - total(flat(slope) * self._b)).reshape(slope.shape[:-1])

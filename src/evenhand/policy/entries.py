@@ -189,6 +189,30 @@ def below(q: Floats, o: Floats, part: Floats, constant: Floats) -> tuple[Floats,
     return both, offsets
 
 
+@kernel
+def one_by_one(sign: Floats) -> Floats:
+    """Prices that read every row by itself, at its sign, `(d)->(d,d)`."""
+    q = np.zeros((*sign.shape, sign.shape[1]))
+    for r in range(len(sign)):
+        for j in range(sign.shape[1]):
+            q[r, j, j] = sign[r, j]
+    return q
+
+
+@kernel
+def at_ends(sign: Floats, mean: Floats, bonus: Floats, offset: Floats, plays: Ints, counted: Floats) -> Floats:
+    """The ends of rows that were read at their signs, over plays that count, `(d),(d,P),(d,P),(d,P),(P),()->(d)`."""
+    end = np.zeros(sign.shape)
+    for r in range(len(sign)):
+        if counted[r] > 0.0:
+            for j in range(sign.shape[1]):
+                for p in range(plays.shape[1]):
+                    if plays[r, p] >= 0:
+                        end[r, j] += mean[r, j, p] + bonus[r, j, p] + offset[r, j, p]
+                end[r, j] *= sign[r, j]
+    return end
+
+
 @inlined
 def _any(counted: Floats) -> bool:
     """Whether a decision counts in any replica, `()->`."""

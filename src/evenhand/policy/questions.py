@@ -112,10 +112,9 @@ class Questions:
         if not goal.rows.reads_learned:
             return goal.rows.post_known(decision)
         sign = goal.ends(of_goal)
-        w, offset = goal.rows.pull(decision, decision.shares, sign[:, :, None] * np.eye(sign.shape[1]))
+        w, offset = goal.rows.pull(decision, decision.shares, entries.one_by_one(sign))
         worth = self.worth(state, decision.features, w)
-        played = (decision.plays >= 0)[:, None, :] * decision.counted[:, None, None]
-        return np.asarray(sign * ((worth.mean + worth.bonus + offset) * played).sum(2)).reshape(sign.shape)
+        return entries.at_ends(sign, worth.mean, worth.bonus, offset, decision.plays, decision.counted)
 
     @cached_property
     def rows(self) -> Rows:

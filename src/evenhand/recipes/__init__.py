@@ -35,6 +35,7 @@ from evenhand.recipes.resolving_allocation import resolving_allocation
 from evenhand.recipes.square_cbwk import square_cbwk
 from evenhand.recipes.two_stage_square_cbwk import two_stage_square_cbwk
 from evenhand.recipes.ucb import ucb
+from evenhand.recipes.ucb_bwcr import ucb_bwcr
 from evenhand.recipes.ucb_bwk import ucb_bwk
 from evenhand.recipes.unbiased_linucb_rank import unbiased_linucb_rank
 from evenhand.recipes.uniform import uniform
@@ -75,6 +76,7 @@ __all__ = [
     "square_cbwk",
     "two_stage_square_cbwk",
     "ucb",
+    "ucb_bwcr",
     "ucb_bwk",
     "unbiased_linucb_rank",
     "uniform",

@@ -1,0 +1,139 @@
+"""The lottery that the most hopeful outcomes within their intervals allow, for any concave goal and convex sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from evenhand.choices._shared import check_candidates, draw
+from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Decision
+from evenhand.core.types import Floats
+from evenhand.core.validate import number, numbers, whole
+from evenhand.objectives.base import Objective
+from evenhand.planning.optimistic_program import Intervals, Region, optimistic_lottery
+
+
+@dataclass
+class OptimisticProgramState:
+    """The last lottery and the averages that it hoped for; chances of 0 before the first."""
+
+    lottery: Floats  # (R, A)
+    wanted: Floats  # (R, m)
+    placed: Floats  # (R, D)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimisticProgram:
+    """Draw from the lottery that is best if all outcomes are as good, within their intervals, as they can be together.
+
+    Equation: max f(u) s.t. low.p <= u <= high.p, use.p <= bound, low'.p <= v <= high'.p, v in all regions, over
+    lotteries p, with ends of intervals that `goals.Intervals` reads: both ends of the outcomes of f, the lower ends of
+    budgets, both ends of what is to be in the regions. Solved by cutting planes in every round, or in every `every`-th.
+    If no lottery keeps to budgets and regions, the largest excess is made as small as can be. Candidates that do not
+    differ share equally.
+    Source: Agrawal & Devanur 2014, Algorithm 1, in its convex form: U p is u, and V p is v.
+
+    Args:
+        objective: f; only values and supergradients are used, so kinks need no smoothing.
+        start_at: a point in the domain of f.
+        candidates: A.
+        bound: of the budgets, in units in which they compare.
+        regions: convex sets (`evenhand.sets`); their coordinates are placed one region after the other.
+        nothing: the candidate that does nothing, whose outcomes are 0 whatever the model says, if there is one.
+        every: how many rounds one lottery serves; hard limits mask candidates in every round.
+        tolerance: of what is missing to the optimum and of distances from regions, per unit of what outcomes can add.
+
+    Raises:
+        InvalidInput: sizes below 1, bounds that are not finite, or, from `pick`, another number of readings.
+
+    >>> from evenhand.objectives import GeneralizedGini
+    >>> gini = GeneralizedGini(("a", "b"), (1.0, 0.0))  # the smaller of the two averages
+    >>> choice = OptimisticProgram(objective=gini, start_at=(0.5, 0.5), candidates=2)
+    >>> high, low = np.array([[1.0, 0.0], [0.0, 0.5]]), np.zeros((2, 2))
+    >>> worth = Worth(np.concatenate([high, -low])[None], np.zeros((1, 4, 2)))
+    >>> offer = Offer(np.ones((1, 2), bool), worst=np.zeros((1, 2, 0)), left=np.zeros((1, 0)))
+    >>> choice.pick(choice.start(1), worth, offer, np.zeros(1), np.array([[0.5]])).lottery.round(3)
+    array([[0.333, 0.667]])
+    """
+
+    objective: Objective
+    start_at: tuple[float, ...]
+    candidates: int
+    bound: tuple[float, ...] = ()
+    regions: tuple[Region, ...] = ()
+    nothing: int | None = None
+    every: int = 1
+    tolerance: float = 1e-4
+    n_plays: ClassVar[int] = 1
+    reads_bonus: ClassVar[bool] = True
+    goes_on: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole("OptimisticProgram.candidates", self.candidates, 1)
+        whole("OptimisticProgram.every", self.every, 1)
+        m = len(self.bound)
+        numbers("OptimisticProgram.bound", self.bound, m, f"{m} finite numbers")
+        number("OptimisticProgram.tolerance", self.tolerance, "a number above 0", lambda x: 0.0 < x < np.inf)
+        self.objective.check(np.array(self.start_at, float), "OptimisticProgram.start_at")
+
+    def draws(self, candidates: int) -> int:
+        """One uniform number."""
+        return 1
+
+    def start(self, n_replicas: int) -> OptimisticProgramState:
+        """No lottery, and averages at the start."""
+        wanted = np.tile(np.array(self.start_at, float), (n_replicas, 1))
+        return OptimisticProgramState(
+            np.zeros((n_replicas, self.candidates)), wanted, np.zeros((n_replicas, self._placed))
+        )
+
+    def pick(self, state: OptimisticProgramState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
+        check_candidates("OptimisticProgram", self.candidates, worth)
+        m, placed, budgets = len(self.start_at), self._placed, len(self.bound)
+        if worth.mean.shape[1] != 2 * (m + placed) + budgets:
+            expected = f"2 ({m} + {placed}) + {budgets}, both ends of outcomes and one of budgets"
+            raise InvalidInput("readings", expected, worth.mean.shape[1])
+        ends = worth.mean + worth.bonus
+        if self.nothing is not None:
+            ends[:, :, self.nothing] = 0.0
+        due = (t % self.every == 0.0) | ~state.lottery.any(1)
+        lottery, wanted, there = state.lottery.copy(), state.wanted.copy(), state.placed.copy()
+        if due.any():
+            cut = np.cumsum([m, m, budgets, placed])
+            high, low, use, over, under = np.split(ends[due], cut, axis=1)
+            known = Intervals((-low, np.maximum(high, -low)), -use, (-under, np.maximum(over, -under)))
+            plan = optimistic_lottery(
+                self.objective,
+                self._start,
+                known,
+                np.array(self.bound, float),
+                self.regions,
+                offer.playable[due],
+                (state.wanted[due], state.placed[due]),
+                self.tolerance,
+            )
+            lottery[due], wanted[due], there[due] = plan.lottery, plan.wanted, plan.placed
+        made = draw(lottery, offer.playable, offer.worst, offer.left, u, 1)
+        return Pick(*made, np.zeros(len(due)), np.concatenate([lottery, wanted, there], 1))
+
+    def on_decision(self, state: OptimisticProgramState, decision: Decision) -> None:
+        """Go on from the lottery of this decision."""
+        mine = (decision.counted > 0) & (decision.forced == 0)
+        if mine.any():  # else a warm-up chose, which carries nothing
+            cut = [self.candidates, self.candidates + len(self.start_at)]
+            lottery, wanted, placed = np.split(decision.carried[mine], cut, axis=1)
+            state.lottery[mine], state.wanted[mine], state.placed[mine] = lottery, wanted, placed
+
+    @cached_property
+    def _placed(self) -> int:
+        return sum(region.dim for region in self.regions)
+
+    @cached_property
+    def _start(self) -> Floats:
+        return np.array(self.start_at, float)

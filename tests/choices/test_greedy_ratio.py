@@ -1,0 +1,63 @@
+"""B8: the ratio by hand, where it is the program's solution and where it is not, and time as a resource."""
+
+import numpy as np
+import pytest
+
+from evenhand.choices import GreedyRatio, Lottery
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Worth
+from tests.choices import plain
+
+
+def lottery(choice, gain, cost, share, playable=None):
+    """Prices are 1: slack is what a round may use less the cost."""
+    gain, cost = np.array(gain, float), np.array(cost, float)
+    worth = Worth(np.stack([gain, share - cost])[None], np.zeros((1, 2, len(gain))), constant=np.array([[0.0, share]]))
+    return plain.pick(choice, worth, plain.offer([True] * len(gain) if playable is None else playable)).lottery[0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_ratio_is_played_as_often_as_the_budget_allows(seed):
+    rng = np.random.default_rng(seed)
+    gain, cost, share = rng.random(6), rng.random(6), rng.random()
+    gain[0] = cost[0] = 0.0
+    p, best = lottery(GreedyRatio(1, nothing=0), gain, cost, share), 1 + np.argmax(gain[1:] / cost[1:])
+    chance = min(1.0, share / cost[best])
+    np.testing.assert_allclose(p, chance * np.eye(6)[best] + (1.0 - chance) * np.eye(6)[0], atol=1e-12)
+    np.testing.assert_array_equal(lottery(GreedyRatio(1), gain, cost, share), np.eye(6)[best])
+
+
+def test_it_is_not_the_solution_of_the_program():
+    """The source says that it is. But an arm of a better ratio, always played, may leave most of the budget unused."""
+    gain, cost = [0.0, 0.2, 0.8], [0.0, 0.05, 0.8]
+    greedy = lottery(GreedyRatio(1, nothing=0), gain, cost, 0.8)
+    best = lottery(Lottery(1, nothing=0), gain, cost, 0.8)
+    assert greedy @ gain == pytest.approx(0.2)
+    assert best @ gain == pytest.approx(0.8)
+
+
+def test_time_has_a_price_in_pd_bwk():
+    """With rent 1 and a share of 0.4, time costs 0.6 in every round, so that small gains at small costs lose."""
+    gain, cost = [0.0, 0.2, 0.8], [0.0, 0.05, 0.8]
+    np.testing.assert_array_equal(lottery(GreedyRatio(1, nothing=0, rent=1.0), gain, cost, 0.4), [0.0, 0.0, 1.0])
+    np.testing.assert_array_equal(lottery(GreedyRatio(1, nothing=0, rent=0.45), gain, cost, 0.4), [0.0, 1.0, 0.0])
+
+
+def test_what_is_free_comes_first_the_best_of_it_and_ties_share():
+    np.testing.assert_array_equal(
+        lottery(GreedyRatio(1), [0.1, 0.3, 0.3, 9.0], [0.0, 0.0, 0.0, 1.0], 0.5), [0, 0.5, 0.5, 0]
+    )
+    np.testing.assert_array_equal(lottery(GreedyRatio(1), [0.2, 0.4, 0.1], [0.1, 0.2, 0.1], 0.5), [0.5, 0.5, 0.0])
+    np.testing.assert_array_equal(lottery(GreedyRatio(1, nothing=0), [0.0, -0.1], [0.0, 0.2], 0.5), [1.0, 0.0])
+    np.testing.assert_array_equal(
+        lottery(GreedyRatio(1, nothing=0), [0.0, 0.4, 0.1], [0.0, 0.1, 0.1], 0.5, [True, False, True]), [0, 0, 1]
+    )
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(InvalidInput, match=r"^GreedyRatio\.wanted: expected a whole number of at least 1, got 0"):
+        GreedyRatio(0)
+    with pytest.raises(InvalidInput, match=r"^GreedyRatio\.rent: expected a finite number of at least 0, got -1"):
+        GreedyRatio(1, rent=-1.0)
+    with pytest.raises(InvalidInput, match=r"^GreedyRatio\.wanted: expected below 2, the readings that the goals have"):
+        plain.pick(GreedyRatio(2), plain.worth(np.zeros((1, 2, 3))), plain.offer([True] * 3))
