@@ -144,7 +144,7 @@ def test_of_two_budgets_on_one_outcome_the_tighter_counts():
     goals = bwcr(twice, Tabular(arms=5, n_outcomes=4, confidence=GAMMA), margin=0.0).goals
     assert isinstance(goals[1], FrankWolfe)
     assert goals[1].objective.outcomes == ("hours", "money")
-    assert goals[1].objective.bounds == (0.5, 0.6)
+    assert goals[1].objective.within.high == (0.5, 0.6)
 
 
 def test_what_smooths_the_distance_does_not_matter():

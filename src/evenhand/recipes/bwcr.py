@@ -16,12 +16,13 @@ from evenhand.core.types import Floats
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.models.base import Model
-from evenhand.objectives import ExcessPenalty, Moreau, Smoothing
+from evenhand.objectives import DistancePenalty, Moreau, Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.recipes.defaults import fluctuation, given, where_constrained
+from evenhand.sets import Box
 
 
 @named("B7", source="Agrawal & Devanur 2014, Algorithm 6, with primal updates (Algorithms 4 and 5) of both vectors")
@@ -99,7 +100,7 @@ def _keep_within(rows: Rows, bound: Floats) -> FrankWolfe:
     bounds = tuple(bound[which].tolist())
     return FrankWolfe(
         rows=rows.take(which),
-        objective=ExcessPenalty(names, bounds),
+        objective=DistancePenalty(names, Box.below(bounds)),
         smoothing=Moreau(1.0),  # any size will do: the lottery only reads the direction of phi (Section 5.3)
         start_at=bounds,
         on="optimistic",
