@@ -11,13 +11,14 @@ from evenhand.environments import Lessons, MixedArms, WithoutContexts
 from evenhand.goals import FrankWolfe, HardBudget
 from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.models import Tabular
-from evenhand.objectives import ExcessPenalty, Moreau
+from evenhand.objectives import DistancePenalty, Moreau
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import bwcr, dual_bwc, dual_bwr, primal_bwc, primal_bwr
 from evenhand.recipes.bwcr import theoretical_gamma
 from evenhand.recipes.defaults import fluctuation
 from evenhand.run.simulation import play, simulate
+from evenhand.sets import Box
 from tests.recipes.test_bwcr import GAMMA, MEANS, Plain, Remembered, best_lottery
 
 COMBINATIONS = [(a, b) for a in ("primal", "dual") for b in ("primal", "dual")]
@@ -104,7 +105,7 @@ def test_the_default_is_frank_wolfe_on_both_sides_bit_for_bit(hard):
     bounds = tuple(bound.tolist())
     penalty = FrankWolfe(
         rows=rows,
-        objective=ExcessPenalty(rows.names, bounds),
+        objective=DistancePenalty(rows.names, Box.below(bounds)),
         smoothing=Moreau(1.0),
         start_at=bounds,
         on="optimistic",
@@ -182,5 +183,5 @@ def test_sides_are_named():
     for field in ("objective", "constraints"):
         with pytest.raises(InvalidInput, match=rf"^{field}: expected"):
             bwcr(problem, model, **{field: "Dual"})
-    with pytest.raises(InvalidInput, match=r"^problem\.subject_to: expected budgets only"):
+    with pytest.raises(InvalidInput, match=r"^problem\.subject_to: expected budgets, floors"):
         bwcr(Lessons().problem, table(Lessons().problem), constraints="dual")
