@@ -98,8 +98,8 @@ from evenhand.models import (
 from evenhand.objectives import (
     AlphaFair,
     Concave,
+    DistancePenalty,
     EqualExposure,
-    ExcessPenalty,
     GeneralizedGini,
     Linear as LinearObjective,
     Moreau,
@@ -221,8 +221,8 @@ OBJECTIVES = [
     AlphaFair.welfare(_ITEMS, power=0.2, offset=0.05),
     EqualExposure(("a", "b")),
     EqualExposure(_ITEMS),
-    ExcessPenalty(_THREE, (0.625, 0.25, 2.0)),
-    ExcessPenalty(("a",), (0.25,)),
+    DistancePenalty(_THREE, Box.below((0.625, 0.25, 2.0))),
+    DistancePenalty(("a",), Box.below((0.25,))),
     WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.difference(_ITEMS)))),
     WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.welfare(_ITEMS)))),
     WeightedSum(((2.0, AlphaFair(_THREE, alpha=2.0, offset=0.2)), (0.3, LinearObjective({"b": -1.0, "d": 0.5})))),
@@ -386,7 +386,7 @@ GOALS = [
     (
         FrankWolfe(
             rows=select(EVERYTHING, ("hours", "letters")),
-            objective=ExcessPenalty(("hours", "letters"), (0.1, 0.5)),
+            objective=DistancePenalty(("hours", "letters"), Box.below((0.1, 0.5))),
             smoothing=Moreau(0.1),
             start_at=(0.3, 0.2),
             on="optimistic",

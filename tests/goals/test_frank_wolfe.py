@@ -14,7 +14,7 @@ from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.models import Fixed, Ridge, Scalarised, SelfNormalised
 from evenhand.objectives import (
     AlphaFair,
-    ExcessPenalty,
+    DistancePenalty,
     GeneralizedGini,
     Linear,
     Moreau,
@@ -24,6 +24,7 @@ from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
 from evenhand.recipes import fw, fw_dual, fw_linucb, lin_cbwk, pgd, resolving
 from evenhand.run.simulation import simulate
+from evenhand.sets import Box
 from tests.goals.arms import ARMS, Truth, averages, problem
 
 
@@ -77,7 +78,7 @@ def test_ten_rounds_by_hand():
 @pytest.mark.parametrize("optimism", ["row", "net"])
 def test_readings_add_up_to_the_tangent_where_its_constant_is_known(optimism):
     """Beyond bounds: phi.(bound - v), phi pointing from the bounds to the average; 0 within them."""
-    within = ExcessPenalty(("u", "v", "w"), (0.3, 0.2, 0.9))
+    within = DistancePenalty(("u", "v", "w"), Box.below((0.3, 0.2, 0.9)))
     goal = frank_wolfe(problem(within), within, Moreau(0.01), start_at=(0.0, 0.0, 0.0), optimism=optimism)
     state, v = goal.start(2), np.random.default_rng(1).random((5, 3))
     for q in goal.price(state):

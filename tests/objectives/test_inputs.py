@@ -12,13 +12,14 @@ from evenhand.core.errors import InvalidInput
 from evenhand.objectives import (
     AlphaFair,
     Concave,
-    ExcessPenalty,
+    DistancePenalty,
     GeneralizedGini,
     Linear,
     Moreau,
     Randomized,
     WeightedSum,
 )
+from evenhand.sets import Box
 
 A, AB = ("a",), ("a", "b")
 LINEAR = Linear({"a": 1.0})
@@ -39,12 +40,12 @@ REFUSED = {
     "a mapping": (lambda: GeneralizedGini(AB, {"a": 1, "b": 0}), "GeneralizedGini.weights: expected 2 finite numbers"),
     "one weight": (lambda: GeneralizedGini(AB, 1.0), "GeneralizedGini.weights: expected 2 finite numbers"),
     "bounds as text": (
-        lambda: ExcessPenalty(AB, "xy"),
-        "ExcessPenalty.bounds: expected 2 finite numbers, one per outcome, got 'xy'",
+        lambda: DistancePenalty(AB, Box.below("xy")),
+        "Box.high: expected 1 numbers, inf where there is no bound, got 'xy'",
     ),
     "bounds of none": (
-        lambda: ExcessPenalty(AB, (None, 1.0)),
-        "ExcessPenalty.bounds: expected 2 finite numbers, one per outcome",
+        lambda: DistancePenalty(AB, (0.5, 1.0)),
+        "DistancePenalty.within: expected a set of 2 coordinates, one per outcome, got (0.5, 1.0)",
     ),
     "a list": (lambda: Linear(["a"]), "maximize: expected a mapping from names of outcomes to weights, got ['a']"),
     "a name": (lambda: Linear("a"), "maximize: expected a mapping from names of outcomes to weights, got 'a'"),
@@ -94,7 +95,7 @@ def test_numbers_of_every_kind_are_numbers():
     for one, other in (
         (AlphaFair(A, half, np.float32(0.5), np.array([half])), AlphaFair(A, 0.5, 0.5, (0.5,))),
         (GeneralizedGini(AB, [1, half]), GeneralizedGini(AB, (1.0, 0.5))),
-        (ExcessPenalty(A, np.array([1])), ExcessPenalty(A, (1.0,))),
+        (DistancePenalty(A, Box.below(np.array([1]))), DistancePenalty(A, Box.below((1.0,)))),
         (Moreau(half), Moreau(0.5)),
         (Randomized(np.float64(1.0), np.int64(3)), Randomized(1, 3)),
     ):

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from evenhand.core.luck import Luck, Stream
 from evenhand.objectives import (
     AlphaFair,
+    DistancePenalty,
     EqualExposure,
-    ExcessPenalty,
     GeneralizedGini,
     Linear,
     Moreau,
@@ -19,13 +19,14 @@ from evenhand.objectives import (
     WeightedSum,
 )
 from evenhand.objectives.smoothing import ball, envelope, moreau_gradient
+from evenhand.sets import Box
 
 THREE, FOUR = ("a", "b", "c"), ("a", "b", "c", "d")
 STEEP = [  # Lipschitz on all of space, as the lemmas ask
     GeneralizedGini(THREE),
     GeneralizedGini.difference(FOUR),
     EqualExposure(FOUR),
-    ExcessPenalty(THREE, (0.625, 0.25, 0.5)),
+    DistancePenalty(THREE, Box.below((0.625, 0.25, 0.5))),
     WeightedSum(((1.0, Linear({"clicks": 1.0})), (0.5, GeneralizedGini.welfare(FOUR)))),
 ]
 EVERY = pytest.mark.parametrize("objective", STEEP, ids=repr)
@@ -61,7 +62,7 @@ def test_lemma_16(objective, data, t, size):
 
 def test_lemma_16_asks_for_no_more_than_twice_what_happens():
     """Far from kinks f_t - f is L^2 beta_t / 2, which moves by half of the bound."""
-    objective, z, size = ExcessPenalty(("a",), (0.0,)), np.array([9.0]), 0.5
+    objective, z, size = DistancePenalty(("a",), Box.below((0.0,))), np.array([9.0]), 0.5
     for t, share in ((1, 1 - 0.5**0.5), (100, 0.5), (10_000, 0.5)):
         before, now = (envelope(objective, z, size / np.sqrt(s + 1.0)) for s in (t - 1, t))
         assert before - now == pytest.approx(share * size / 2 / t**1.5, rel=0.01)
@@ -101,7 +102,7 @@ def test_gradients_of_averages_over_a_ball_are_lipschitz_as_lemma_17_says(object
 def test_the_root_of_m_is_needed(m):
     """Across a kink of one coordinate the gradient moves by density over beta: that of u_1 at 0, of order sqrt(m)."""
     names = tuple(map(str, range(m)))
-    objective = ExcessPenalty(names, (0.0, *(9.0,) * (m - 1)))
+    objective = DistancePenalty(names, Box.below((0.0, *(9.0,) * (m - 1))))
     density = gamma(m / 2 + 1) / (np.sqrt(np.pi) * gamma((m + 1) / 2))
     smoothing, beta, h = Randomized(0.1, samples=40_000), 0.1 / np.sqrt(8), 0.1
     luck = Luck(seed=3, replicas=np.arange(1)).normal(Stream.SAMPLE, np.zeros(1, np.int64), smoothing.draws(m))[0]
@@ -144,7 +145,7 @@ def test_gradients_keep_their_digits_where_beta_is_small(beta):
         excess = np.maximum(points - 0.3, 0.0)
         far = np.maximum(np.linalg.norm(excess, axis=1), beta)[:, None]
         np.testing.assert_allclose(
-            moreau_gradient(ExcessPenalty(FOUR, (0.3,) * 4), points, beta), -excess / far, atol=1e-6
+            moreau_gradient(DistancePenalty(FOUR, Box.below((0.3,) * 4)), points, beta), -excess / far, atol=1e-6
         )
 
     for alpha, offset in ((0.5, 0.0), (1.0, 0.0), (1.0, 0.01), (3.0, 0.2)):

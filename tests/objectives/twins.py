@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 
-from evenhand.objectives import AlphaFair, Concave, EqualExposure, ExcessPenalty, GeneralizedGini, Linear
+from evenhand.objectives import AlphaFair, Concave, DistancePenalty, EqualExposure, GeneralizedGini, Linear
 
 
 def expression(objective, z):
@@ -23,8 +23,8 @@ def expression(objective, z):
         return (w / (1 - alpha)) @ cp.power(s, 1 - alpha)
     if isinstance(objective, EqualExposure):
         return -cp.norm(z - cp.sum(z) / len(objective.outcomes)) / len(objective.outcomes)
-    if isinstance(objective, ExcessPenalty):
-        return -cp.norm(cp.pos(z - np.array(objective.bounds)))
+    if isinstance(objective, DistancePenalty):  # of what is below bounds
+        return -cp.norm(cp.pos(z - np.array(objective.within.high)))
     if isinstance(objective, Concave):
         return objective._build(z)
     index = objective.outcomes.index

@@ -11,15 +11,18 @@ PLAIN = "problem.maximize: expected an outcome or a Linear objective; `fw` makes
 SPENDING = "problem.subject_to: expected at least one Budget"
 LIMITED = "problem.subject_to: expected at least one constraint to set prices for"
 BUDGETS_ONLY = "problem.subject_to: expected budgets only, as constraints by group are not supported"
+TOGETHER_ONLY = (
+    "problem.subject_to: expected budgets, floors and convex sets only, as constraints by group are not supported"
+)
 UNLIMITED = "problem.subject_to: expected no constraints; fw_dual keeps to them"
 
 STATED: dict[str, dict[str, float | str]] = {
     "bwcr": {
-        "Court": BUDGETS_ONLY,
+        "Court": TOGETHER_ONLY,
         "FixedContexts": 0.98,
         "MixedArms": 0.95,
         "MixedContexts": 0.86,
-        "Lessons": BUDGETS_ONLY,
+        "Lessons": TOGETHER_ONLY,
         "Lessons, goal only": 0.95,
         "MultiObjective": 0.99,
         "Delayed(MixedContexts, 50)": 0.85,

@@ -132,9 +132,8 @@ def test_the_best_fixed_lottery_is_approached_and_nothing_is_overspent():
 
 
 def test_parity_is_refused():
-    with pytest.raises(
-        InvalidInput, match=r"^problem\.subject_to: expected budgets only, as constraints by group are not supported"
-    ):
+    said = r"^problem\.subject_to: expected budgets, floors and convex sets only, as constraints by group are not supp"
+    with pytest.raises(InvalidInput, match=said):
         bwcr(Lessons().problem, Tabular(arms=5, n_outcomes=4, confidence=GAMMA))
 
 
@@ -144,7 +143,7 @@ def test_of_two_budgets_on_one_outcome_the_tighter_counts():
     goals = bwcr(twice, Tabular(arms=5, n_outcomes=4, confidence=GAMMA), margin=0.0).goals
     assert isinstance(goals[1], FrankWolfe)
     assert goals[1].objective.outcomes == ("hours", "money")
-    assert goals[1].objective.bounds == (0.5, 0.6)
+    assert goals[1].objective.within.high == (0.5, 0.6)
 
 
 def test_what_smooths_the_distance_does_not_matter():

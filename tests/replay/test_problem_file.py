@@ -294,7 +294,7 @@ UNFIT = [
     ('name = "square_cbwk"', "policy.rate: expected .*, as square_cbwk needs one, got nothing"),
     ('name = "fw"', r"policy.recipe: expected an argument that a file can give, got fw, which needs Python"),
     ('name = "mixed_oracle"\nprices = [0.1]', "policy: prices: expected 5, one per constraint row, got 1"),
-    ('name = "bwcr"', "policy: problem.subject_to: expected budgets only"),
+    ('name = "bwcr"', "policy: problem.subject_to: expected budgets, floors"),
     ('name = "fw_linucb"', "policy: problem.*: expected"),
     ("[policy.model]\nname = 'ridge'\nrigde = 2", r"policy.model.rigde: .* \(did you mean ridge\?\)"),
     ("[policy.model]\nname = 'sklearn'", r"policy.model.estimator: expected an argument that a file can give"),

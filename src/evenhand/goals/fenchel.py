@@ -193,16 +193,18 @@ def fenchel_within(
 
     Args:
         problem, norm, by, on: as for `fenchel`.
-        rows: the coordinates of the set, which concern everybody.
+        rows: the coordinates of the set; one reading serves all of them, as where widths are per outcome that is the
+            same as one reading each.
         within: the set.
 
     Raises:
         InvalidInput: ranges that are not finite, or no point of the set in the ranges.
     """
     least, most = reach(problem, rows)
-    box = Box.of(rows.names, problem.n_plays * least.min(0), problem.n_plays * most.max(0))
+    ends = problem.n_plays * least.min(0), problem.n_plays * most.max(0)
+    box = Box.of(rows.names, *(problem.ranges(rows.names) if rows.by_group else ends))
     learns = mirror(norm, 1.0, len(rows), problem.horizon) if by is None else by
-    goal = Fenchel(rows=_in_units(rows, box), conjugate=OfSet(within, box), mirror=learns, on=on)
+    goal = Fenchel(rows=_in_units(rows, box), conjugate=OfSet(within, box), mirror=learns, on=on, optimism="net")
     goal.conjugate.best(np.zeros((1, len(rows))))  # raises if nothing of the set can be reached
     return goal
 

@@ -59,7 +59,7 @@ class FrankWolfe:
     Equation: q_t = grad f_{t-1}(z_{t-1}), z_t = z_{t-1} + (v_t - z_{t-1}) / t, with v the observed outcomes, or the
     optimistic estimate of the plays; z_0 is `start_at`, and the first round replaces it. f_t is f if f is smooth, else
     its smoothing of round t (`objectives.Moreau`, `objectives.Randomized`). o is 0, or the intercept of the tangent if
-    the objective has one, as `objectives.ExcessPenalty` does; the readings then add up to the value of the tangent.
+    the objective has one, as `objectives.DistancePenalty` does; the readings then add up to the value of the tangent.
     Source: Do et al. 2023 (concave rewards), Section 3, Algorithm 2 (C1); `on="optimistic"` as in Agrawal & Devanur
     2014, Algorithm 4. Warm-up rounds count towards the average. All replicas share the draws of random smoothing: they
     are a quadrature rule, not part of the simulated randomness.

@@ -23,12 +23,15 @@ from evenhand.planning.fluid import solve_fluid, spread
 from evenhand.planning.forecast import forecast
 from evenhand.planning.history import HistoryState
 from evenhand.planning.rounds import Lists, Rounds
+from evenhand.planning.tangents import Shape, Tangents, tangents
+from evenhand.problem.constraints import Region
 from evenhand.problem.merged_rows import MergedRows, merge
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows, stack
+from evenhand.problem.rows import Rows, select, stack
 
 _PULL = 2.0  # last temperatures by which a price moves per largest consumption of one round that is off plan
 _ALL = np.ones((1, 1), bool)  # every play was exposed
+_TANGENTS = 6  # passes of a solve that look for tangents of convex sets, at most
 
 
 @kernel
@@ -79,13 +82,14 @@ def _leap(counted: Floats, used: Floats, plan: Floats, jump: Floats) -> None:
 class ResolvingState:
     """Books, prices, and the contexts so far."""
 
+    # k counts the directions of rows, then the tangents of convex sets
     mu: Floats  # (R, k) signed prices of the directions
     matches: Floats  # (R, A) prices of the matches of arms, if the users of a round share them
     plan: Floats  # (R, k) planned consumption per round at these prices
     noise: Floats  # (R, k) planned mean square of the consumption per round
     spent: Floats  # (R, d) sums of the rows so far: known rows from commit on, others once the outcome arrives
     counted: Floats  # (R, d) rounds in these sums
-    seen: Floats  # (R, m) rounds in which each row of the objective was observed, if its slope moves
+    seen: Floats  # (R, m) rounds in which each row was observed that the slope of the objective or a set depends on
     pull: Floats  # (R, k) what a price moves by per unit of the gap
     made: Floats  # (R, P) plays at each place whose outcome arrived
     looked: Floats  # (R, P) how many of them were exposed
@@ -95,6 +99,7 @@ class ResolvingState:
     due: Floats  # (R,) number of decided rounds at which to solve next
     solved: Ints  # (R,) number of solves
     end: Floats  # (R, m) where the averages of the objective's rows are planned to end, if its slope moves
+    tangents: Tangents
     history: HistoryState
 
 
@@ -113,6 +118,8 @@ class Resolving:
     Where contexts repeat, several actions tie at the planned prices, and the plan mixes them. Between two solves a
     price that is not 0 therefore moves by 2 h temperature / jump^2 per unit that consumption is off plan, with h the
     share of rounds whose context came before, and jump the largest consumption in one round.
+    A convex set of averages takes part by tangents: where the planned final averages are out of the set, the half-space
+    that touches it at the nearest point joins the plan, which is solved again.
     Source: evenhand's own (re-solving, as in network revenue management: Jasin & Kumar 2012), with learned rewards,
     costs and parity.
 
@@ -125,6 +132,7 @@ class Resolving:
         every: largest number of rounds between two solves.
         drift: standard deviations; infinite to switch the check off.
         temperatures: of the smoothed dual, falling, in units of the `planning.fluid.spread` of rewards.
+        regions: convex sets in which final averages of outcomes must lie, beside the rows.
         rounds: `Lists`, or `SharedArms` where plays are users whose arms have diminishing returns within a round.
 
     Raises:
@@ -150,6 +158,7 @@ class Resolving:
     every: int = 100
     drift: float = 4.0
     temperatures: tuple[float, ...] = (0.05, 0.0125)
+    regions: tuple[Region, ...] = ()
     rounds: Rounds = Lists()  # noqa: RUF009, immutable
     enters_forced: ClassVar[bool] = True
     one_play: ClassVar[bool] = False
@@ -168,7 +177,8 @@ class Resolving:
 
     def start(self, n_replicas: int) -> ResolvingState:
         """No contexts, and prices of 0."""
-        d, k = len(self.rows), len(self._merged.first)
+        cuts = tangents(self._shapes, len(self._shaped), n_replicas)
+        d, k = len(self.rows), len(self._merged.first) + cuts.bound.shape[1]
         return ResolvingState(
             mu=np.zeros((n_replicas, k)),
             matches=self.rounds.start(n_replicas),
@@ -186,13 +196,17 @@ class Resolving:
             due=np.ones(n_replicas),
             solved=np.zeros(n_replicas, np.int64),
             end=np.tile(np.array(self.objective.start_at if self._moves else ()), (n_replicas, 1)),
+            tangents=cuts,
             history=history.start(n_replicas),
         )
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
-        mu = _pulled(state.mu, state.pull, state.gap)
-        return row_prices(self._merged.prices(mu), 1.0, self._finite, self.rows.readings(by_row=False))
+        mu, k = _pulled(state.mu, state.pull, state.gap), len(self._merged.first)
+        price = self._merged.prices(mu[:, :k])
+        if self.regions:
+            price[:, self._shaped] += state.tangents.prices(mu[:, k:])
+        return row_prices(price, 1.0, self._finite, self.rows.readings(by_row=False))
 
     def on_decision(self, state: ResolvingState, decision: Decision, estimate: Floats | None) -> None:
         """Enter the known rows of a decision."""
@@ -217,8 +231,12 @@ class Resolving:
         state.spent += np.where(self.rows.is_known, 0.0, v)
         state.counted += waited
         state.seen += (waited * seen)[:, self._followed]
-        as_planned = np.isinf(self._bounds[first]) & ~seen[:, first]
-        used = np.where(as_planned, counted[:, None] * state.plan, v[:, first])
+        as_planned, used = np.isinf(self._bounds[first]) & ~seen[:, first], v[:, first]
+        if self.regions:
+            unseen = ~seen[:, self._shaped].all(1, keepdims=True)
+            as_planned = np.concatenate([as_planned, unseen.repeat(state.tangents.bound.shape[1], 1)], 1)
+            used = np.concatenate([used, state.tangents.of(v[:, self._shaped])], 1)
+        used = np.where(as_planned, counted[:, None] * state.plan, used)
         state.gap += used * (1.0 - decision.forced)[:, None] - chosen[:, None] * state.plan
         state.since += chosen
         _leap(counted, used, state.plan, state.jump)
@@ -257,29 +275,50 @@ class Resolving:
         Until an average is observed, its planned end stays at the objective's `start_at`.
         """
         horizon, followed, fresh = float(self.problem.horizon), self._followed, state.solved == 0
+        k, passes = len(self._merged.first), self.objective.passes
         rest = np.maximum(horizon - state.counted, 1.0)
         low, high = self._merged.bounds((horizon * self._bounds - state.spent) / rest)
         position = np.minimum.accumulate((state.looked + 1.0) / (state.made + 1.0), 1)
         # Plans are per exposure; what is sure is due for a placement.
         placed = np.where(self._directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0) * self._cases
-        low, high, position = low / placed, high / placed, self.rounds.places(position)
+        position = self.rounds.places(position)
         so_far = state.spent[:, followed] * (state.counted[:, followed] / np.maximum(state.seen, 1.0))
-        for i in range(self.objective.passes):
-            worth = self.objective.rows, self._slope(state.end)
-            look = forecast(state.history, ask, decision.shares, worth, self._directed, optimistic=False)
-            worth_of, gain, shared = self.rounds.read(look, self.problem.n_plays)
-            size = spread(look.weight, worth_of, look.kept)
-            temperatures = size[:, None] * np.array(self.temperatures)
-            sample = look.weight, gain, look.use, look.kept, position, shared
+        each = np.ones((len(due), 0))
+        if self.regions:  # what a tangent reads of a candidate, in the units of a round of the rows that are left
+            left = rest[:, self._shaped]
+            most = left.max(1, keepdims=True)
+            each = self._merged.multiple[self._shaped] * placed[:, self._merged.of[self._shaped]] * left / most
+        for i in range(max(passes, _TANGENTS if self.regions else 0)):
+            if i < passes:
+                worth = self.objective.rows, self._slope(state.end)
+                look = forecast(state.history, ask, decision.shares, worth, self._directed, optimistic=False)
+                worth_of, gain, shared = self.rounds.read(look, self.problem.n_plays)
+                size = spread(look.weight, worth_of, look.kept)
+                temperatures = size[:, None] * np.array(self.temperatures)
+            use, least, most_of, scale = look.use, low, high, placed
+            if self.regions:
+                uses = look.use[:, :, self._merged.of[self._shaped]] * each[:, None, :, None]
+                over = horizon * state.tangents.bound - state.tangents.of(so_far[:, -len(self._shaped) :])
+                use = np.concatenate([use, state.tangents.use(uses)], 2)
+                least = np.concatenate([low, np.full_like(over, -np.inf)], 1)
+                most_of = np.concatenate([high, over / most], 1)
+                scale = np.concatenate([placed, np.ones_like(over)], 1)
+            sample = look.weight, gain, use, look.kept, position, shared
             at = state.mu, state.matches, state.plan, state.noise
-            solve_fluid(*sample, due, ~fresh, size, *at, low, high, temperatures)
-            state.plan[due] *= placed[due]
-            state.noise[due] *= placed[due] ** 2 / self._cases
+            bounds = least / scale, most_of / scale
+            solve_fluid(*sample, due, ~fresh, size, *at, *bounds, temperatures)
+            state.plan[due] *= scale[due]
+            state.noise[due] *= scale[due] ** 2 / self._cases
             _pull(look.weight, look.kept, due, _PULL * temperatures[:, -1], state.jump, state.pull)
-            reached = self._merged.rows(state.plan)[:, followed]
+            reached = self._merged.rows(state.plan[:, :k])[:, followed]
             end = np.clip((so_far + rest[:, followed] * reached) / horizon, *self._ranges)
-            move = due[:, None] & (state.seen > 0)
-            state.end += np.where(move, (end - state.end) / (i + 2.0), 0.0)
+            move, m = due[:, None] & (state.seen > 0), state.end.shape[1]
+            state.end += np.where(move[:, :m], (end[:, :m] - state.end) / (i + 2.0), 0.0)
+            if self.regions:
+                added = state.tangents.add(self._shapes, end[:, m:], state.mu[:, k:], np.asarray(move[:, m:].all(1)))
+                due = due if i + 1 < passes else np.asarray(due & added)
+                if not due.any():
+                    break
 
     def _slope(self, end: Floats) -> Floats:
         """The slope at the planned end; an end outside of the domain, which is an estimate, is moved towards the start.
@@ -303,12 +342,14 @@ class Resolving:
 
     @cached_property
     def rows(self) -> Rows:
-        """The rows of the constraints, then the rows of the objective if its slope moves."""
-        return stack([self.constraints, self.objective.rows]) if self._moves else self.constraints
+        """The rows of the constraints, of the objective if its slope moves, and the outcomes of convex sets."""
+        moves = [self.objective.rows] if self._moves else []
+        about = [select(self.problem, self._names)] if self.regions else []
+        return stack([self.constraints, *moves, *about]) if moves or about else self.constraints
 
     @cached_property
     def _ranges(self) -> tuple[Floats, Floats]:
-        """The ranges of the objective's rows, to which planned ends are clipped."""
+        """The ranges of the rows that are followed, to which planned ends are clipped."""
         return self.problem.ranges(self.rows.names[len(self.constraints) :])
 
     @cached_property
@@ -322,7 +363,7 @@ class Resolving:
 
     @cached_property
     def _bounds(self) -> Floats:
-        """The bounds, infinite for the rows of the objective."""
+        """The bounds, infinite for rows that are only followed."""
         return np.append(self.bound, np.full(len(self.rows) - len(self.bound), np.inf))
 
     @cached_property
@@ -340,5 +381,19 @@ class Resolving:
 
     @cached_property
     def _followed(self) -> Ints:
-        """Indices of the objective's rows, whose averages are tracked; empty if its slope never moves."""
+        """The rows whose averages are tracked: of the objective if its slope moves, and of convex sets."""
         return np.arange(len(self.constraints), len(self.rows))
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """The outcomes that convex sets are about."""
+        return tuple(dict.fromkeys(name for region in self.regions for name in region.outcomes))
+
+    @cached_property
+    def _shaped(self) -> Ints:
+        """The rows of these outcomes, the last ones."""
+        return np.arange(len(self.rows) - len(self._names), len(self.rows))
+
+    @cached_property
+    def _shapes(self) -> tuple[Shape, ...]:
+        return tuple(Shape(r.within, np.array([self._names.index(n) for n in r.outcomes])) for r in self.regions)

@@ -3,8 +3,8 @@
 from evenhand.objectives.alpha_fair import AlphaFair
 from evenhand.objectives.base import Conjugate, Objective, Proximal, Tangential
 from evenhand.objectives.convex import Concave
+from evenhand.objectives.distance_penalty import DistancePenalty
 from evenhand.objectives.equal_exposure import EqualExposure
-from evenhand.objectives.excess_penalty import ExcessPenalty
 from evenhand.objectives.gini import GeneralizedGini
 from evenhand.objectives.linear import Linear
 from evenhand.objectives.smoothing import Moreau, Randomized, Smoothing
@@ -14,8 +14,8 @@ __all__ = [
     "AlphaFair",
     "Concave",
     "Conjugate",
+    "DistancePenalty",
     "EqualExposure",
-    "ExcessPenalty",
     "GeneralizedGini",
     "Linear",
     "Moreau",

@@ -6,12 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats
 from evenhand.objectives.base import Objective, sloped
-from evenhand.planning.program import Sample, best_plays, solve
+from evenhand.planning.program import Sample, best_plays, excluding, solve
+from evenhand.sets.base import ConvexSet
 
 ROUNDS = 300
+_INSIDE = 1e-6  # how far out of a set averages may be, in units of the largest of them
+_RAISES = 4  # of the price of being outside of a set, before there is no way in
 
 
 class Truth(NamedTuple):
@@ -21,6 +24,15 @@ class Truth(NamedTuple):
     rows: Floats  # (S, A, d) expected constraint rows
     offered: Floats  # (S, A) 1 where a candidate may be played
     n_plays: int = 1  # in every context, or all offered candidates if they are fewer
+    followed: tuple[Floats, ...] = ()  # (S, A, m') each: expected outcomes that a convex set is about
+    labels: tuple[str, ...] = ()  # of the rows, for messages
+
+
+class Within(NamedTuple):
+    """A convex set in which the average of followed outcomes must lie."""
+
+    label: str
+    within: ConvexSet
 
 
 class Best(NamedTuple):
@@ -32,23 +44,36 @@ class Best(NamedTuple):
     gap: float  # an upper bound on what is missing to the optimum
 
 
-def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *, tolerance: float = 1e-6) -> Best:
+def maximize(
+    objective: Objective,
+    truth: Truth,
+    limit: Floats,
+    start: Floats,
+    sets: tuple[Within, ...] = (),
+    *,
+    tolerance: float = 1e-6,
+) -> Best:
     """max f(z) over the averages z that static policies within the limits can reach, by HiGHS, `(d),(m)->`.
 
     Equation: max s over s <= f(z_k) + g_k.(z - z_k) for tangents k, z = sum_i l_i y_i, sum_i l_i c_i <= limit over
     lotteries l of policies i. The duals of one program give the next policy, argmax_a q.y - lam.c in every context, and
     its optimum the next tangent (Dantzig & Wolfe 1960; Kelley 1960). With q = sum_k m_k g_k, any duals bound f* by
     sum_k m_k (f(z_k) - g_k.z_k) + lam.limit + mean max_a [q.y - lam.c]: the gap is to the least of these bounds.
+    A convex set S adds cuts a.w - s <= h_S(a) on the average w of the outcomes it is about, one wherever w leaves it,
+    with h_S its support function and s, the same in all cuts, at a price that rises until s is 0 at the optimum. Their
+    duals nu enter prices and bounds as lam does.
 
     Args:
         objective: f; only its values and supergradients are used.
         truth: the sample, `(S,A,m),(S,A,d),(S,A)`.
         limit: upper bounds on the averages of rows.
         start: a point in the domain of f.
+        sets: one per array in `truth.followed`.
         tolerance: of the gap, per unit of 1 + |f*|.
 
     Raises:
-        InfeasibleProblem: no static policy keeps to the limits on this sample.
+        InfeasibleProblem: no static policy keeps to the limits and sets on this sample; names the sets that have a
+            price.
         InvalidInput: a start outside of the domain, or a gap that stays above the tolerance.
 
     >>> from evenhand.objectives import GeneralizedGini
@@ -60,25 +85,34 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
     slope = objective.supergradient(start)
     tangents, slopes = [float(objective.value(start)) - slope @ start], [slope]
     steepest = 1e4 * float(np.abs(slope).max()) or np.inf  # steeper tangents are bad for a solver of numbers of order 1
-    first = _policy(
-        truth, solve(Sample(truth.outcomes @ slope, truth.rows, truth.offered, truth.n_plays), limit).lottery
-    )
-    found = [first]
-    best = Best(-np.inf, np.zeros(len(limit)), first[0], np.inf)
+    sample = Sample(truth.outcomes @ slope, truth.rows, truth.offered, truth.n_plays, truth.labels)
+    found = [_policy(truth, solve(sample, limit).lottery)]
+    size = max((float(np.abs(w).max()) for w in truth.followed), default=1.0) or 1.0
+    cuts = _Cuts(sets, 10.0 * float(np.abs(slope) @ np.abs(truth.outcomes).max((0, 1))) / size or 1.0)
+    best = Best(-np.inf, np.zeros(len(limit)), found[0].outcomes, np.inf)
     bound = np.inf
     for _ in range(ROUNDS):
-        mix, m, lam = _master(np.array(tangents), np.array(slopes), found, limit)
-        z, q = mix @ np.array([y for y, _ in found]), m @ np.array(slopes)
-        worth = np.where(truth.offered > 0, truth.outcomes @ q - truth.rows @ lam, -np.inf)
+        mix, m, lam, nu = _master(np.array(tangents), np.array(slopes), found, limit, cuts)
+        z, q = mix @ np.array([y.outcomes for y in found]), m @ np.array(slopes)
+        worth = truth.outcomes @ q - truth.rows @ lam
+        for i, outcomes in enumerate(truth.followed):
+            worth -= outcomes @ cuts.slope(nu, i)
+        worth = np.where(truth.offered > 0, worth, -np.inf)
         pure = best_plays(worth, truth.n_plays)
-        above = float(m @ np.array(tangents) + lam @ limit + np.where(pure > 0, worth, 0.0).sum(1).mean())
+        rest = float(lam @ limit + nu @ cuts.bounds)
+        above = float(m @ np.array(tangents)) + rest + float(np.where(pure > 0, worth, 0.0).sum(1).mean())
         if above < bound:
             bound, best = above, best._replace(prices=lam)
-        value = float(objective.value(z))
-        if value > best.value:
+        averages = [mix @ np.array(w) for w in zip(*(y.followed for y in found), strict=True)]
+        value, far = float(objective.value(z)), cuts.add(averages)
+        if value > best.value and far <= _INSIDE * size:
             best = best._replace(value=value, end=z)
         if np.isfinite(best.value) and bound - best.value <= tolerance * (1.0 + abs(best.value)):
             return best._replace(gap=max(bound - best.value, 0.0))
+        if far > _INSIDE * size and above - value + cuts.price * far <= tolerance * (
+            1.0 + abs(value) + cuts.price * far
+        ):
+            cuts.raise_price(nu, [name for name, p in zip(truth.labels, lam, strict=False) if p > 0.0], len(worth))
         found.append(_policy(truth, pure))
         z, slope = sloped(objective.supergradient, z, start, steepest)
         tangents.append(float(objective.value(z)) - slope @ z)
@@ -87,31 +121,93 @@ def maximize(objective: Objective, truth: Truth, limit: Floats, start: Floats, *
     raise InvalidInput("objective", expected, f"{type(objective).__name__}, with a gap of {bound - best.value}")
 
 
-def _policy(truth: Truth, lottery: Floats) -> tuple[Floats, Floats]:
-    """Average outcomes and rows of a policy, `(S,A)->(m),(d)`."""
-    y, c = (np.einsum("sa,sai->i", lottery, z) / len(lottery) for z in (truth.outcomes, truth.rows))
-    return y, c
+class _Policy(NamedTuple):
+    """The averages of a policy."""
+
+    outcomes: Floats  # (m)
+    rows: Floats  # (d)
+    followed: tuple[Floats, ...]
+
+
+class _Cuts:
+    """Tangents of convex sets so far, and the price of being beyond them."""
+
+    def __init__(self, sets: tuple[Within, ...], price: float):
+        self.sets, self.price, self.raised = sets, price, 0
+        self.of: list[int] = []  # the set of every cut
+        self.normals: list[Floats] = []
+        self.bounds = np.zeros(0)
+
+    def slope(self, nu: Floats, i: int) -> Floats:
+        """The prices of the outcomes of set i at duals of cuts, `(c)->(m')`."""
+        out = np.zeros(self.sets[i].within.dim)
+        for j, normal, dual in zip(self.of, self.normals, nu, strict=False):  # cuts since then have no dual
+            if j == i:
+                out += dual * normal
+        return out
+
+    def against(self, found: list[_Policy]) -> Floats:
+        """Every cut's normal times the averages of every policy, `->(c,i)`."""
+        pairs = zip(self.of, self.normals, strict=True)
+        rows = [np.array([y.followed[j] for y in found]) @ normal for j, normal in pairs]
+        return np.array(rows).reshape(len(rows), len(found))
+
+    def add(self, averages: list[Floats]) -> float:
+        """A cut for every set that its average is not in; the largest distance."""
+        furthest = 0.0
+        for i, (w, s) in enumerate(zip(averages, self.sets, strict=True)):
+            near = s.within.project(w)
+            far = float(np.sqrt(((w - near) ** 2).sum()))
+            if far > 1e-12 * (1.0 + float(np.abs(w).max())):
+                self.of.append(i)
+                self.normals.append((w - near) / far)
+                self.bounds = np.append(self.bounds, (w - near) @ near / far)
+            furthest = max(furthest, far)
+        return furthest
+
+    def raise_price(self, nu: Floats, rows: list[str], contexts: int) -> None:
+        """A higher price, as the best policy at this one is beyond a set.
+
+        Raises:
+            InfeasibleProblem: the price is high already; at that price duals tell which constraints exclude each other.
+        """
+        self.price, self.raised = 30.0 * self.price, self.raised + 1
+        if self.raised > _RAISES:
+            beyond = [s.label for i, s in enumerate(self.sets) if self.slope(nu, i).any()]
+            raise InfeasibleProblem(excluding([*beyond, *rows], contexts))
+
+
+def _policy(truth: Truth, lottery: Floats) -> _Policy:
+    """The averages of a policy, `(S,A)->`."""
+    y, c, *w = (
+        np.einsum("sa,sai->i", lottery, z) / len(lottery) for z in (truth.outcomes, truth.rows, *truth.followed)
+    )
+    return _Policy(y, c, tuple(w))
 
 
 def _master(
-    tangents: Floats, slopes: Floats, found: list[tuple[Floats, Floats]], limit: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """The best lottery of policies under the tangents, and duals of tangents and limits, `(k),(k,m)->(i),(k),(d)`."""
+    tangents: Floats, slopes: Floats, found: list[_Policy], limit: Floats, cuts: _Cuts
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """The best lottery of policies under the tangents, and duals, `(k),(k,m)->(i),(k),(d),(c)`."""
     from scipy.optimize import linprog
 
-    outcomes, rows = np.array([y for y, _ in found]), np.array([c for _, c in found])
-    under = np.column_stack([-slopes @ outcomes.T, np.ones(len(tangents))])
-    within = np.column_stack([rows.T, np.zeros(len(limit))])
+    outcomes, rows = np.array([y.outcomes for y in found]), np.array([y.rows for y in found])
+    c = len(cuts.bounds)
+    beyond = 1 if c else 0  # how far out of the sets: a column for it only if there are cuts
+    under = np.column_stack([-slopes @ outcomes.T, np.ones(len(tangents)), np.zeros((len(tangents), beyond))])
+    within = np.column_stack([rows.T, np.zeros((len(limit), 1 + beyond))])
+    inside = np.column_stack([cuts.against(found), np.zeros((c, 1)), -np.ones((c, beyond))])
     result = linprog(
-        np.append(np.zeros(len(found)), -1.0),
-        A_ub=np.concatenate([under, within]),
-        b_ub=np.concatenate([tangents, limit]),
-        A_eq=np.append(np.ones(len(found)), 0.0)[None],
+        np.concatenate([np.zeros(len(found)), [-1.0], np.full(beyond, cuts.price)]),
+        A_ub=np.concatenate([under, within, inside]),
+        b_ub=np.concatenate([tangents, limit, cuts.bounds]),
+        A_eq=np.concatenate([np.ones(len(found)), np.zeros(1 + beyond)])[None],
         b_eq=np.ones(1),
-        bounds=[(0, None)] * len(found) + [(None, None)],
+        bounds=[(0, None)] * len(found) + [(None, None)] + [(0, None)] * beyond,
         method="highs",
     )
     if result.x is None:  # pragma: no cover  # the first policy is feasible, and tangents bound the value
         raise InvalidInput("objective", "one whose tangents can be solved with", result.message)
     duals = np.maximum(-result.ineqlin.marginals, 0.0)
-    return np.asarray(result.x)[:-1], duals[: len(tangents)], duals[len(tangents) :]
+    k, d = len(tangents), len(limit)
+    return np.asarray(result.x)[: len(found)], duals[:k], duals[k : k + d], duals[k + d :]

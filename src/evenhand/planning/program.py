@@ -17,6 +17,7 @@ class Sample(NamedTuple):
     rows: Floats  # (S, A, d) expected constraint rows
     offered: Floats  # (S, A) 1 where a candidate may be played
     n_plays: int = 1  # in every context, or all offered candidates if they are fewer
+    labels: tuple[str, ...] = ()  # of the rows, for messages
 
 
 def played(offered: Floats, n_plays: int) -> Floats:
@@ -65,11 +66,49 @@ def solve(sample: Sample, limit: Floats) -> Solution:
         method="highs",
     )
     if result.status != 0:
-        raise InfeasibleProblem(
-            f"no static policy keeps to the constraints on {count} sampled contexts: {result.message}"
-        )
+        raise InfeasibleProblem(excluding(_blamed(sample, limit / units, units), count))
     prices = np.maximum(-result.ineqlin.marginals, 0.0) * unit / units
     return Solution(float(-result.fun * unit / count), prices, result.x.reshape(count, actions))
+
+
+def excluding(labels: list[str], contexts: int) -> str:
+    """The message that no policy keeps to some constraints at once.
+
+    >>> excluding(["hours per round", "hours per round", "letters per round"], 500)
+    'no static policy keeps to the constraints on 500 sampled contexts: hours per round, letters per round'
+    """
+    names = ": " + ", ".join(dict.fromkeys(labels)) if labels else ""
+    return f"no static policy keeps to the constraints on {contexts} sampled contexts{names}"
+
+
+def _blamed(sample: Sample, limit: Floats, units: Floats) -> list[str]:
+    """The labels of the rows that exclude each other: those with a price in min s s.t. rows <= limit + s.
+
+    These prices are a certificate (Farkas): at them, no candidates cost as little as the limits allow.
+    """
+    from scipy.optimize import linprog
+
+    rows, found = sample.rows / units, [np.zeros(len(limit))]
+    mixes: list[Floats] = []
+    for _ in range(200):  # by policies found so far, as in `concave_program`
+        worth = np.where(sample.offered > 0, -(rows @ found[-1]), -np.inf)
+        pure = best_plays(worth, sample.n_plays)
+        mixes.append(np.einsum("sa,sad->d", pure, rows) / len(rows))
+        uses = np.array(mixes)
+        result = linprog(
+            np.append(np.zeros(len(uses)), 1.0),
+            A_ub=np.column_stack([uses.T, -np.ones(len(limit))]),
+            b_ub=limit,
+            A_eq=np.append(np.ones(len(uses)), 0.0)[None],
+            b_eq=np.ones(1),
+            bounds=[(0, None)] * len(uses) + [(None, None)],
+        )
+        found.append(np.maximum(-result.ineqlin.marginals, 0.0))
+        least = -np.where(pure > 0, worth, 0.0).sum(1).mean() - limit @ found[-2]
+        reached = float(np.asarray(result.x)[-1])
+        if len(mixes) > 1 and reached - least <= 1e-9 * (1.0 + abs(reached)):
+            break
+    return [name for name, price in zip(sample.labels, found[-1], strict=False) if price > 1e-9]
 
 
 def _size(z: Floats) -> Floats:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import constraint_rows
-from evenhand.problem.rows import Rows
+from evenhand.problem.constraints.base import Region, regions, stated_rows
+from evenhand.problem.rows import Rows, select
 
 if TYPE_CHECKING:
     from evenhand.problem.problem import Problem
+
+_CUTS, _OFF = 200, 1e-6
 
 
 def reach(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
@@ -40,21 +42,65 @@ def feasible(problem: Problem) -> bool:
 
     Noisy outcomes are at their means.
     Equation: some x in [0, 1]^A with sum_a x_a = P has sum_a x_a least_a <= bound, with x_a the probability that action
-    a is among the P different plays of a round. Constraints on single groups are ignored.
+    a is among the P different plays of a round; and for every convex set that rows do not describe some z in it has
+    sum_a x_a low_a <= z <= sum_a x_a high_a. Constraints on single groups are ignored.
     """
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = stated_rows(problem, problem.subject_to)
     everybody = np.flatnonzero(rows.grouping < 0)
     rows, bound, plays = rows.take(everybody), bound[everybody], min(problem.n_plays, len(problem.actions))
-    if not len(bound):
+    curved = [r for r in regions(problem) if all(problem.row(name)[1] < 0 for name in r.outcomes)]
+    if not len(bound) and not curved:
         return True
     least, _ = reach(problem, rows)
-    finite = np.where(np.isfinite(least), np.abs(least), 0.0).max() + np.abs(bound).max()
-    least = np.maximum(least, -1e6 * (1.0 + finite))  # of an unbounded outcome a small probability is enough
-    cheapest = np.argsort((least - bound / plays).max(1), kind="stable")[:plays]
-    if (least[cheapest].sum(0) <= bound).all():
-        return True
-    from scipy.optimize import linprog  # only needed if these do not fit together
+    least = _finite(least, np.abs(bound).max(initial=0.0))
+    if not curved:
+        cheapest = np.argsort((least - bound / plays).max(1), kind="stable")[:plays]
+        if (least[cheapest].sum(0) <= bound).all():
+            return True
+        return _program(least.T, bound, len(least), plays) is not None
+    return _meets(problem, curved, least, bound, plays)
 
-    share = np.ones((1, len(least)))
-    result = linprog(np.zeros(len(least)), least.T, bound, share, [float(plays)], bounds=(0.0, 1.0))
-    return bool(result.status == 0)
+
+def _finite(ends: Floats, bound: float) -> Floats:
+    """Ends without infinite ones: of an unbounded outcome a small probability is enough."""
+    most = 1e6 * (1.0 + np.where(np.isfinite(ends), np.abs(ends), 0.0).max(initial=0.0) + bound)
+    return np.clip(ends, -most, most)
+
+
+def _meets(problem: Problem, curved: list[Region], least: Floats, bound: Floats, plays: int) -> bool:
+    """Whether some mixture keeps to rows and curved sets: a linear program, with a tangent wherever it leaves a set."""
+    ends = [reach(problem, select(problem, r.outcomes)) for r in curved]
+    sizes = [r.within.dim for r in curved]
+    at = np.cumsum([len(least), *sizes])
+    low, high = (_finite(np.concatenate([e[i] for e in ends], 1), 0.0) for i in (0, 1))
+    one = np.eye(sum(sizes))
+    parts = [np.column_stack([least.T, np.zeros((len(bound), len(one)))])]
+    parts += [np.column_stack([low.T, -one]), np.column_stack([-high.T, one])]
+    limits = np.append(bound, np.zeros(2 * len(one)))
+    for _ in range(_CUTS):
+        x = _program(np.concatenate(parts), limits, len(least), plays)
+        if x is None:
+            return False
+        inside = True
+        for r, start, size in zip(curved, at, sizes, strict=False):
+            z = x[start : start + size]
+            near = r.within.project(z)
+            if np.abs(z - near).max() > _OFF * (1.0 + np.abs(z).max()):
+                inside, cut = False, np.zeros((1, len(x)))
+                cut[0, start : start + size] = z - near
+                parts.append(cut)
+                limits = np.append(limits, float((z - near) @ near))
+        if inside:
+            return True
+    return True  # not shown to be impossible
+
+
+def _program(rows: Floats, limits: Floats, actions: int, plays: int) -> Floats | None:
+    """Some x with rows x <= limits, the first of it probabilities of actions, None if there is none."""
+    from scipy.optimize import linprog  # only needed if the cheapest actions do not fit together
+
+    width = rows.shape[1]
+    share = np.concatenate([np.ones(actions), np.zeros(width - actions)])[None]
+    ranges = [(0.0, 1.0)] * actions + [(None, None)] * (width - actions)
+    result = linprog(np.zeros(width), rows, limits, share, [float(plays)], bounds=ranges)
+    return np.asarray(result.x) if result.status == 0 else None

@@ -28,7 +28,7 @@ class Problem:
         actions: their names.
         outcomes: in any order; arrays carry the learned ones first, then the noisy ones, then the known ones.
         maximize: the name of an outcome, or an objective.
-        subject_to: `Budget`, `Parity`, `Floor`, or any other `Constraint`.
+        subject_to: `Budget`, `Parity`, `Floor`, `Within`, or any other `Constraint`.
         groups: the groupings that constraints refer to.
         horizon: the number of rounds to be decided.
         n_plays: P, the number of candidates played each round, or fewer if not so many fit; averages are per round.

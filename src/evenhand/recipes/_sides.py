@@ -1,6 +1,8 @@
 """The two sides of bandits with concave rewards and convex knapsacks: goals of the objective and of the constraints.
 
-Each is pursued by its slope at the average of estimates ("primal") or by a dual vector ("dual").
+Each is pursued by its slope at the average of estimates ("primal") or by a dual vector ("dual"). Constraints on sums
+and every convex set have a goal each, so that no set has to be intersected with others: the lottery keeps to the
+half-space of each of them, and the theory bounds each distance.
 """
 
 from __future__ import annotations
@@ -9,27 +11,30 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core.types import Floats
+from evenhand.choices import LinearProgram, Lottery
+from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import one_of
 from evenhand.goals.fenchel import Fenchel, fenchel, fenchel_within
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
-from evenhand.objectives import ExcessPenalty, Moreau, Smoothing
+from evenhand.objectives import DistancePenalty, Moreau, Smoothing
 from evenhand.objectives.steepness import Norm
-from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.constraints import Within, stated_rows
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import fluctuation, given, need_budgets_only
-from evenhand.sets import Box
+from evenhand.problem.rows import Rows, select
+from evenhand.recipes.defaults import fluctuation
+from evenhand.sets import Box, ConvexSet
 
 Updates = Literal["primal", "dual"]
 Side = FrankWolfe | Fenchel
 
 
-class Bounded(NamedTuple):
-    """Rows that are to stay below bounds."""
+class Kept(NamedTuple):
+    """Rows whose averages are to be in a set."""
 
     rows: Rows
-    bound: Floats
+    within: ConvexSet
+    start_at: tuple[float, ...]  # a point of the set
+    ends: tuple[tuple[float, ...], tuple[float, ...]] | None  # of the ranges that cut the set, where it has no bounds
 
 
 def for_objective(
@@ -45,39 +50,62 @@ def for_objective(
 def for_constraints(
     problem: Problem, updates: Updates, margin: float | None = None, norm: Norm = "euclidean"
 ) -> tuple[Side, ...]:
-    """The goals of the distances from the budgets together; () without constraints.
+    """The goals of the distances from what is allowed, a reading each; () without constraints.
 
     Raises:
-        InvalidInput: other constraints, or a margin that leaves nothing of a budget.
+        InvalidInput: constraints by group, or a margin that leaves nothing of a budget or a set.
     """
     one_of("constraints", updates, ("primal", "dual"))
-    need_budgets_only(problem)
-    if not problem.subject_to:
-        return ()
-    rows, bound = budgets(problem, margin)
+    kept = [*sums(problem, margin), *sets(problem, margin)]
     if updates == "dual":
-        return (fenchel_within(problem, rows, Box.below(tuple(bound.tolist())), norm=norm),)
-    bounds = tuple(bound.tolist())
-    distance = ExcessPenalty(rows.names, bounds)
-    return (
+        return tuple(fenchel_within(problem, k.rows, k.within, norm=norm) for k in kept)
+    return tuple(
         FrankWolfe(
-            rows=rows,
-            objective=distance,
-            smoothing=Moreau(1.0),  # any size will do: the lottery only reads the direction of phi (Section 5.3)
-            start_at=bounds,
+            rows=k.rows,
+            objective=DistancePenalty(k.rows.names, k.within, *(k.ends or ())),
+            smoothing=Moreau(1.0),  # any size will do: only the direction of phi counts (Section 5.3)
+            start_at=k.start_at,
             on="optimistic",
-            optimism="net",  # the same as by row where widths are per outcome, as phi >= 0; and a single reading
-        ),
+            optimism="net",  # a single reading, and the same as by row where widths are per outcome
+        )
+        for k in kept
     )
 
 
-def budgets(problem: Problem, margin: float | None) -> Bounded:
-    """The tightest row of each name, with its bound less the margin, `->(d)`."""
-    off = given(margin, lambda: fluctuation(problem))
-    rows, bound = constraint_rows(problem, problem.spending, off)
+def sums(problem: Problem, margin: float | None) -> list[Kept]:
+    """The tightest row of each name of all budgets and floors, in the set below their bounds; [] without any."""
+    stated = [c for c in problem.subject_to if not isinstance(c, Within)]
+    if not stated:
+        return []
+    if any(c.rows(problem).by_group for c in stated):
+        expected = "budgets, floors and convex sets only, as constraints by group are not supported"
+        raise InvalidInput("problem.subject_to", expected, problem.subject_to)
+    each = fluctuation(problem) if margin is None else np.full(len(problem.subject_to), margin)
+    off = each[[not isinstance(c, Within) for c in problem.subject_to]]
+    rows, bound = stated_rows(problem, stated, off)
     tightest = {name: j for j, name in sorted(enumerate(rows.names), key=lambda z: -bound[z[0]])}
     which = np.array([tightest[name] for name in dict.fromkeys(rows.names)])
-    return Bounded(rows.take(which), bound[which])
+    bounds = tuple(bound[which].tolist())
+    return [Kept(rows.take(which), Box.below(bounds), bounds, None)]
+
+
+def sets(problem: Problem, margin: float | None) -> list[Kept]:
+    """The outcomes of every convex set, and the set less the margin, which is 0 by default."""
+    kept = []
+    for c in problem.subject_to:
+        if isinstance(c, Within):
+            within = c.within.shrunk(margin, c.norm) if margin else c.within
+            low, high = problem.ranges(c.outcomes)
+            near = within.project(np.array(problem.middle(c.outcomes)))
+            ends = tuple(low.tolist()), tuple(high.tolist())
+            kept.append(Kept(select(problem, c.outcomes), within, tuple(near.tolist()), ends))
+    return kept
+
+
+def best_lottery(slope: Side, kept: tuple[Side, ...]) -> Lottery | LinearProgram:
+    """The best lottery at the slope that keeps to the half-space of every set."""
+    wanted = readings(slope)
+    return Lottery(wanted) if len(kept) < 2 else LinearProgram(wanted, (0.0,) * len(kept))
 
 
 def readings(*sides: Side) -> int:

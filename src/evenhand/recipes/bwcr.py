@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 
-from evenhand.choices import Lottery
 from evenhand.core.catalogue import named
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.models.base import Model
@@ -15,7 +14,7 @@ from evenhand.objectives import Smoothing
 from evenhand.objectives.steepness import Norm
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes._sides import Updates, for_constraints, for_objective, readings
+from evenhand.recipes._sides import Updates, best_lottery, for_constraints, for_objective
 
 
 @named("B7", source="Agrawal & Devanur 2014, Algorithm 6, each vector by primal or dual updates (Algorithms 3 to 5)")
@@ -30,13 +29,14 @@ def bwcr(
     margin: float | None = None,
     hard: bool = True,
 ) -> Policy:
-    """Draw from the best lottery at the objective's slope that steers average costs to the budgets; hard budgets.
+    """Draw from the best lottery at the objective's slope that steers averages to what is allowed; hard budgets.
 
     Equation: p = argmax g.y_ucb p s.t. phi.c_lcb p <= h(phi), over lotteries p, with h the support function of what is
     allowed, such as phi.(B - margin) for budgets. With primal updates g = grad f_{t-1} at the average of y_ucb, and
     phi = (c - (B - margin))_+ at the average c of c_lcb (c_ucb while phi is 0, as in eq. 17), both over the arms that
     were drawn. With dual updates -g and phi are vectors that learn from the losses f*(-g) + g.y_ucb and
     h(phi) - phi.c_lcb (`goals.Fenchel`).
+    Budgets and floors have one phi, every convex set another, and the lottery keeps to each of these constraints.
     While phi is 0, every lottery is allowed. With `Tabular` on an environment `WithoutContexts` this is the source's
     algorithm. With a model of features there is a lottery for every context, and each must meet the constraint by
     itself, so little budget is saved for contexts where it is worth more, unlike with `resolving` and `fw_dual`.
@@ -45,19 +45,19 @@ def bwcr(
     played; outcomes count in units of their ranges for dual vectors.
 
     Args:
-        problem: with any objective; budgets are the only constraints.
+        problem: with any objective, under budgets, floors of everybody and convex sets (`Within`).
         model: with widths.
         objective: "primal" updates need a slope, or smoothing; "dual" ones a maximizer and a bounded slope.
         constraints: the same for what is allowed.
         norm: for dual updates, "euclidean" for gradient descent, "sup" for exponential weights.
         smoothing: for primal updates of the objective, as for `fw_linucb`.
-        margin: taken off every budget b per round; half of sqrt(c b / T) by default, or of b if that is less, with
-            c the most that a round can use.
+        margin: taken off every budget b per round, and off every set on all sides; by default nothing of sets, and
+            half of sqrt(c b / T) of budgets, or of b if that is less, with c the most that a round can use.
         hard: never exceed a budget.
 
     Raises:
-        InvalidInput: a parity, an objective that does not allow the updates, or a margin that leaves nothing of a
-            budget.
+        InvalidInput: constraints by group, an objective that does not allow the updates, or a margin that leaves
+            nothing of a budget or a set.
 
     >>> from evenhand.environments import MixedArms
     >>> from evenhand.models import Tabular
@@ -65,11 +65,12 @@ def bwcr(
     'bwcr'
     """
     slope = for_objective(problem, objective, smoothing, norm)
+    kept = for_constraints(problem, constraints, margin, norm)
     return Policy(
         problem=problem,
         model=model,
-        goals=(slope, *for_constraints(problem, constraints, margin, norm), *hard_limits(problem, hard)),
-        choice=Lottery(readings(slope)),
+        goals=(slope, *kept, *hard_limits(problem, hard)),
+        choice=best_lottery(slope, kept),
         name="bwcr" if (objective, constraints) == ("primal", "primal") else f"bwcr, {objective}-{constraints}",
     )
 

@@ -24,14 +24,14 @@ def dual_bwc(
     random.
 
     Args:
-        problem: budgets are the only constraints.
+        problem: under budgets, floors of everybody and convex sets (`Within`).
         model: with widths.
         norm: "euclidean" for gradient descent, "sup" for exponential weights.
         margin: as for `bwcr`.
         hard: never exceed a budget.
 
     Raises:
-        InvalidInput: no constraint, one by group, or a margin that leaves nothing of a budget.
+        InvalidInput: no constraint, one by group, or a margin that leaves nothing of a budget or a set.
 
     >>> from evenhand.environments import MixedArms
     >>> from evenhand.models import Tabular

@@ -21,13 +21,13 @@ def primal_bwc(problem: Problem, model: Model, *, margin: float | None = None, h
     tie, they are drawn at random.
 
     Args:
-        problem: budgets are the only constraints.
+        problem: under budgets, floors of everybody and convex sets (`Within`).
         model: with widths.
         margin: as for `bwcr`.
         hard: never exceed a budget.
 
     Raises:
-        InvalidInput: no constraint, one by group, or a margin that leaves nothing of a budget.
+        InvalidInput: no constraint, one by group, or a margin that leaves nothing of a budget or a set.
 
     >>> from evenhand.environments import MixedArms
     >>> from evenhand.models import Tabular

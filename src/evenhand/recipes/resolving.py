@@ -10,7 +10,7 @@ from evenhand.goals.objective_goal import objective_goal
 from evenhand.goals.resolving import Resolving
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.constraints import regions, stated_rows
 from evenhand.problem.problem import Problem
 from evenhand.recipes.defaults import given, where_constrained
 
@@ -29,11 +29,12 @@ def resolving(
 
     Equation: the P actions with the largest r_ucb(a) - lam.v(a), best first; lam from the fluid problem of the
     remaining budgets and rounds on the contexts so far (`goals.Resolving`). An action whose worst case does not fit is
-    never played. For a concave objective, r is the slope at the current average times the outcomes. Without constraints
-    there is nothing to plan, and r alone decides.
+    never played. Convex sets of averages (`Within`) are kept by their tangents at the planned end. For a concave
+    objective, r is the slope at the current average times the outcomes. Without constraints there is nothing to plan,
+    and r alone decides.
 
     Args:
-        problem: with any objective, budgets, parities or both; costs may be learned or known; no free action is
+        problem: with any objective and any constraints; costs may be learned or known; no free action is
             needed.
         model: any, for the learned outcomes; `BayesianLogistic` and `BayesianRidge` explore without constants to tune.
         choice: of P actions, after the warm-up; `TopK(P)` by default; use `InverseGap` with models without widths.
@@ -50,11 +51,17 @@ def resolving(
     'resolving'
     """
     objective = objective_goal(problem)
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = stated_rows(problem, problem.subject_to)
     plan = where_constrained(
         problem,
         lambda: Resolving(
-            problem=problem, objective=objective, constraints=rows, bound=bound, contexts=contexts, every=every
+            problem=problem,
+            objective=objective,
+            constraints=rows,
+            bound=bound,
+            regions=regions(problem),
+            contexts=contexts,
+            every=every,
         ),
     )
     return Policy(

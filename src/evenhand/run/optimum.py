@@ -15,12 +15,12 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import numbered, whole
 from evenhand.environments.base import Environment
 from evenhand.objectives import Linear
-from evenhand.planning.concave_program import Best, Truth, maximize
+from evenhand.planning.concave_program import Best, Truth, Within, maximize
 from evenhand.planning.list_ascent import maximize_lists
 from evenhand.planning.list_program import is_linear_program, solve_lists
 from evenhand.planning.lists import Listed, Lists, pooled
 from evenhand.planning.program import Sample, solve
-from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.constraints import constraint_rows, regions, stated_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
 from evenhand.report.summary import standard_error
@@ -170,7 +170,7 @@ def summed_up(
     whole("contexts", contexts, 1)
     ids = numbered("replicas", replicas)
     check_seed(seed)
-    _, bound = constraint_rows(problem, problem.subject_to, margin)
+    _, bound = stated_rows(problem, problem.subject_to, margin)
     bar = tqdm(ids.tolist(), desc="OPT", unit="program", leave=False, disable=bar_disabled(progress))
     found = [solved(replica, bound) for replica in bar]
     values, prices = np.array([z.value for z in found]), np.array([z.prices for z in found])
@@ -191,11 +191,12 @@ def best(problem: Problem, truth: Truth, bound: Floats) -> tuple[float, Floats]:
 
 def _best(problem: Problem, truth: Truth, bound: Floats) -> Best:
     objective = problem.objective
-    if isinstance(objective, Linear):
+    sets = tuple(Within(r.label, r.within) for r in regions(problem))
+    if isinstance(objective, Linear) and not sets:
         reward = truth.outcomes @ np.array(list(objective.weights.values()))
-        value, prices, _ = solve(Sample(reward, truth.rows, truth.offered, truth.n_plays), bound)
+        value, prices, _ = solve(Sample(reward, truth.rows, truth.offered, truth.n_plays, truth.labels), bound)
         return Best(value, prices, np.zeros(0), 0.0)
-    return maximize(objective, truth, bound, np.array(problem.middle(tuple(objective.outcomes))))
+    return maximize(objective, truth, bound, np.array(problem.middle(tuple(objective.outcomes))), sets)
 
 
 def draw(environment: Environment, contexts: int, seed: int, replica: int = 0) -> Truth:
@@ -209,10 +210,12 @@ def draw(environment: Environment, contexts: int, seed: int, replica: int = 0) -
 
 def _read(problem: Problem, sample: Sampled) -> Truth:
     """The outcomes of the objective and the rows of the constraints, on a sample."""
-    constrained, _ = constraint_rows(problem, problem.subject_to)
-    wanted = select(problem, tuple(problem.objective.outcomes))
-    outcomes, rows = (expected_rows(r, sample.cases, sample.shares, sample.truth) for r in (wanted, constrained))
-    return Truth(outcomes, rows, sample.offered, problem.n_plays)
+    constrained, _ = stated_rows(problem, problem.subject_to)
+    wanted = [problem.objective.outcomes, *(r.outcomes for r in regions(problem))]
+    needed = [constrained, *(select(problem, tuple(names)) for names in wanted)]
+    rows, outcomes, *followed = (expected_rows(r, sample.cases, sample.shares, sample.truth) for r in needed)
+    labels = tuple(c.label for c in problem.subject_to for _ in range(len(c.rows(problem))))
+    return Truth(outcomes, rows, sample.offered, problem.n_plays, tuple(followed), labels)
 
 
 def _pooled(environment: Environment, contexts: int, seed: int, replica: int) -> Truth:
@@ -227,7 +230,7 @@ def _pooled(environment: Environment, contexts: int, seed: int, replica: int) ->
     truth = _read(problem, sample)
     if (truth.offered != truth.offered[:1]).any():
         raise InvalidInput("environment", "one that offers everybody the same actions", "one that does not")
-    constrained, _ = constraint_rows(problem, problem.subject_to)
+    constrained, _ = stated_rows(problem, problem.subject_to)
     weight = np.ones((contexts, len(constrained)))
     for j, grouping in enumerate(constrained.grouping):
         if grouping >= 0:
@@ -236,4 +239,5 @@ def _pooled(environment: Environment, contexts: int, seed: int, replica: int) ->
             column = sample.cases.groups[:, 0, grouping]
             weight[:, j] = sample.shares[0, column] / sample.frequencies[column]
     rows = np.einsum("sad,sd->ad", truth.rows, weight) / contexts
-    return Truth(truth.outcomes.mean(0)[None], rows[None], truth.offered[:1], truth.n_plays)
+    followed = tuple(w.mean(0)[None] for w in truth.followed)
+    return Truth(truth.outcomes.mean(0)[None], rows[None], truth.offered[:1], truth.n_plays, followed, truth.labels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.rows import Rows, select, stack
+from evenhand.sets.base import ConvexSet
 
 if TYPE_CHECKING:  # the module of `Problem` imports this one
     from evenhand.problem.problem import Problem
@@ -69,6 +70,32 @@ class OneOutcome(Constraint, Protocol):
         """The grouping, None where it concerns everybody."""
 
 
+@runtime_checkable
+class Curved(Constraint, Protocol):
+    """A constraint of which rows may not say all: averages of some outcomes lie in a convex set as well."""
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """Their names, as for `Problem.row`."""
+
+    def curved(self, problem: Problem) -> ConvexSet | None:
+        """The set, None if the rows say all."""
+
+
+class Region(NamedTuple):
+    """A convex set that no rows describe, in which averages of some outcomes must lie."""
+
+    label: str  # of the constraint
+    outcomes: tuple[str, ...]
+    within: ConvexSet
+
+
+def regions(problem: Problem) -> tuple[Region, ...]:
+    """The convex sets of a problem's constraints that their rows do not describe."""
+    found = ((c, c.curved(problem)) for c in problem.subject_to if isinstance(c, Curved))
+    return tuple(Region(c.label, c.outcomes, within) for c, within in found if within is not None)
+
+
 def of_one_outcome(constraints: Iterable[Constraint]) -> Iterator[OneOutcome]:
     """Those of the constraints that read a single outcome."""
     yield from (c for c in constraints if isinstance(c, OneOutcome))
@@ -82,7 +109,25 @@ def by_group(constraints: Iterable[Constraint]) -> Iterator[tuple[OneOutcome, st
 def constraint_rows(
     problem: Problem, constraints: Iterable[Constraint], margin: float | Floats = 0.0
 ) -> tuple[Rows, Floats]:
+    """As `stated_rows`, for what keeps to rows alone: a constraint that is more than its rows is refused.
+
+    Raises:
+        InvalidInput: a convex set that no rows describe; or as for `stated_rows`.
+    """
+    constraints = tuple(constraints)
+    for c in constraints:
+        if isinstance(c, Curved) and c.curved(problem) is not None:
+            expected = "constraints with straight sides here; resolving keeps to curved sets"
+            raise InvalidInput("problem.subject_to", expected, c.label)
+    return stated_rows(problem, constraints, margin)
+
+
+def stated_rows(
+    problem: Problem, constraints: Iterable[Constraint], margin: float | Floats = 0.0
+) -> tuple[Rows, Floats]:
     """The rows v of some constraints and their bounds per round: on average v <= bound, `()->(d)`.
+
+    What `Curved` constraints ask beside their rows is not in them: see `regions`.
 
     A margin is taken off whatever is spent: one number for all, or one per constraint.
 

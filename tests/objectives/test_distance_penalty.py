@@ -3,11 +3,14 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.objectives import ExcessPenalty, Moreau
+from evenhand.objectives import DistancePenalty, Moreau
 from evenhand.objectives.smoothing import envelope, moreau_gradient
+from evenhand.sets import Ball, Box, Convex, Halfspaces
+from evenhand.testing import check_objective
+from tests.sets.twins import SETS
 
 NAMES, BOUNDS = ("a", "b", "c"), (0.5, 0.25, -0.5)
-WITHIN = ExcessPenalty(NAMES, BOUNDS)
+WITHIN = DistancePenalty(NAMES, Box.below(BOUNDS))
 
 
 def test_it_is_minus_the_distance_to_the_nearest_point_within():
@@ -54,10 +57,27 @@ def test_the_intercept_is_the_support_function():
 
 
 @pytest.mark.parametrize(
-    ("bounds", "got"), [((0.5,), r"\(0.5,\)"), ((0.5, np.inf, 1.0), "inf"), ((0.5, np.nan, 1.0), "nan"), (0.5, "0.5")]
+    ("within", "got"),
+    [(Box.below((0.5,)), "Box"), (Box, "class"), (0.5, "0.5"), (Ball((0.1, 0.2), 1.0), "Ball")],
 )
-def test_there_is_a_finite_bound_per_outcome(bounds, got):
-    with pytest.raises(
-        InvalidInput, match=rf"^ExcessPenalty\.bounds: expected 3 finite numbers, one per outcome, got .*{got}"
-    ):
-        ExcessPenalty(NAMES, bounds)
+def test_there_is_a_coordinate_per_outcome(within, got):
+    expected = rf"^DistancePenalty\.within: expected a set of 3 coordinates, one per outcome, got .*{got}"
+    with pytest.raises(InvalidInput, match=expected):
+        DistancePenalty(NAMES, within)
+
+
+@pytest.mark.parametrize("s", [s for s in SETS if s.dim > 1], ids=lambda s: f"{type(s).__name__}{s.dim}")
+def test_the_distance_from_any_set_keeps_the_contract_of_an_objective(s):
+    ends = (-1.0,) * s.dim, (2.0,) * s.dim
+    penalty = DistancePenalty(tuple("abcdefghi"[: s.dim]), s, *ends)
+    check_objective(penalty, tolerance=1e-4 if isinstance(s, Convex) else 1e-7)
+    z = np.random.default_rng(5).normal(size=(30, s.dim))
+    assert penalty.value(z) == pytest.approx(-s.distance(z), abs=1e-12)
+
+
+def test_a_set_without_end_needs_ranges_for_its_intercept():
+    corner = DistancePenalty(("a", "b"), Halfspaces(((1.0, 1.0),), (0.5,)))
+    with pytest.raises(InvalidInput, match=r"^Halfspaces\.support: expected a set that is bounded"):
+        corner.intercept(np.array([-1.0, 0.0]))
+    cut = DistancePenalty(corner.outcomes, corner.within, (0.0, 0.0), (1.0, 1.0))
+    assert cut.intercept(np.array([-1.0, 0.0])) == pytest.approx(0.5)

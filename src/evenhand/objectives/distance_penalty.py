@@ -1,0 +1,114 @@
+"""The distance from a convex set as an objective."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.objectives.base import check_finite, each, flat, outcome_names, total
+from evenhand.sets.base import ConvexSet, ends_of
+
+
+@named("B5", source="Agrawal & Devanur 2014, Lemma 5.5 and Algorithm 5: the distance to a convex set")
+@dataclass(frozen=True)
+class DistancePenalty:
+    """Minus the Euclidean distance of average outcomes from a convex set.
+
+    Equation: f(z) = -min_{y in S} ||z - y||_2. Its Moreau envelope is the smooth distance of the source, beta
+    being eta.
+
+    Args:
+        outcomes: one per coordinate of the set; the distance is in their units, so units decide which matters more.
+        within: S.
+        low, high: ranges of the outcomes, to which `intercept` cuts S; by default there are none.
+
+    Raises:
+        InvalidInput: no names, names twice, a set of another length, or ranges that are no ranges.
+
+    >>> from evenhand.sets import Box
+    >>> within = DistancePenalty(("hours", "money"), Box.below((0.8, 0.6)))
+    >>> within.value(np.array([[0.9, 0.1], [0.8, 0.6]])).round(9)
+    array([-0.1,  0. ])
+    >>> within.supergradient(np.array([0.9, 0.1]))
+    array([-1.,  0.])
+    """
+
+    outcomes: tuple[str, ...]
+    within: ConvexSet
+    low: tuple[float, ...] | None = None
+    high: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outcomes", outcome_names("DistancePenalty", self.outcomes))
+        m = len(self.outcomes)
+        if isinstance(self.within, type) or not isinstance(self.within, ConvexSet) or self.within.dim != m:
+            expected = f"a set of {m} coordinates, one per outcome"
+            raise InvalidInput("DistancePenalty.within", expected, repr(self.within))
+        ends_of("DistancePenalty", self._end(self.low), self._end(self.high), m)
+        for field in ("low", "high"):
+            end = self._end(getattr(self, field))
+            object.__setattr__(self, field, None if end is None else tuple(end.tolist()))
+
+    @property
+    def smooth(self) -> bool:
+        """False: it has a kink on the boundary."""
+        return False
+
+    @property
+    def lipschitz(self) -> float:
+        """1."""
+        return 1.0
+
+    @property
+    def whole_space(self) -> bool:
+        """True."""
+        return True
+
+    def check(self, z: Floats, place: str) -> None:
+        """Refuse averages that are not finite, `(m)->`."""
+        check_finite(self.outcomes, z, place)
+
+    def value(self, z: Floats) -> Floats:
+        """Minus the distance, `(m)->()`."""
+        return (0.0 - self._beyond(flat(z))[1]).reshape(z.shape[:-1])
+
+    def supergradient(self, z: Floats) -> Floats:
+        """The unit direction back to the set, 0 in it, `(m)->(m)`."""
+        gap, far = self._beyond(flat(z))
+        return np.asarray(0.0 - gap / np.where(far > 0.0, far, math.inf)[:, None]).reshape(z.shape)
+
+    def prox(self, z: Floats, beta: Floats | float) -> Floats:
+        """Move towards the nearest point of the set by beta, but not past it, `(m),()->(m)`."""
+        rows = flat(z)
+        near = self.within.project(rows)
+        gap = rows - near
+        far, step = np.sqrt(total(gap * gap)), each(beta, z)
+        back = rows - (step / np.where(far > step, far, math.inf))[:, None] * gap
+        return np.where((far > step)[:, None], back, near).reshape(z.shape)
+
+    def intercept(self, slope: Floats) -> Floats:
+        """The support function of S within the ranges, at minus the slope, `(m)->()`.
+
+        Raises:
+            InvalidInput: S is unbounded that way, and so are the ranges.
+        """
+        return self.within.support(0.0 - slope, *self._ends)[0]
+
+    def _beyond(self, rows: Floats) -> tuple[Floats, Floats]:
+        """The way from the nearest point of the set, and its length, `(m)->(m),()`."""
+        gap = rows - self.within.project(rows)
+        return gap, np.sqrt(total(gap * gap))
+
+    @staticmethod
+    def _end(end: tuple[float, ...] | None) -> Floats | None:
+        return None if end is None else np.array(end, float)
+
+    @cached_property
+    def _ends(self) -> tuple[Floats | None, Floats | None]:
+        return self._end(self.low), self._end(self.high)

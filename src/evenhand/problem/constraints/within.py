@@ -1,0 +1,161 @@
+"""Averages of several outcomes that lie in a convex set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.problem.constraints.sums import Sums
+from evenhand.problem.rows import Rows, select
+from evenhand.sets import Box, ConvexSet, Intersection
+from evenhand.sets.base import Norm
+
+if TYPE_CHECKING:
+    from evenhand.problem.problem import Problem
+
+
+@named("B9", source="Agrawal & Devanur 2014, Section 2: the average outcome lies in a convex set S")
+@dataclass(frozen=True)
+class Within:
+    """Average outcomes per round that must lie in a convex set.
+
+    Equation: (1/T) sum_t v_t in S, with v the outcomes by name. Inequalities that the set states are rows, as those of
+    budgets and floors are; any other part of it is kept by tangents (`Curved`), in the recipes that can.
+
+    Args:
+        outcomes: their names, or those of sums over groups (`Problem.each`), one per coordinate of the set.
+        within: any of `evenhand.sets`; an `Intersection` of several.
+        norm: of the distance by which runs are measured.
+        hard: False or None; an average is kept on average.
+
+    Raises:
+        InvalidInput: no or repeated names, something that is no set, a set of another length, or hard=True.
+
+    >>> from evenhand.sets import Ball
+    >>> Within(("young", "old"), Ball((0.2, 0.2), 0.05)).label
+    'distance of young, old from Ball'
+    """
+
+    outcomes: tuple[str, ...]
+    within: ConvexSet
+    norm: Norm = "euclidean"
+    hard: bool | None = None
+
+    spends: ClassVar[bool] = False
+    worst: ClassVar[Literal["low", "high"]] = "high"
+
+    def __post_init__(self) -> None:
+        names = self.outcomes
+        if isinstance(names, str) or not names or len(set(names)) < len(names):
+            raise InvalidInput("Within.outcomes", "at least one name, each once", names)
+        object.__setattr__(self, "outcomes", tuple(names))
+        if not isinstance(self.within, ConvexSet) or isinstance(self.within, type):
+            raise InvalidInput("Within.within", "a set such as Ball, Box or Halfspaces", repr(self.within))
+        if self.within.dim != len(names):
+            expected = f"a set of {len(names)} coordinates, one per outcome"
+            raise InvalidInput("Within.within", expected, f"{type(self.within).__name__} of {self.within.dim}")
+        if self.norm not in ("euclidean", "sup", "one"):
+            raise InvalidInput("Within.norm", "one of ('euclidean', 'sup', 'one')", self.norm)
+        if self.hard:
+            expected = "False or None, as no play is sure to keep an average in a set"
+            raise InvalidInput("Within.hard", expected, self.hard)
+
+    @property
+    def label(self) -> str:
+        """The distance of these outcomes from the set."""
+        return f"distance of {', '.join(self.outcomes)} from {type(self.within).__name__}"
+
+    def rows(self, problem: Problem) -> Rows:
+        """One row per inequality that the set states, a combination of outcomes.
+
+        Raises:
+            InvalidInput: the problem has no such outcome.
+        """
+        one = _select(problem, self.outcomes)
+        a = self._straight(one)[0]
+        chosen = [int(np.flatnonzero(row)[0]) if row.any() else 0 for row in a]
+        like = one.take(np.array(chosen, np.int64))
+        return Rows(
+            names=tuple(_said(self.outcomes, row) for row in a),
+            learned=a @ one.learned,
+            known=a @ one.known,
+            always=like.always,
+            inside=like.inside,
+            grouping=like.grouping,
+            column=like.column,
+            by_share=like.by_share,
+            sure=one.sure,
+            noisy=one.noisy,
+        )
+
+    def bound(self, problem: Problem) -> Floats:
+        """The right-hand side of every row, `()->(d)`."""
+        return self._straight(_select(problem, self.outcomes))[1]
+
+    def curved(self, problem: Problem) -> ConvexSet | None:
+        """What of the set its rows do not say, None if they say all."""
+        left = [part for part in self._parts if not _stated(part, _select(problem, self.outcomes))]
+        return None if not left else left[0] if len(left) == 1 else Intersection(tuple(left))
+
+    def limit(self, horizon: int) -> float:
+        """0: averages should be in the set."""
+        return 0.0
+
+    def total_over(self, horizon: int) -> float:
+        """0."""
+        return 0.0
+
+    def measure(self, run: Sums) -> Floats:
+        """The distance of the averages from the set, `->(G,R)`."""
+        rounds = np.maximum(run.elapsed, 1.0)
+        averages = np.stack([_total(run, name) / rounds for name in self.outcomes], -1)
+        return self.within.distance(averages, self.norm)
+
+    @property
+    def _parts(self) -> tuple[ConvexSet, ...]:
+        return self.within.parts if isinstance(self.within, Intersection) else (self.within,)
+
+    def _straight(self, one: Rows) -> tuple[Floats, Floats]:
+        """The inequalities of all parts that rows can state, `->(d,m),(d)`."""
+        stated = [part.halfspaces() for part in self._parts if _stated(part, one)]
+        found = [z for z in stated if z is not None]
+        a = np.concatenate([np.zeros((0, len(self.outcomes))), *(z[0] for z in found)])
+        return a, np.concatenate([np.zeros(0), *(z[1] for z in found)])
+
+
+def _stated(part: ConvexSet, one: Rows) -> bool:
+    """Whether rows say all of a part: a row concerns one group, so sums over several groups cannot be combined."""
+    alone = bool((one.column == one.column[0]).all())
+    return part.halfspaces() is not None and (alone or isinstance(part, Box))
+
+
+def _select(problem: Problem, outcomes: tuple[str, ...]) -> Rows:
+    for name in outcomes:
+        problem.row(name, "Within.outcomes")
+    return select(problem, outcomes)
+
+
+def _total(run: Sums, name: str) -> Floats:
+    """The sum of an outcome, or of one over the plays of a group, `->(G,R)`."""
+    outcome, _, column = run.problem.row(name)
+    return run.totals[:, :, outcome] if column < 0 else run.group_totals[:, :, column, outcome]
+
+
+def _said(outcomes: tuple[str, ...], row: Floats) -> str:
+    """A combination of outcomes in words.
+
+    >>> _said(("a", "b", "c"), np.array([1.0, 0.0, -2.5]))
+    'a - 2.5 c'
+    """
+    parts = []
+    for name, w in zip(outcomes, row.tolist(), strict=True):
+        if w != 0.0:
+            size = "" if abs(w) == 1.0 else f"{abs(w):g} "
+            parts.append(f"{'-' if w < 0 else '+'} {size}{name}")
+    text = " ".join(parts)
+    return text[2:] if text.startswith("+") else text.replace("- ", "-", 1)
