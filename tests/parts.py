@@ -41,9 +41,11 @@ from evenhand.environments import (
     MixedArms,
     MixedContexts,
     MultiObjective,
+    PayPerClick,
     Phases,
     Ranking,
     Routing,
+    Sensors,
     WithoutContexts,
 )
 from evenhand.environments.logged import blocks
@@ -612,6 +614,9 @@ ENVIRONMENTS = [
     Market(problem=LITTLE),
     BernoulliKnapsacks(arms=3, resources=2, horizon=80),
     Routing(types=2, routes=2, edges=3, horizon=80),
+    Sensors(sensors=3, points=4, horizon=80),
+    Sensors(sensors=3, points=4, outcomes="points", horizon=80),
+    PayPerClick(ads=2, demographics=2, campaigns=2, traits=1, horizon=80),
     MixedArms(horizon=80),
     MixedContexts(horizon=80),
     Lessons(horizon=80),

@@ -15,8 +15,10 @@ from evenhand.environments.matching import Matching
 from evenhand.environments.mixture import MixedArms, MixedContexts
 from evenhand.environments.multi_objective import MultiObjective
 from evenhand.environments.offers import Absences, Offers, Phases
+from evenhand.environments.pay_per_click import PayPerClick
 from evenhand.environments.ranking import Ranking
 from evenhand.environments.routing import Routing
+from evenhand.environments.sensors import Sensors
 from evenhand.environments.without_contexts import WithoutContexts
 
 __all__ = [
@@ -38,9 +40,11 @@ __all__ = [
     "MixedContexts",
     "MultiObjective",
     "Offers",
+    "PayPerClick",
     "Phases",
     "Ranking",
     "Routing",
+    "Sensors",
     "WithoutContexts",
     "World",
 ]

@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.choices import LinearProgram, Lottery
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import one_of
+from evenhand.goals.base import Priced
 from evenhand.goals.fenchel import Fenchel, fenchel, fenchel_within
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.objectives import DistancePenalty, Moreau, Smoothing
@@ -108,6 +109,6 @@ def best_lottery(slope: Side, kept: tuple[Side, ...]) -> Lottery | LinearProgram
     return Lottery(wanted) if len(kept) < 2 else LinearProgram(wanted, (0.0,) * len(kept))
 
 
-def readings(*sides: Side) -> int:
+def readings(*sides: Priced) -> int:
     """How many readings the goals have together."""
     return sum(side.price(side.start(1))[0].shape[1] for side in sides)

@@ -125,6 +125,30 @@ def _draw_curve(axes: Axes, curve: Curve, middle: Literal["mean", "median"]) -> 
         axes.fill_between(curve.at, mean - band, mean + band, color=line.get_color(), alpha=0.15, lw=0)
 
 
+def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]) -> list[Axes]:
+    """Averages of two outcomes over the rounds, `(G,2)` each, and the outline of where they are to be, `(n,2)`.
+
+    Every path has a panel of its own; a dot marks its end.
+    """
+    columns = min(4, len(paths))
+    rows = -(-len(paths) // columns)
+    figure = Figure(figsize=(2.9 * columns, 2.9 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+    for axes, (title, path) in zip(grid, paths.items(), strict=False):
+        axes.fill(*region.T, color="C2", alpha=0.2, lw=0)
+        axes.plot(*region.T, color="C2", lw=1)
+        axes.plot(*path.T, color="C0", lw=1)
+        axes.plot(*path[-1], "o", color="C3", ms=5)
+        axes.set_title(title, fontsize=9)
+        axes.set_aspect("equal")
+        axes.grid(alpha=0.25)
+    for axes in grid[len(paths) :]:
+        axes.remove()
+    figure.supxlabel(f"average {names[0]}", fontsize=9)
+    figure.supylabel(f"average {names[1]}", fontsize=9)
+    return list(grid[: len(paths)])
+
+
 def preferences(objectives: Mapping[str, Objective], points: int = 81) -> list[Axes]:
     """What objectives of two outcomes prefer: level lines over the unit square, and slopes, which are the prices."""
     columns = min(3, len(objectives))

@@ -1,0 +1,187 @@
+"""Advertisements that are paid per click, for users of several demographics, by campaigns with budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import number, whole
+from evenhand.environments._arms import instance_luck, linked
+from evenhand.environments.base import Arrival
+from evenhand.environments.knapsack import means
+from evenhand.objectives import AlphaFair
+from evenhand.problem.constraints import Budget, Within
+from evenhand.problem.groups import Groups
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
+from evenhand.sets import Ball, ConvexSet, Halfspaces
+
+
+@kernel
+def _users(u: Floats, ends: Floats, ads: int) -> tuple[Floats, Ints]:
+    """Features of all ads for a user, and the user's demographic, `(1+q),(G)->(1+ads,ads(1+q+G)),(1,1)`.
+
+    The first number picks the demographic. The block of an ad has 1, the other numbers, and 1 for the demographic.
+    """
+    more, kinds = u.shape[1] - 1, len(ends)
+    width = 1 + more + kinds
+    x, group = np.zeros((len(u), 1 + ads, ads * width)), np.empty((len(u), 1, 1), np.int64)
+    for r in range(len(u)):
+        g = 0
+        while g < kinds - 1 and u[r, 0] >= ends[g]:
+            g += 1
+        group[r, 0, 0] = g
+        for a in range(ads):
+            at = a * width
+            x[r, 1 + a, at] = 1.0
+            for i in range(more):
+                x[r, 1 + a, at + 1 + i] = u[r, 1 + i]
+            x[r, 1 + a, at + 1 + more + g] = 1.0
+    return x, group
+
+
+class _ClickWorld:
+    counts_idle_steps = True
+
+    def __init__(self, world: PayPerClick, seed: int, replicas: Ints) -> None:
+        self._luck, self._theta, self._ads = Luck(seed=seed, replicas=replicas), world.theta, world.ads
+        self._ends, self._size = np.cumsum(world.shares), 1 + world.traits
+        self._pays = world.pays
+        self._known, self._offered = world.problem.declared[None], np.ones((1, 1 + world.ads), bool)
+        self.steps = world.horizon
+
+    def context(self, step: int) -> Context:
+        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), self._size)
+        x, group = _users(u, self._ends, self._ads)
+        return Context(x, self._known, group, self._offered)
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)
+        click = (u[:, :, None] < self.expected(context, decision.plays)[:, :, :1]).astype(float)
+        return decision, [Arrival(step, decision, np.concatenate([click, click * self._pays[decision.plays]], 2))]
+
+    def expected(self, context: Context, plays: Ints) -> Floats:
+        return means(context.features, self._theta, plays)
+
+
+@named("B11", source="Agrawal & Devanur 2014, Section 2 (pay-per-click advertising); instances are evenhand's own")
+@dataclass(frozen=True, kw_only=True)
+class PayPerClick:
+    """A user sees one of several ads, or none; a click costs every campaign that the ad belongs to.
+
+    Equation: with z_g the clicks of demographic g per round, maximise sum_g sqrt(z_g + 0.01) subject to the budgets of
+    campaigns, a mix z_g >= `mix` share_g sum_h z_h, and a risk ||z||_2 <= radius, a convex constraint.
+    P(click on a) = theta_a.(1, traits, one-hot demographic): 0.05 to 0.25, plus up to 0.3 for the traits together,
+    which are uniform on [0, 1], plus up to 0.3 for the demographic. A click on ad a costs 0.2 to 1. An ad belongs to a
+    campaign with probability 1/2, at least to one. Budgets are `scarcity` times what ads at random cost, and the radius
+    is `risk` times the norm of their clicks.
+
+    Args:
+        ads: number of ads.
+        demographics: G, at least 2; shares fall from the first to the last as G, G - 1, ..., 1.
+        campaigns: number of campaigns.
+        traits: number of features of a user beside the demographic.
+        instance: number of the instance, at least 0.
+        scarcity: above 0.
+        mix: in [0, 1).
+        risk: above 0; infinite for none.
+        horizon: T.
+
+    Raises:
+        InvalidInput: a number out of its range.
+
+    >>> PayPerClick().problem.each("click", by="demographic")
+    ('click demographic=g1', 'click demographic=g2', 'click demographic=g3')
+    """
+
+    ads: int = 6
+    demographics: int = 3
+    campaigns: int = 3
+    traits: int = 2
+    instance: int = 0
+    scarcity: float = 0.8
+    mix: float = 0.8
+    risk: float = 1.0
+    horizon: int = 20_000
+
+    def __post_init__(self) -> None:
+        whole("PayPerClick.ads", self.ads, 1)
+        whole("PayPerClick.demographics", self.demographics, 2)
+        whole("PayPerClick.campaigns", self.campaigns, 1)
+        whole("PayPerClick.traits", self.traits, 0)
+        whole("PayPerClick.instance", self.instance, 0)
+        number("PayPerClick.scarcity", self.scarcity, "a finite number above 0", lambda x: 0 < x < np.inf)
+        number("PayPerClick.mix", self.mix, "a number in [0, 1)", lambda x: 0 <= x < 1)
+        number("PayPerClick.risk", self.risk, "a number above 0", lambda x: x > 0)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Shares of the demographics, `->(G)`."""
+        size: Floats = np.arange(self.demographics, 0, -1.0)
+        return np.asarray(size / size.sum())
+
+    @cached_property
+    def pays(self) -> Floats:
+        """What a click costs every campaign, by action, `->(1+ads,campaigns)`."""
+        price = 0.2 + 0.8 * instance_luck(self.instance, 6, self.ads)
+        luck = instance_luck(self.instance, 7, self.ads * self.campaigns).reshape(self.ads, self.campaigns)
+        return np.concatenate([np.zeros((1, self.campaigns)), price[:, None] * linked(luck, 0.5)])
+
+    @cached_property
+    def theta(self) -> Floats:
+        """Coefficients of clicks and of costs, `->(1+campaigns,n)`."""
+        width, q = 1 + self.traits + self.demographics, max(self.traits, 1)
+        u = instance_luck(self.instance, 8, self.ads * width).reshape(self.ads, width)
+        most = np.array([0.2] + [0.3 / q] * self.traits + [0.3] * self.demographics)
+        clicks = most * u
+        clicks[:, 0] += 0.05
+        costs = self.pays[1:].T[:, :, None] * clicks
+        return np.concatenate([clicks.reshape(1, -1), costs.reshape(self.campaigns, -1)])
+
+    @cached_property
+    def _at_random(self) -> tuple[Floats, Floats]:
+        """Clicks per round of every demographic, and costs of every campaign, if ads are shown at random."""
+        user = np.concatenate([np.ones((self.demographics, 1)), np.full((self.demographics, self.traits), 0.5)], axis=1)
+        user = np.concatenate([user, np.eye(self.demographics)], axis=1)
+        clicks = user @ self.theta[0].reshape(self.ads, -1).T  # by demographic and ad
+        return self.shares * clicks.mean(1), (self.shares @ clicks) @ self.pays[1:] / self.ads
+
+    @cached_property
+    def problem(self) -> Problem:
+        """Clicks of all demographics, with diminishing returns, under budgets, a mix and a risk."""
+        kinds = tuple(f"g{g}" for g in range(1, self.demographics + 1))
+        clicks = tuple(f"click demographic={kind}" for kind in kinds)
+        costs = tuple(f"campaign {c}" for c in range(1, self.campaigns + 1))
+        at_random, paid = self._at_random
+        mix = self.mix * self.shares[:, None] - np.eye(self.demographics)
+        sets: list[ConvexSet] = [Halfspaces(tuple(map(tuple, mix.tolist())), (0.0,) * self.demographics)]
+        if np.isfinite(self.risk):
+            sets.append(Ball((0.0,) * self.demographics, self.risk * float(np.linalg.norm(at_random))))
+        return Problem(
+            actions=("nothing", *(f"ad {a}" for a in range(1, self.ads + 1))),
+            outcomes=tuple(Outcome(name, free=("nothing",)) for name in ("click", *costs)),
+            maximize=AlphaFair(clicks, alpha=0.5, offset=0.01),
+            subject_to=(
+                *(Budget(c, rate=r) for c, r in zip(costs, (self.scarcity * paid).tolist(), strict=True)),
+                *(Within(clicks, s) for s in sets),
+            ),
+            groups=(Groups("demographic", dict(zip(kinds, self.shares.tolist(), strict=True))),),
+            horizon=self.horizon,
+        )
+
+    @property
+    def n_features(self) -> int:
+        """A block of 1 + traits + G per ad."""
+        return self.ads * (1 + self.traits + self.demographics)
+
+    def start(self, seed: int, replicas: Ints) -> _ClickWorld:
+        """The same users and luck for every policy."""
+        return _ClickWorld(self, seed, replicas)

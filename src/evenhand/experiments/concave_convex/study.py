@@ -1,0 +1,167 @@
+"""The sections of the experiment: one world each, in runs of several lengths."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.experiments.concave_convex import ConcaveConvexExperiment
+from evenhand.experiments.concave_convex.rates import rate
+from evenhand.experiments.concave_convex.systems import systems
+from evenhand.experiments.concave_convex.worlds import DISC, PLANE, Setting, settings
+from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.report.results import Measurement, Results
+from evenhand.report.summary import number, table
+from evenhand.run.optimum import opt
+from evenhand.run.trace import Trace
+from evenhand.sets import Ball
+
+PARTS = (64, 16, 4, 1)  # of the longest run
+REGRET, OUTSIDE, PER_ROUND = "regret", "outside", "microseconds per round and replica"
+CONTEXTS = 4000  # of which an optimum is computed
+KEPT = 0.1  # microseconds; a round that took less was not run, but kept by an earlier call
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lengths:
+    """A world in runs of several lengths."""
+
+    settings: ConcaveConvexExperiment
+    session: Session
+    setting: Setting
+    optimum: dict[str, float] = field(default_factory=dict)  # by the name of the world
+    took: dict[tuple[str, float], float] = field(default_factory=dict)  # by system and length, as they are done
+
+    @property
+    def title(self) -> str:
+        s = self.settings
+        return (
+            f"{self.setting.name}: {self.setting.says}; {s.replicas} replicas, seed {s.seed}\n"
+            "regret: optimum minus the objective at the average outcomes; outside: how far averages are from what is "
+            "allowed"
+        )
+
+    @property
+    def points(self) -> Sequence[Point]:
+        return [{"T": float(max(1, self.settings.rounds // part))} for part in PARTS]
+
+    def cases(self, point: Point) -> Iterator[Case]:
+        world, s = self.setting.at(int(point["T"])), self.settings
+        if not self.optimum and not self.session.asked_to_stop():
+            contexts = CONTEXTS if self.setting.contexts else 1
+            best = opt(world, contexts=contexts, replicas=1, seed=s.seed, progress=False)
+            self.optimum[self.setting.name] = best.value
+        for name, policy, refused in systems(self.setting, world):
+            start = time.perf_counter()
+            yield Case(point, name, world, policy, refused)
+            each = 1e6 * (time.perf_counter() - start) / (point["T"] * s.replicas)
+            if policy is not None and each > KEPT:
+                self.took[name, point["T"]] = each
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        rows = []
+        for case, trace in runs:
+            if trace is None or not self.optimum:
+                continue
+            for metric, values in (REGRET, self._regret(trace)), (OUTSIDE, outside(trace)):
+                rows.append(Measurement.of(case.system, case.at, metric, values, worst="high"))
+            took = self.took.get((case.system, case.at["T"]))
+            if took is not None:
+                rows.append(Measurement(case.system, case.at, PER_ROUND, took, None, None, None))
+        for system, found in self._found(runs).items():
+            for metric, (rounds, values) in found.items():
+                x = rate(rounds, values)
+                rows.append(Measurement(system, {}, f"exponent of {metric}", x.exponent, x.se, None, None))
+        return rows
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        parts, found = [], self._found(runs)
+        lengths = [p["T"] for p in self.points]
+        for metric in (REGRET, OUTSIDE):
+            lines = []
+            for system, by in found.items():
+                rounds, values = by[metric]
+                means = dict(zip(rounds.tolist(), values.mean(1).tolist(), strict=True))
+                x, worst = rate(rounds, values), float(values[-1].max())
+                shown = [number(means.get(t), 5) for t in lengths]
+                lines.append([system, *shown, number(worst, 5), number(x.exponent, 2), number(x.se, 2)])
+            parts.append(table([metric, *(f"{t:,.0f}" for t in lengths), "worst", "exponent", "se"], lines))
+        lines = [[system, *(number(self.took.get((system, t)), 1) for t in lengths)] for system in found]
+        parts.append(table([PER_ROUND, *(f"{t:,.0f}" for t in lengths)], lines))
+        refused = {run.case.system: run.case.refused for run in runs if run.case.refused}
+        parts += [f"{system}: {why}" for system, why in refused.items()]
+        best = "".join(f"optimum {value:.5f}\n\n" for value in self.optimum.values())
+        return best + "\n\n".join(parts) + "\n"
+
+    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
+        from evenhand.report.plots import Curve, in_plane, over_sweep, save  # matplotlib only when asked for
+
+        panels: dict[str, list[Curve]] = {}
+        for system, by in self._found(runs).items():
+            for metric, (rounds, values) in by.items():
+                if len(rounds) > 1:
+                    panels.setdefault(metric, []).append(Curve(system, rounds.tolist(), np.maximum(values, 1e-6)))
+        if not panels:
+            return []
+        axes = over_sweep(panels, "rounds of a run", "per round")
+        for a in axes:
+            a.set_xscale("log")
+            a.set_yscale("log")
+        drawn = [save(axes, out / f"concave-convex-{self.setting.name.replace(' ', '-')}.png")]
+        if self.setting.name == "disc":
+            drawn.append(save(in_plane(self._paths(runs), outline(DISC), PLANE), out / "concave-convex-paths.png"))
+        return drawn
+
+    def _paths(self, runs: Sequence[Run]) -> dict[str, Floats]:
+        """Averages of the first replica in the longest run of every system, from round 10 on, `(G,2)`."""
+        longest = self.points[-1]["T"]
+        return {
+            case.system: np.stack([trace.average(name)[trace.times >= 10, 0] for name in PLANE], 1)
+            for case, trace in runs
+            if trace is not None and case.at["T"] == longest
+        }
+
+    def _regret(self, trace: Trace) -> Floats:
+        """The optimum minus the objective at the realised averages, `->(R)`."""
+        return np.asarray(self.optimum[self.setting.name] - trace.objective()[-1])
+
+    def _found(self, runs: Sequence[Run]) -> dict[str, dict[str, tuple[Floats, Floats]]]:
+        """Lengths and values of every replica, `(G),(G,R)`, by system and metric."""
+        found: dict[str, dict[str, tuple[Floats, Floats]]] = {}
+        for system in dict.fromkeys(run.case.system for run in runs):
+            mine = [(run.case.at["T"], t) for run in runs if run.case.system == system and (t := run.trace) is not None]
+            if mine and self.optimum:
+                rounds = np.array([t for t, _ in mine])
+                regret, far = (np.stack([f(t) for _, t in mine]) for f in (self._regret, outside))
+                found[system] = {REGRET: (rounds, regret), OUTSIDE: (rounds, far)}
+        return found
+
+
+def outside(trace: Trace) -> Floats:
+    """How far averages are from what all constraints allow: the root of the sum of squared excesses, `->(R)`."""
+    total = np.zeros(len(trace.replicas))
+    for c in trace.problem.subject_to:
+        sign = 1.0 if c.worst == "high" else -1.0
+        total += np.maximum(sign * (trace.measure(c)[-1] - c.limit(trace.problem.horizon)), 0.0) ** 2
+    return np.sqrt(total)
+
+
+def outline(disc: Ball) -> Floats:
+    """Points around a disc, `->(n,2)`.
+
+    >>> outline(Ball((0.0, 0.0), 2.0))[0]
+    array([2., 0.])
+    """
+    angle = np.linspace(0.0, 2.0 * np.pi, 200)
+    return np.array(disc.centre) + disc.radius * np.stack([np.cos(angle), np.sin(angle)], 1)
+
+
+def sections(experiment: ConcaveConvexExperiment, session: Session) -> Iterator[Lengths]:
+    """One section per world."""
+    for setting in settings(experiment.worlds, experiment.instances):
+        yield Lengths(settings=experiment, session=session, setting=setting)
