@@ -40,7 +40,8 @@ def feasible(problem: Problem) -> bool:
 
     Noisy outcomes are at their means.
     Equation: some x in [0, 1]^A with sum_a x_a = P has sum_a x_a least_a <= bound, with x_a the probability that action
-    a is among the P different plays of a round. Constraints on single groups are ignored.
+    a is among the P different plays of a round. Where rounds have measures, sum_a x_a <= P, as users may stay without
+    an arm. Constraints on single groups are ignored.
     """
     rows, bound = constraint_rows(problem, problem.subject_to)
     everybody = np.flatnonzero(rows.grouping < 0)
@@ -55,6 +56,9 @@ def feasible(problem: Problem) -> bool:
         return True
     from scipy.optimize import linprog  # only needed if these do not fit together
 
-    share = np.ones((1, len(least)))
-    result = linprog(np.zeros(len(least)), least.T, bound, share, [float(plays)], bounds=(0.0, 1.0))
+    nothing, share, count = np.zeros(len(least)), np.ones((1, len(least))), [float(plays)]
+    if problem.measures:
+        result = linprog(nothing, np.concatenate([least.T, share]), [*bound, *count], bounds=(0.0, 1.0))
+    else:
+        result = linprog(nothing, least.T, bound, share, count, bounds=(0.0, 1.0))
     return bool(result.status == 0)
