@@ -105,6 +105,12 @@ def test_bad_arguments_end_with_status_two(arguments, capsys):
     assert "error:" in capsys.readouterr().err
 
 
+def test_an_option_that_may_be_zero_is_named_where_it_is_negative(capsys):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "allocation", "--rounds", "-3"])
+    assert "argument --rounds: expected a whole number of at least 0, got '-3'" in capsys.readouterr().err
+
+
 def test_errors_of_ours_are_one_line(capsys):
     assert main(["demo", "--seed", "-1"]) == 2
     err = capsys.readouterr().err

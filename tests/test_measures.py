@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Random
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Court, Delayed, Matching, Ranking
 from evenhand.goals.linear_reward import indifferent
-from evenhand.models import NullModel
+from evenhand.models import NullModel, Ridge
 from evenhand.policy.policy import Policy
-from evenhand.problem import Outcome, Problem
-from evenhand.recipes import uniform
+from evenhand.problem import Budget, Outcome, Problem
+from evenhand.recipes import resolving_allocation, uniform
 from evenhand.run.checkpoint import Checkpoints
 from evenhand.run.simulation import play, simulate
 from evenhand.run.trace import Trace
@@ -112,6 +112,47 @@ def test_a_trace_with_measures_survives_the_disk_and_needs_its_problem(tmp_path)
     assert Trace.load(path, WORLD.problem).in_expectation() is None
     with pytest.raises(InvalidInput, match="outcomes, groups and measures as in the trace"):
         Trace.load(path, replace(WORLD.problem, measures=()))
+    with pytest.raises(InvalidInput, match="outcomes, groups and measures as in the trace"):  # another r of that name
+        Trace.load(path, replace(WORLD, curve=Capped(0.5)).problem)
+
+
+@pytest.mark.parametrize("name", ["", "round", "replica", "objective", "under way"])
+def test_measures_have_names_that_no_column_has(name):
+    @dataclass(frozen=True)
+    class Named(Satisfaction):
+        def __post_init__(self):
+            """Anything goes."""
+
+    with pytest.raises(InvalidInput, match=r"^measures: expected a name that is none of"):
+        replace(WORLD.problem, measures=(Named(CURVE, 2, name=name),))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"name": ""}, r"^Satisfaction\.name: expected a text that is not empty"),
+        ({"worst": "x"}, r"^Satisfaction\.worst"),
+        ({"curve": None}, r"^Satisfaction\.curve: expected a function of matches"),
+    ],
+)
+def test_satisfactions_that_make_no_sense(changed, message):
+    with pytest.raises(InvalidInput, match=message):
+        replace(Satisfaction(CURVE, 2), **changed)
+
+
+def test_budgets_may_be_kept_by_staying_without_an_arm():
+    """Every arm costs 1 per user, and the budget is for one user of four; one that is for less than none is refused."""
+    problem = replace(WORLD, costs=(1.0, 1.0), subject_to=(Budget("cost", rate=1.0),)).problem
+    with pytest.raises(InfeasibleProblem):
+        replace(problem, measures=())
+    trace = simulate(
+        resolving_allocation(problem, Ridge(n_features=3), may_stay=True),
+        replace(WORLD, costs=(1.0, 1.0), subject_to=problem.subject_to),
+        replicas=2,
+        progress=False,
+    )
+    assert (trace.total("cost") <= 10.0).all()
+    assert (trace.total("cost") > 0.0).all()
 
 
 def test_replicas_in_several_processes_and_alone_measure_the_same():

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
 def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
     parser = commands.add_parser(experiment.name, help=experiment.title, description=experiment.about)
     for o in options(experiment):
-        kind = _count if o.kind is int and o.least == 1 else o.kind
+        kind = partial(_count, least=o.least) if o.kind is int and o.least is not None else o.kind
         shown = " and ".join(map(str, o.default)) if o.repeatable else str(o.default)
         about = [o.about] if o.about else []
         about += ["may be repeated"] if o.repeatable else []
@@ -100,14 +101,14 @@ def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
     parser.set_defaults(made=experiment)
 
 
-def _count(text: str) -> int:
-    """A whole number of at least 1."""
+def _count(text: str, least: int = 1) -> int:
+    """A whole number that is not below the least."""
     try:
         value = int(text)
     except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, got {text!r}")
     return value
 
 

@@ -1,11 +1,12 @@
 """Problem files: what they say, and one clear error for each thing that can be wrong."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from evenhand.core.errors import EvenhandError, InfeasibleProblem
+from evenhand.core.errors import EvenhandError, InfeasibleProblem, InvalidInput
 from evenhand.goals import HardBudget, Resolving
 from evenhand.models import Fixed, Glmtron, Gradient, Logarithmic, OnlineToBatch, Ridge, Stacked
 from evenhand.objectives import GeneralizedGini, Linear
@@ -279,6 +280,15 @@ def test_averages_in_a_convex_set(tmp_path):
     assert within in spec.subject_to
     found = systems(spec.problem({"town": ("north", "south")}), spec.settings, 3)
     assert next(p.name for p in found) == "resolving, budget and parity and within"
+
+
+def test_a_recipe_of_allocations_is_refused_by_name_and_not_replaced(tmp_path):
+    """Without constraints, a recipe that needs some is compared as `ucb`; one that needs arms is no such recipe."""
+    problem = replace(read(tmp_path, policy("")).problem({"town": ("north", "south")}), subject_to=())
+    for name in ("cab_ucb", "resolving_allocation"):
+        with pytest.raises(InvalidInput, match=r"policy: Problem\.measures: expected one Satisfaction"):
+            systems(problem, Settings(name=name), 3)
+    assert [p.name for p in systems(problem, Settings(name="pgd"), 3)] == ["no constraints", "uniform"]
 
 
 def test_kinds_of_constraints_are_what_the_package_exports():

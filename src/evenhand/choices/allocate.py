@@ -17,7 +17,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of, whole
 from evenhand.welfare._kernels import utility
 from evenhand.welfare.base import Oracle, Round
-from evenhand.welfare.curves import Curve, Curves, Linear, plain
+from evenhand.welfare.curves import Curve, Curves, Linear, curves_of, plain
 from evenhand.welfare.priced import Priced
 from evenhand.welfare.proportional import Anyone
 
@@ -217,8 +217,9 @@ class Allocate:
         may_stay: whether a user stays without an arm where that is worth more than all arms.
 
     Raises:
-        InvalidInput: sizes below 1, capacities that are not whole or leave users without an arm, or another number of
-            functions than arms; from `pick`, other numbers of candidates.
+        InvalidInput: sizes below 1, capacities that are not whole or leave users without an arm, something else than an
+            oracle or a function of matches, or another number of functions than arms; from `pick`, other numbers of
+            candidates.
 
     >>> from evenhand.welfare import Capped
     >>> choice = Allocate(users=2, arms=2, curve=Capped(1.0))
@@ -250,7 +251,9 @@ class Allocate:
             if sum(self.capacity) < self.users and not self.may_stay:
                 expected = f"room for {self.users} users, or may_stay=True"
                 raise InvalidInput("Allocate.capacity", expected, f"{self.capacity}, {sum(self.capacity)} in all")
-        self.curve.curves(self.arms)
+        curves_of("Allocate.curve", self.curve, self.arms)
+        if not isinstance(self.oracle, Oracle) or isinstance(self.oracle, type):
+            raise InvalidInput("Allocate.oracle", "an oracle of evenhand.welfare, such as Priced()", repr(self.oracle))
 
     @property
     def n_plays(self) -> int:

@@ -43,7 +43,8 @@ def feasible(problem: Problem) -> bool:
     Noisy outcomes are at their means.
     Equation: some x in [0, 1]^A with sum_a x_a = P has sum_a x_a least_a <= bound, with x_a the probability that action
     a is among the P different plays of a round; and for every convex set that rows do not describe some z in it has
-    sum_a x_a low_a <= z <= sum_a x_a high_a. Constraints on single groups are ignored.
+    sum_a x_a low_a <= z <= sum_a x_a high_a. Where rounds have measures, sum_a x_a <= P, as users may stay without an
+    arm. Constraints on single groups are ignored.
     """
     rows, bound = stated_rows(problem, problem.subject_to)
     everybody = np.flatnonzero(rows.grouping < 0)
@@ -57,7 +58,7 @@ def feasible(problem: Problem) -> bool:
         cheapest = np.argsort((least - bound / plays).max(1), kind="stable")[:plays]
         if (least[cheapest].sum(0) <= bound).all():
             return True
-        return _program(least.T, bound, len(least), plays) is not None
+        return _program(problem, least.T, bound, len(least), plays) is not None
     return _meets(problem, curved, least, bound, plays)
 
 
@@ -78,7 +79,7 @@ def _meets(problem: Problem, curved: list[Region], least: Floats, bound: Floats,
     parts += [np.column_stack([low.T, -one]), np.column_stack([-high.T, one])]
     limits = np.append(bound, np.zeros(2 * len(one)))
     for _ in range(_CUTS):
-        x = _program(np.concatenate(parts), limits, len(least), plays)
+        x = _program(problem, np.concatenate(parts), limits, len(least), plays)
         if x is None:
             return False
         inside = True
@@ -95,12 +96,15 @@ def _meets(problem: Problem, curved: list[Region], least: Floats, bound: Floats,
     return True  # not shown to be impossible
 
 
-def _program(rows: Floats, limits: Floats, actions: int, plays: int) -> Floats | None:
+def _program(problem: Problem, rows: Floats, limits: Floats, actions: int, plays: int) -> Floats | None:
     """Some x with rows x <= limits, the first of it probabilities of actions, None if there is none."""
     from scipy.optimize import linprog  # only needed if the cheapest actions do not fit together
 
-    width = rows.shape[1]
+    width, count, nothing = rows.shape[1], [float(plays)], np.zeros(rows.shape[1])
     share = np.concatenate([np.ones(actions), np.zeros(width - actions)])[None]
     ranges = [(0.0, 1.0)] * actions + [(None, None)] * (width - actions)
-    result = linprog(np.zeros(width), rows, limits, share, [float(plays)], bounds=ranges)
+    if problem.measures:
+        result = linprog(nothing, np.concatenate([rows, share]), [*limits, *count], bounds=ranges)
+    else:
+        result = linprog(nothing, rows, limits, share, count, bounds=ranges)
     return np.asarray(result.x) if result.status == 0 else None

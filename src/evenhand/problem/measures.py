@@ -13,6 +13,9 @@ if TYPE_CHECKING:  # the module of `Problem` imports this one
 # Of plays, -1 where nothing is played, and observed outcomes, 0 where nothing was played or seen: `(P),(P,M+B)->()`.
 Reading = Callable[[Ints, Floats], Floats]
 
+# Columns of frames and summaries, whose names no measure has.
+COLUMNS = frozenset({"interrupted", "policy", "replica", "replicas", "step", "round", "under way", "objective"})
+
 
 @runtime_checkable
 class Measure(Protocol):

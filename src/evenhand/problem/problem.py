@@ -14,7 +14,7 @@ from evenhand.objectives import Linear, Objective
 from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.feasible import feasible
 from evenhand.problem.groups import Groups, some
-from evenhand.problem.measures import Measure
+from evenhand.problem.measures import COLUMNS, Measure
 from evenhand.problem.outcome import Outcome
 
 
@@ -110,6 +110,8 @@ class Problem:
             if len(set(used)) < len(used):
                 raise InvalidInput(field, "names that differ from each other", list(used))
         for m in self.measures:
+            if not isinstance(m.name, str) or not m.name or m.name in COLUMNS:
+                raise InvalidInput("measures", f"a name that is none of {sorted(COLUMNS)}", repr(m.name))
             m.on(self)  # this raises if it does not fit
         for o in self.outcomes:
             for field, mentioned in (("known", o.known), ("mean", o.mean), ("free", o.free)):

@@ -48,8 +48,9 @@ def _unconstrained(problem: Problem, settings: Settings, n_features: int) -> Pol
     try:
         return settings.build(problem, n_features)
     except InvalidInput as error:
-        if error.__cause__ is None:  # an argument could not be read, so the recipe was not called
-            raise
+        refused = error.__cause__  # None if an argument could not be read, so that the recipe was not called
+        if not isinstance(refused, InvalidInput) or refused.field != "problem.subject_to":
+            raise  # such as a recipe of allocations, which needs a problem that has arms
     model = settings.build_model(problem, n_features)
     warmup = int(settings.arguments.get("warmup", 50))
     if isinstance(problem.objective, Linear):

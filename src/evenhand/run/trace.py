@@ -13,7 +13,9 @@ import numpy as np
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.records import Decision
 from evenhand.core.types import Floats, Ints
+from evenhand.policy.saving import fingerprint
 from evenhand.problem.constraints import Constraint
+from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -287,8 +289,16 @@ class Trace:
 
 def _names(problem: Problem) -> dict[str, object]:
     """What the columns of a trace stand for."""
-    measures = [m.name for m in problem.measures]
+    measures = [_described(m) for m in problem.measures]
     return {"outcomes": problem.names, "columns": problem.columns, "measures": measures}
+
+
+def _described(measure: Measure) -> str:
+    """A measure and its settings, such as the function r of a satisfaction: sums of another one are other numbers."""
+    try:
+        return f"{measure.name} ({fingerprint(measure)})"
+    except InvalidInput:  # one of the user's own that has no hash
+        return f"{measure.name} ({type(measure).__qualname__})"
 
 
 def join(traces: list[Trace]) -> Trace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.welfare.curves import Curves
@@ -25,6 +25,7 @@ class Allocation(NamedTuple):
     prices: Floats  # (R, A) what another match of an arm is worth; NaN where the oracle has no prices
 
 
+@runtime_checkable
 class Oracle(Protocol):
     """Finds arms with large welfare sum_a r_a(sum of the values of its users) + sum of bonuses.
 

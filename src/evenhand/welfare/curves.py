@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -34,6 +34,7 @@ class Curves(NamedTuple):
         return Curves(np.array([kind]), np.array([size]), x[None], y[None])
 
 
+@runtime_checkable
 class Curve(Protocol):
     """A concave, non-decreasing function r of the sum x >= 0 of an arm's matches in a round, with r(0) = 0."""
 
@@ -204,7 +205,7 @@ class PerArm:
         """The function of every arm, in their order."""
         if len(self.each) != arms:
             raise InvalidInput("PerArm.each", f"{arms} functions, one per arm", len(self.each))
-        parts = [curve.curves(1) for curve in self.each]
+        parts = [curves_of(f"PerArm.each[{a}]", curve, 1) for a, curve in enumerate(self.each)]
         longest = max(p.knots.shape[1] for p in parts)
         return Curves(
             np.concatenate([p.kind for p in parts]),
@@ -212,6 +213,17 @@ class PerArm:
             np.concatenate([_padded(p.knots, longest, 1.0) for p in parts]),
             np.concatenate([_padded(p.values, longest, 0.0) for p in parts]),
         )
+
+
+def curves_of(field: str, curve: Curve, arms: int) -> Curves:
+    """The functions of all arms.
+
+    Raises:
+        InvalidInput: naming the field, of anything that has none.
+    """
+    if not isinstance(curve, Curve) or isinstance(curve, type):
+        raise InvalidInput(field, "a function of matches, such as Capped(5.0)", repr(curve))
+    return curve.curves(arms)
 
 
 def satisfaction(curve: Curve, sums: Floats) -> Floats:

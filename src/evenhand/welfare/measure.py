@@ -11,10 +11,10 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import whole
+from evenhand.core.validate import one_of, whole
 from evenhand.problem.measures import Reading
 from evenhand.welfare._kernels import utility
-from evenhand.welfare.curves import Curve, Curves, plain
+from evenhand.welfare.curves import Curve, Curves, curves_of, plain
 
 if TYPE_CHECKING:
     from evenhand.problem.problem import Problem
@@ -49,7 +49,8 @@ class Satisfaction:
         name: of the measure.
 
     Raises:
-        InvalidInput: from a `Problem`, another number of actions than plays x arms, or no such outcome.
+        InvalidInput: a name that is empty, an end that is neither "low" nor "high", or what is no function of matches;
+            from a `Problem`, another number of actions than plays x arms, or no such outcome.
 
     >>> from evenhand.problem import Outcome, Problem
     >>> from evenhand.welfare.curves import Capped
@@ -69,6 +70,10 @@ class Satisfaction:
 
     def __post_init__(self) -> None:
         whole("Satisfaction.arms", self.arms, 1)
+        one_of("Satisfaction.worst", self.worst, ("low", "high"))
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidInput("Satisfaction.name", "a text that is not empty", repr(self.name))
+        curves_of("Satisfaction.curve", self.curve, self.arms)
 
     def on(self, problem: Problem) -> Reading:
         """The satisfaction of the arms of a problem."""
