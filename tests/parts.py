@@ -155,7 +155,7 @@ from evenhand.recipes import (
     uniform,
 )
 from evenhand.recipes.primal_lp import Slack
-from evenhand.sets import Ball, Box, Halfspaces
+from evenhand.sets import Ball, Box
 from evenhand.welfare import (
     Anyone,
     Capped,
@@ -225,7 +225,6 @@ OBJECTIVES = [
     EqualExposure(_ITEMS),
     DistancePenalty(_THREE, Box.below((0.625, 0.25, 2.0))),
     DistancePenalty(_THREE, Ball((0.5, 0.4, 0.3), 0.1)),
-    DistancePenalty(("a", "b"), Halfspaces(((1.0, -2.0), (-1.0, 0.5)), (0.1, 0.2)), (-5.0, -5.0), (5.0, 5.0)),
     DistancePenalty(("a",), Box.below((0.25,))),
     WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.difference(_ITEMS)))),
     WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.welfare(_ITEMS)))),
