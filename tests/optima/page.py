@@ -58,6 +58,9 @@ Each of these was checked by changing what is named, on seed 1.
   the model decide which is played and what is spent: it is a baseline that shows why prices must move.
 - `bwcr` on `MixedContexts`: its lottery leads back to the budgets in every context by itself and saves little for those
   who need it more. With T = 8000 it reaches 0.90.
+- `ucb_bwk` and `ucb_bwcr` on `MixedContexts`: their programs keep to the budgets in every context by themselves.
+- `greedy_bwk` on `MixedArms` always plays the cheapest arm, which has the best ratio, and leaves most of the budgets
+  unused: chances add up to 1 at most, which the ratio ignores. `pd_bwk` has a price of time for that.
 - `fw_dual` on `MixedContexts` takes a while to find its prices. With T = 8000 it reaches 0.95.
 - `uniform` does not look; `ucb` does not look at constraints, and has its share by overspending.
 """

@@ -14,6 +14,7 @@ BUDGETS_ONLY = "problem.subject_to: expected budgets only, as constraints by gro
 TOGETHER_ONLY = (
     "problem.subject_to: expected budgets, floors and convex sets only, as constraints by group are not supported"
 )
+SETS_TOO = "problem.subject_to: expected budgets and convex sets, as constraints by group are not supported"
 UNLIMITED = "problem.subject_to: expected no constraints; fw_dual keeps to them"
 
 STATED: dict[str, dict[str, float | str]] = {
@@ -89,6 +90,18 @@ STATED: dict[str, dict[str, float | str]] = {
         "WithoutContexts(MixedArms)": UNLIMITED,
         "WithoutContexts(Lessons)": UNLIMITED,
     },
+    "greedy_bwk": {
+        "Court": BUDGETS_ONLY,
+        "FixedContexts": 0.98,
+        "MixedArms": 0.46,
+        "MixedContexts": 0.87,
+        "Lessons": BUDGETS_ONLY,
+        "Lessons, goal only": SPENDING,
+        "MultiObjective": SPENDING,
+        "Delayed(MixedContexts, 50)": 0.86,
+        "WithoutContexts(MixedArms)": 0.51,
+        "WithoutContexts(Lessons)": PLAIN,
+    },
     "lin_cbwk": {
         "Court": 0.95,
         "FixedContexts": 0.93,
@@ -124,6 +137,18 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": UNLIMITED,
         "WithoutContexts(MixedArms)": UNLIMITED,
         "WithoutContexts(Lessons)": UNLIMITED,
+    },
+    "pd_bwk": {
+        "Court": BUDGETS_ONLY,
+        "FixedContexts": 0.98,
+        "MixedArms": 0.97,
+        "MixedContexts": 0.86,
+        "Lessons": BUDGETS_ONLY,
+        "Lessons, goal only": SPENDING,
+        "MultiObjective": SPENDING,
+        "Delayed(MixedContexts, 50)": 0.88,
+        "WithoutContexts(MixedArms)": 0.92,
+        "WithoutContexts(Lessons)": PLAIN,
     },
     "pgd": {
         "Court": 0.97,
@@ -207,6 +232,30 @@ STATED: dict[str, dict[str, float | str]] = {
         "MultiObjective": PLAIN,
         "Delayed(MixedContexts, 50)": 1.0,
         "WithoutContexts(MixedArms)": 1.0,
+        "WithoutContexts(Lessons)": PLAIN,
+    },
+    "ucb_bwcr": {
+        "Court": SETS_TOO,
+        "FixedContexts": 0.97,
+        "MixedArms": 0.94,
+        "MixedContexts": 0.79,
+        "Lessons": SETS_TOO,
+        "Lessons, goal only": 0.95,
+        "MultiObjective": 0.99,
+        "Delayed(MixedContexts, 50)": 0.78,
+        "WithoutContexts(MixedArms)": 0.86,
+        "WithoutContexts(Lessons)": 0.96,
+    },
+    "ucb_bwk": {
+        "Court": BUDGETS_ONLY,
+        "FixedContexts": 0.97,
+        "MixedArms": 0.94,
+        "MixedContexts": 0.79,
+        "Lessons": BUDGETS_ONLY,
+        "Lessons, goal only": SPENDING,
+        "MultiObjective": SPENDING,
+        "Delayed(MixedContexts, 50)": 0.78,
+        "WithoutContexts(MixedArms)": 0.86,
         "WithoutContexts(Lessons)": PLAIN,
     },
     "uniform": {
