@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import allocations, plain_ranking
+from benchmarks import allocations, knapsacks, plain_ranking
 from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainLinUCB
 from evenhand.core.records import Context
 from evenhand.environments import Court, FixedContexts, MultiObjective
@@ -44,6 +44,10 @@ def main() -> None:
     print(allocations.oracle_table())
     print()
     print(allocations.loop_table())
+    print("\nknapsacks of 50 arms and 10 budgets without contexts: a round, and one linear program; microseconds\n")
+    print(knapsacks.round_table(cost))
+    print()
+    print(knapsacks.program_table())
     print("\nconcave goals\n")
     print(goals_table())
     print(f"\npeak resident memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")

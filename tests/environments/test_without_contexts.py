@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.environments import Court, Delayed, FixedContexts, Lessons, WithoutContexts
+from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedArms, WithoutContexts
+from evenhand.models import Tabular
+from evenhand.recipes import pd_bwk
 from tests.environments.test_court import decide
 from tests.parts import EVERYTHING, UNEVEN_LOG
 from tests.worlds import Market
@@ -95,3 +97,21 @@ def test_candidates_have_to_be_the_actions():
     expected = r"^WithoutContexts\.environment: expected one whose candidates are its 5 actions, got 2 candidates"
     with pytest.raises(InvalidInput, match=expected):
         WithoutContexts(Fewer(Lessons(horizon=5))).start(0, IDS).context(0)
+
+
+def test_replicas_share_their_features_which_changes_nothing():
+    world = WithoutContexts(MixedArms(horizon=50))
+    policy = pd_bwk(world.problem, Tabular(arms=5, n_outcomes=3, confidence=0.5))
+    shared, copied = policy.start(replicas=3), policy.start(replicas=3)
+    of_shared, of_copied = (world.start(0, np.arange(3)) for _ in range(2))
+    for step in range(50):
+        context = of_shared.context(step)
+        assert context.features.strides[0] == 0
+        other = of_copied.context(step)
+        decision = policy.act(shared, context)
+        same = policy.act(copied, other._replace(features=other.features.copy()))
+        np.testing.assert_array_equal(decision.plays, same.plays)
+        np.testing.assert_array_equal(decision.features, same.features)
+        for arrival in of_shared.respond(step, context, decision)[1]:
+            policy.learn(shared, decision, arrival.y)
+            policy.learn(copied, same, arrival.y)

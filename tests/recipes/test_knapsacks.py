@@ -178,7 +178,7 @@ class InBall:
     hard, spends, worst = False, False, "high"
 
     @property
-    def set(self):
+    def within(self):
         return self
 
     dim = 2

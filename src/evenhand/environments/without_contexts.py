@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
@@ -20,7 +21,7 @@ class _BlindWorld:
     def __init__(self, world: World, arms: int, replicas: int) -> None:
         self._world = world
         self._one_hot = np.eye(arms + 1, arms)  # the last row is zeros, for plays of -1, where nothing is played
-        self._features = np.tile(self._one_hot[:arms], (replicas, 1, 1))
+        self._features = as_strided(self._one_hot, (replicas, arms, arms), (0, *self._one_hot.strides))  # shared by all
         self._shown: Context | None = None
         self._hidden: Context | None = None
         self.unsaveable = getattr(world, "unsaveable", "")

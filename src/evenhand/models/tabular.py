@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.records import distinct
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number, whole
 from evenhand.models.base import Worth
@@ -52,19 +53,20 @@ def _value(
     total: Floats, count: Floats, confidence: float, low: Floats, high: Floats, arms: Ints, w: Floats
 ) -> tuple[Floats, Floats]:
     candidates, each = arms.shape[1], w.shape[2] > 1
-    mean = np.zeros((len(arms), w.shape[1], candidates))
-    bonus = np.zeros((len(arms), w.shape[1], candidates))
+    mean = np.zeros((len(count), w.shape[1], candidates))
+    bonus = np.zeros((len(count), w.shape[1], candidates))
     per_play, least, known = np.empty(candidates), np.empty(candidates), np.empty(candidates)
     center, above, below = np.empty(candidates), np.empty(candidates), np.empty(candidates)
-    for r in range(len(arms)):
+    for r in range(len(count)):
+        own = arms[r if len(arms) > 1 else 0]
         for a in range(candidates):
-            known[a] = 1.0 if arms[r, a] >= 0 else 0.0
-            per_play[a] = 1.0 / (count[r, max(arms[r, a], 0)] + 1.0)
+            known[a] = 1.0 if own[a] >= 0 else 0.0
+            per_play[a] = 1.0 / (count[r, max(own[a], 0)] + 1.0)
             least[a] = confidence * per_play[a]
         for m in range(w.shape[3]):
             bottom, top = low[m], high[m]
             for a in range(candidates):  # by itself, so that the compiler takes several at once in the next loop
-                center[a] = total[r, max(arms[r, a], 0), m] * per_play[a]
+                center[a] = total[r, max(own[a], 0), m] * per_play[a]
             for a in range(candidates):
                 half = 2.0 * (top - bottom) * (math.sqrt(least[a] * center[a]) + least[a])
                 here = bottom + (top - bottom) * center[a]
@@ -90,11 +92,11 @@ def _value(
 @kernel
 def _sample(total: Floats, count: Floats, low: Floats, high: Floats, arms: Ints, w: Floats, z: Floats) -> Floats:
     """Worth under v + z / sqrt(N + 1), `(arms,M),(arms),(M),(M),(A),(K,1|A,M),(U,arms M)->(K,A)`."""
-    worth = np.zeros((len(arms), w.shape[1], arms.shape[1]))
+    worth = np.zeros((len(count), w.shape[1], arms.shape[1]))
     each, size, outcomes = w.shape[2] > 1, arms.shape[1] // z.shape[1], w.shape[3]
-    for r in range(len(arms)):
+    for r in range(len(count)):
         for a in range(arms.shape[1]):
-            arm, own, unit = arms[r, a], a if each else 0, a // size
+            arm, own, unit = arms[r if len(arms) > 1 else 0, a], a if each else 0, a // size
             if arm < 0:
                 continue
             n = count[r, arm] + 1.0
@@ -178,7 +180,7 @@ class Tabular:
 
     def value(self, state: TabularState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
-        arms = _arms(x)
+        arms = _arms(distinct(x))
         _check(x, arms)
         return Worth(*_value(state.total, state.count, self.confidence, state.low, state.high, arms, w))
 
@@ -199,7 +201,7 @@ class Tabular:
         On outcomes scaled to [0, 1]: Agrawal & Goyal 2013 (AISTATS), Algorithm 2, whose mean is the v of this model.
         Its bound holds for all outcomes in [0, 1], where Beta posteriors would need outcomes of 0 or 1.
         """
-        arms = _arms(x)
+        arms = _arms(distinct(x))
         _check(x, arms)
         return _sample(state.total, state.count, state.low, state.high, arms, w, z)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.records import Context, Decision, Worth
+from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.problem.problem import Problem
@@ -89,7 +89,7 @@ def context(c: Context, replicas: int, features: int, problem: Problem, last: Co
         _kinds_and_shapes(c, replicas, features, problem)
     if problem.noisy:
         _means(c.known[:, :, : len(problem.noisy)], problem)
-    if _sound(c.features, c.known, c.groups, problem.bounds):
+    if _sound(distinct(c.features), c.known, c.groups, problem.bounds):
         return
     for field, values in (("features", c.features), ("known", c.known)):
         bad = _bad_value(values)

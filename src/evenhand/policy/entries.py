@@ -34,7 +34,7 @@ def take(
         counted[r] = 1.0 if plays[r, 0] >= 0 else 0.0
         for p in range(plays.shape[1]):
             if plays[r, p] >= 0:
-                x[r, p] = features[r, plays[r, p]]
+                x[r, p] = features[r if len(features) > 1 else 0, plays[r, p]]
                 z[r, p] = known[r if len(known) > 1 else 0, plays[r, p]]
         for p in range(g.shape[1]):
             for i in range(g.shape[2]):

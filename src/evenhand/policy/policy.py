@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream, check_seed
-from evenhand.core.records import Context, Decision, Worth
+from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import numbered
 from evenhand.goals.base import Goal
@@ -275,7 +275,14 @@ class Policy:
             propensities = np.where(drawn, np.nan, propensities)
         known, offered = context.known, context.offered
         features, known, groups, counted, restricted = entries.take(
-            context.features, known, context.groups, pick.plays, offered, offer.playable, state.t, self._horizon
+            distinct(context.features),
+            known,
+            context.groups,
+            pick.plays,
+            offered,
+            offer.playable,
+            state.t,
+            self._horizon,
         )
         prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
         carried = np.zeros((len(counted), 0)) if pick.carried is None else pick.carried

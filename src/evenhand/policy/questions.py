@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 
 from evenhand.core.errors import StaleDecision
 from evenhand.core.records import Context, Decision, Offer, Worth
 from evenhand.core.types import Floats
-from evenhand.goals.base import Estimates
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries
 from evenhand.policy.abilities import Abilities
@@ -104,22 +102,32 @@ class Questions:
                 )
 
     def estimates(self, state: PolicyState, decision: Decision) -> dict[int, Floats]:
-        """What the model says of the rows of every goal that steps on estimates, by the goal's place."""
-        return {i: self._estimate(state, decision, goal, state.goals[i]) for i, goal in self.can.estimates}
+        """What the model says of the rows of every goal that steps on estimates, by the goal's place, `->(d)`.
 
-    def _estimate(self, state: PolicyState, decision: Decision, goal: Estimates, of_goal: Any) -> Floats:
-        """The rows of the plays, each at the end of its interval that the goal asks for, `->(d)`."""
-        if not goal.rows.reads_learned:
-            return goal.rows.post_known(decision)
-        sign = goal.ends(of_goal)
-        w, offset = goal.rows.pull(decision, decision.shares, entries.one_by_one(sign))
-        worth = self.worth(state, decision.features, w)
-        return entries.at_ends(sign, worth.mean, worth.bonus, offset, decision.plays, decision.counted)
+        Each row of the plays is read at the end of its interval that the goal asks for; the model is asked once.
+        """
+        found = {i: goal.rows.post_known(decision) for i, goal in self.can.estimates if not goal.rows.reads_learned}
+        learned = [(i, goal) for i, goal in self.can.estimates if i not in found]
+        if learned:
+            sign = np.concatenate([goal.ends(state.goals[i]) for i, goal in learned], 1)
+            w, offset = self._estimated.pull(decision, decision.shares, entries.one_by_one(sign))
+            worth = self.worth(state, decision.features, w)
+            end = entries.at_ends(sign, worth.mean, worth.bonus, offset, decision.plays, decision.counted)
+            first = 0
+            for i, goal in learned:
+                found[i] = end[:, first : first + len(goal.rows)].copy()
+                first += len(goal.rows)
+        return found
 
     @cached_property
     def rows(self) -> Rows:
         """The rows of all priced goals, one goal after the other."""
         return stack([goal.rows for _, goal in self.can.priced])
+
+    @cached_property
+    def _estimated(self) -> Rows:
+        """The rows of all goals that step on estimates of learned outcomes, one goal after the other."""
+        return stack([goal.rows for _, goal in self.can.estimates if goal.rows.reads_learned])
 
     @cached_property
     def _known_shares(self) -> Floats | None:

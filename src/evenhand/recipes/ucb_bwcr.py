@@ -41,7 +41,8 @@ def ucb_bwcr(
     their budgets; hard budgets mask arms that no longer fit; an action that is declared to do nothing is not learned.
 
     Args:
-        problem: with any objective, under budgets and convex sets.
+        problem: with any objective, under budgets and convex sets: constraints that name their `outcomes`, and the set
+            that these are to be `within`.
         model: with widths.
         margin: taken off every budget per round, as for `bwcr`.
         hard: never exceed a budget.
@@ -56,7 +57,7 @@ def ucb_bwcr(
     >>> ucb_bwcr(Lessons(parity=False).problem, Tabular(arms=5, n_outcomes=4, confidence=0.5)).name
     'ucb_bwcr'
     """
-    sets: list[Any] = [c for c in problem.subject_to if hasattr(c, "set")]
+    sets: list[Any] = [c for c in problem.subject_to if hasattr(c, "within")]
     if len(problem.spending) + len(sets) < len(problem.subject_to):
         expected = "budgets and convex sets, as constraints by group are not supported"
         raise InvalidInput("problem.subject_to", expected, problem.subject_to)
@@ -79,7 +80,7 @@ def ucb_bwcr(
             start_at=problem.middle(names),
             candidates=len(problem.actions),
             bound=tuple(kept.tolist()),
-            regions=tuple(c.set for c in sets),
+            regions=tuple(c.within for c in sets),
             nothing=nothing_to_do(problem),
             every=every,
             tolerance=tolerance,
