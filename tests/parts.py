@@ -104,7 +104,7 @@ from evenhand.objectives import (
     Randomized,
     WeightedSum,
 )
-from evenhand.problem.constraints import Budget, Floor, Parity, constraint_rows
+from evenhand.problem.constraints import Budget, Floor, Parity, Region, Within, constraint_rows
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
@@ -151,7 +151,7 @@ from evenhand.recipes import (
     uniform,
 )
 from evenhand.recipes.primal_lp import Slack
-from evenhand.sets import Box
+from evenhand.sets import Ball, Box
 from evenhand.welfare import (
     Anyone,
     Capped,
@@ -220,6 +220,7 @@ OBJECTIVES = [
     EqualExposure(("a", "b")),
     EqualExposure(_ITEMS),
     DistancePenalty(_THREE, Box.below((0.625, 0.25, 2.0))),
+    DistancePenalty(_THREE, Ball((0.5, 0.4, 0.3), 0.1)),
     DistancePenalty(("a",), Box.below((0.25,))),
     WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.difference(_ITEMS)))),
     WeightedSum(((1.0, _USERS), (0.5, GeneralizedGini.welfare(_ITEMS)))),
@@ -361,6 +362,10 @@ def _two_stage(problem, collect_from, collect_until):
 
 
 _GINI = GeneralizedGini(("gain", "hours", "letters"))
+_REGIONS = (
+    Region("a disc", ("gain", "hours"), Ball((0.2, 0.1), 0.15)),
+    Region("by district", ("letters district=north", "letters district=south"), Ball((0.05, 0.05), 0.01)),
+)
 _FAIR = AlphaFair(("gain",), alpha=1.0, offset=0.1)
 MIRRORS = [
     Descent(1.0, Steady(0.1)),
@@ -405,6 +410,7 @@ GOALS = [
     (_two_stage(LITTLE_SPENT, 0, 1), LITTLE_SPENT),
     (_resolved(EVERYTHING, contexts=8, every=5), EVERYTHING),
     (_resolved(LITTLE_SPENT, contexts=2), LITTLE_SPENT),
+    (_resolved(EVERYTHING, contexts=8, every=5, regions=_REGIONS), EVERYTHING),
     (_resolved(COURT.problem, drift=math.inf, temperatures=(0.02,)), COURT.problem),
     (reward(EVERYTHING), EVERYTHING),
     (reward(LITTLE), LITTLE),
@@ -611,6 +617,15 @@ _WIDE = Ridge(n_features=4, n_outcomes=3, width=Fixed(0.1))
 # A concave objective under budgets and parity.
 _SHARED = replace(EVERYTHING, maximize=_GINI)
 _SHARED_MARKET = Market(problem=_SHARED, offered=0.8)
+_CURVED = replace(
+    _SHARED,
+    subject_to=(
+        *_SHARED.subject_to,
+        *(Within(r.outcomes, r.within) for r in _REGIONS),
+        Within(("gain",), Box((0.1,), (0.9,))),
+    ),
+)
+_CURVED_MARKET = Market(problem=_CURVED)
 # The same without parity, and nobody to tell from another.
 _SPENT = replace(_SHARED, subject_to=_SHARED.spending)
 _UNSPENT = replace(_SHARED, subject_to=())
@@ -699,6 +714,7 @@ RECIPES = {
     "fw_dual": [
         (fw_dual(_GOALS.problem, _WIDE), _GOALS),
         (fw_dual(_SHARED, _PAIR, step=0.1, margin=0.01), _SHARED_MARKET),
+        (fw_dual(_CURVED, _PAIR, warmup=3), _CURVED_MARKET),
         (fw_dual(_SHARED, _PAIR, hard=False, smoothing=Randomized(0.1)), Delayed(_SHARED_MARKET, delay=4)),
     ],
     "bwcr": [
@@ -787,6 +803,7 @@ RECIPES = {
         (resolving(_LESSONS.problem, Ridge(n_features=12, n_outcomes=4, width=Fixed(0.3)), warmup=5), _LESSONS),
         (resolving(_LESSONS.problem, BayesianRidge(n_features=12, n_outcomes=4), warmup=5), Delayed(_LESSONS, delay=4)),
         (resolving(_SHARED, _PAIR, contexts=3, warmup=0), Delayed(_SHARED_MARKET, delay=4)),
+        (resolving(_CURVED, _PAIR, contexts=9, every=4, warmup=3), Delayed(_CURVED_MARKET, delay=4)),
         (resolving(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),
         (resolving(COURT.problem, _LEARNER, warmup=0, every=7), Delayed(COURT, delay=5)),
         (resolving(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2)), warmup=5), MIXED),

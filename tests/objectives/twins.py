@@ -4,6 +4,7 @@ import cvxpy as cp
 import numpy as np
 
 from evenhand.objectives import AlphaFair, Concave, DistancePenalty, EqualExposure, GeneralizedGini, Linear
+from evenhand.sets import Ball
 
 
 def expression(objective, z):
@@ -23,6 +24,8 @@ def expression(objective, z):
         return (w / (1 - alpha)) @ cp.power(s, 1 - alpha)
     if isinstance(objective, EqualExposure):
         return -cp.norm(z - cp.sum(z) / len(objective.outcomes)) / len(objective.outcomes)
+    if isinstance(objective, DistancePenalty) and isinstance(objective.within, Ball):
+        return -cp.pos(cp.norm(z - np.array(objective.within.centre)) - objective.within.radius)
     if isinstance(objective, DistancePenalty):  # of what is below bounds
         return -cp.norm(cp.pos(z - np.array(objective.within.high)))
     if isinstance(objective, Concave):

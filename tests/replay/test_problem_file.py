@@ -9,12 +9,13 @@ from evenhand.core.errors import EvenhandError, InfeasibleProblem
 from evenhand.goals import HardBudget, Resolving
 from evenhand.models import Fixed, Glmtron, Gradient, Logarithmic, OnlineToBatch, Ridge, Stacked
 from evenhand.objectives import GeneralizedGini, Linear
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem.constraints import Budget, Parity, Within
 from evenhand.recipes import resolving
 from evenhand.replay.problem_file import constraint_kinds, read_spec
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping
 from evenhand.replay.systems import systems
+from evenhand.sets import Ball, Halfspaces, Intersection
 from tests.replay import shop
 
 EMAIL = Path(__file__).parents[2] / "examples" / "email.toml"
@@ -267,6 +268,17 @@ def test_an_objective_of_any_kind(tmp_path):
     assert spec.maximize == GeneralizedGini(("visit", "call"), (1.0, 0.25))
     names = [p.name for p in systems(spec.problem({"town": ("north", "south")}), spec.settings, 3)]
     assert names == ["fw_dual, budget and parity", "fw_dual, budget alone", "no constraints", "uniform"]
+
+
+def test_averages_in_a_convex_set(tmp_path):
+    disc = '{ kind = "ball", centre = [0.2, 0.1], radius = 0.3 }'
+    cut = f'{{ kind = "intersection", parts = [{disc}, {{ kind = "halfspaces", rows = [[1, -1]], bounds = [0.2] }}] }}'
+    text = TWO.replace("[policy]", f'[[within]]\noutcomes = ["visit", "call"]\nwithin = {cut}\n\n[policy]')
+    spec = read(tmp_path, text[: text.index("[policy]")] + '[policy]\nname = "resolving"')
+    within = Within(("visit", "call"), Intersection((Ball((0.2, 0.1), 0.3), Halfspaces(((1.0, -1.0),), (0.2,)))))
+    assert within in spec.subject_to
+    found = systems(spec.problem({"town": ("north", "south")}), spec.settings, 3)
+    assert next(p.name for p in found) == "resolving, budget and parity and within"
 
 
 def test_kinds_of_constraints_are_what_the_package_exports():

@@ -16,9 +16,11 @@ from evenhand.choices import Allocate
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.goals.base import Goal
+from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.linear_reward import LinearReward
-from evenhand.problem.constraints import constraint_rows
+from evenhand.objectives import DistancePenalty, WeightedSum
+from evenhand.problem.constraints import constraint_rows, regions, stated_rows
 from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units
@@ -142,10 +144,64 @@ def balanced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows,
     >>> rows, bound = balanced_rows(world.problem)  # of a quarter of the items, `most` is 4 and `rms` is 2
     >>> (-0.2 / bound).round(3)
     array([2.828, 1.241])
+
+    What `Curved` constraints ask beside their rows is left to `region_goals`.
     """
-    rows, bound = constraint_rows(problem, problem.subject_to, margin)
+    rows, bound = stated_rows(problem, problem.subject_to, margin)
     size, (most, rms) = _size(problem, rows), _factors(problem, rows)
     return in_units(rows, bound, np.where(size > 0.0, size, 1.0) * np.sqrt(most * rms))
+
+
+def region_goals(
+    problem: Problem, slope: FrankWolfe, optimism: Literal["row", "net"] = "row"
+) -> tuple[FrankWolfe, ...]:
+    """A goal for every convex set that no rows describe: minus L times the distance of the average from it.
+
+    Equation: L = 4 w / u, with w what a play can be worth at the objective's slope at its start, and u the length of
+    the ranges of the set's outcomes: a distance that one play makes up is worth four plays. Where optimal prices of
+    the set are higher than L, averages stay out of the set.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.goals.frank_wolfe import frank_wolfe
+    >>> problem = Court().problem
+    >>> region_goals(problem, frank_wolfe(problem, problem.objective))
+    ()
+    """
+    goals = []
+    for region in regions(problem):
+        low, high = problem.ranges(region.outcomes, plays=1)
+        size = np.where(np.isfinite(high - low), high - low, 1.0)
+        penalty = DistancePenalty(region.outcomes, region.within)
+        price = 4.0 * worth_of_a_play(problem, slope) / float(np.linalg.norm(size))
+        start_at = tuple(region.within.project(np.array(problem.middle(region.outcomes))).tolist())
+        weighted = WeightedSum(((price, penalty),))
+        goals.append(frank_wolfe(problem, weighted, start_at=start_at, optimism=optimism))
+    return tuple(goals)
+
+
+def worth_of_a_play(problem: Problem, goal: FrankWolfe) -> float:
+    """The most that a play can be worth at the slope of the start.
+
+    A play is in one group of every grouping: of sums over groups that the objective reads, it moves one per grouping.
+    """
+    low, high = problem.ranges(goal.rows.names, plays=1)
+    size = np.where(np.isfinite(high - low), high - low, 1.0)
+    worth = _of_a_play(np.abs(goal.slope(np.array([goal.start_at]), np.zeros(1))[0]) * size, goal.rows)
+    if worth == 0.0:  # the slope is 0 at the start, but not everywhere
+        steep = goal.objective.lipschitz
+        worth = steep * math.sqrt(_of_a_play(size**2, goal.rows)) if math.isfinite(steep) else 1.0
+    return worth
+
+
+def _of_a_play(most: Floats, rows: Rows) -> float:
+    """The largest sum over the rows that one play can move, `(d)->()`."""
+    inside = rows.column >= 0
+    if not inside.any():
+        return float(most.sum())
+    column, grouping = rows.column[inside], rows.grouping[inside]
+    largest = np.zeros(grouping.max() + 1)
+    np.maximum.at(largest, grouping, np.bincount(column, most[inside])[column])
+    return float(most[~inside].sum() + largest.sum())
 
 
 def steadied_rows(problem: Problem) -> tuple[Rows, Floats]:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
-from evenhand.core.types import Floats
 from evenhand.goals.dual import DualGradient
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import hard_limits
@@ -17,8 +14,14 @@ from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import balanced_rows, fluctuation, given, where_constrained
+from evenhand.recipes.defaults import (
+    balanced_rows,
+    fluctuation,
+    given,
+    region_goals,
+    where_constrained,
+    worth_of_a_play,
+)
 
 
 @named("X2", source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023")
@@ -38,8 +41,10 @@ def fw_dual(
     lam <- (lam + step_t (c - (B - margin)))_+, with c observed, at commit where costs are known.
     After the warm-up, the sum of a row is at most its bound times T plus the moves of lam, each over the step of its
     round, whatever the model says; widths do not add to that.
-    Without constraints and warm-up it is `fw_linucb`. With a linear objective it is `pgd`, but the defaults differ:
-    step, warm-up and hard budgets. `resolving` gets closer to the optimum where contexts differ.
+    A convex set that no rows describe (`Within`) is kept by a price on the distance of the average from it
+    (`defaults.region_goals`). Without constraints and warm-up it is `fw_linucb`. With a linear objective it is `pgd`,
+    but the defaults differ: step, warm-up and hard budgets. `resolving` gets closer to the optimum where contexts
+    differ.
 
     Args:
         problem: with any objective and any constraints.
@@ -69,7 +74,7 @@ def fw_dual(
     return Policy(
         problem=problem,
         model=model,
-        goals=(slope, *prices, *hard_limits(problem, hard)),
+        goals=(slope, *region_goals(problem, slope), *prices, *hard_limits(problem, hard)),
         choice=Staged(warmup, TopK(problem.n_plays)),
         name="fw_dual",
     )
@@ -78,26 +83,8 @@ def fw_dual(
 def gentle(problem: Problem, goal: FrankWolfe, step: float | None) -> Step:
     """A constant step, or by default w / (2 sqrt(P t)) for `balanced_rows`: half of what balances a run of t rounds.
 
-    w is the most that a play can be worth at the slope of the start. A play is in one group of every grouping: of sums
-    over groups that the objective reads, it moves one per grouping.
+    w is the most that a play can be worth at the slope of the start.
     """
     if step is not None:
         return Steady(step)
-    low, high = problem.ranges(goal.rows.names, plays=1)
-    size = np.where(np.isfinite(high - low), high - low, 1.0)
-    worth = _of_a_play(np.abs(goal.slope(np.array([goal.start_at]), np.zeros(1))[0]) * size, goal.rows)
-    if worth == 0.0:  # the slope is 0 at the start, but not everywhere
-        steep = goal.objective.lipschitz
-        worth = steep * math.sqrt(_of_a_play(size**2, goal.rows)) if math.isfinite(steep) else 1.0
-    return Falling(worth / (2.0 * math.sqrt(problem.n_plays)))
-
-
-def _of_a_play(most: Floats, rows: Rows) -> float:
-    """The largest sum over the rows that one play can move, `(d)->()`."""
-    inside = rows.column >= 0
-    if not inside.any():
-        return float(most.sum())
-    column, grouping = rows.column[inside], rows.grouping[inside]
-    largest = np.zeros(grouping.max() + 1)
-    np.maximum.at(largest, grouping, np.bincount(column, most[inside])[column])
-    return float(most[~inside].sum() + largest.sum())
+    return Falling(worth_of_a_play(problem, goal) / (2.0 * math.sqrt(problem.n_plays)))

@@ -11,7 +11,7 @@ from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import balanced_rows, fluctuation, given, where_constrained
+from evenhand.recipes.defaults import balanced_rows, fluctuation, given, region_goals, where_constrained
 from evenhand.recipes.fw_dual import gentle
 
 
@@ -59,5 +59,6 @@ def fw_rank(
         problem,
         lambda: DualGradient(rows=rows, bound=bound, step=gentle(problem, slope, step), optimism="net"),
     )
-    goals = (slope, *prices, *hard_limits(problem, hard))
+    regions = region_goals(problem, slope, optimism="net")
+    goals = (slope, *regions, *prices, *hard_limits(problem, hard))
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name="fw_rank")

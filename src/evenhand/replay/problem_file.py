@@ -24,7 +24,7 @@ def constraint_kinds() -> dict[str, Any]:
     """Every constraint that `evenhand.problem` exports, by the name of its tables.
 
     >>> list(constraint_kinds())
-    ['budget', 'floor', 'parity']
+    ['budget', 'floor', 'parity', 'within']
     """
     places = "evenhand.problem.constraints"
     return {name: z for name, z in exported("evenhand.problem").items() if z.__module__.startswith(places)}

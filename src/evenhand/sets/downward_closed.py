@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,18 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.sets._closed_forms import in_ball
 from evenhand.sets.ball import Ball
-from evenhand.sets.base import Norm, Supported, apart, check_norm, ends_of, length, margin_of, rows_of, unbounded
+from evenhand.sets.base import (
+    ConvexSet,
+    Norm,
+    Supported,
+    apart,
+    check_norm,
+    ends_of,
+    length,
+    margin_of,
+    rows_of,
+    unbounded,
+)
 from evenhand.sets.polyhedron import Polyhedron, sides_of
 
 
@@ -39,7 +49,7 @@ class DownwardClosed:
     array([-5.,  1.])
     """
 
-    inner: Any  # a ConvexSet; the type would have to name every kind
+    inner: ConvexSet
     margin: float = 0.0
 
     def __post_init__(self) -> None:
@@ -62,7 +72,8 @@ class DownwardClosed:
 
     @cached_property
     def _lifted(self) -> Polyhedron:
-        inner: Polyhedron = self.inner.polyhedron
+        inner = sides_of(self.inner)
+        assert inner is not None  # unlike balls, which have forms of their own
         m, rest = self.dim, inner.hidden
         rows = np.concatenate([np.eye(m), np.zeros((len(inner.rows), m))])
         hidden = np.concatenate([np.column_stack([-np.eye(m), np.zeros((m, rest))]), inner.rows])
@@ -121,4 +132,4 @@ class DownwardClosed:
 
     @cached_property
     def _centre(self) -> Floats:
-        return np.array(self.inner.centre) - self.margin
+        return np.array(self.inner.centre if isinstance(self.inner, Ball) else ()) - self.margin

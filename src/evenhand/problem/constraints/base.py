@@ -117,7 +117,7 @@ def constraint_rows(
     constraints = tuple(constraints)
     for c in constraints:
         if isinstance(c, Curved) and c.curved(problem) is not None:
-            expected = "constraints with straight sides here; resolving keeps to curved sets"
+            expected = "constraints with straight sides here; resolving and fw_dual keep to curved sets"
             raise InvalidInput("problem.subject_to", expected, c.label)
     return stated_rows(problem, constraints, margin)
 
