@@ -22,6 +22,7 @@ COSTS = ("cost 1", "cost 2")
 BALL = Within(("reward", "cost 1"), Ball((0.45, 0.2), 0.1))
 SLANT = Within(COSTS, Halfspaces(((1.0, -1.0), (1.0, 1.0)), (-0.1, 0.6)))
 COMBINATIONS = [(a, b) for a in ("primal", "dual") for b in ("primal", "dual")]
+PROGRAMS = [(a, b) for a in ("primal", "dual", "ucb") for b in ("primal", "dual", "ucb") if "ucb" in (a, b)]
 
 
 @dataclass(frozen=True)
@@ -152,3 +153,24 @@ def test_features_of_arms_serve_as_well_as_a_table(objective, constraints):
         bwcr(world.problem, table(), objective=objective, constraints=constraints), world, replicas=5, progress=False
     )
     assert trace.objective()[-1].mean() >= by_table.objective()[-1].mean() - 0.03
+
+
+@pytest.mark.parametrize(("objective", "constraints"), PROGRAMS)
+def test_an_optimistic_program_may_take_either_side(objective, constraints):
+    """Section 6: the expression of eq. 9 in place of the objective or of the constraints."""
+    stated = (Budget("cost 2", rate=0.3), SLANT)
+    world = Bounded(stated, horizon=600)
+    policy = bwcr(world.problem, table(), objective=objective, constraints=constraints, hard=False, margin=0.0)
+    assert policy.name == f"bwcr, {objective}-{constraints}"
+    trace = simulate(policy, world, replicas=4, progress=False)
+    assert (far(trace, SLANT) <= bound(trace, COSTS, 600)).all()
+    assert trace.objective()[-1].mean() >= best(stated) - bound(trace, ("reward",), 600).mean() / 3
+
+
+def test_a_program_for_the_constraints_alone_takes_straight_ones():
+    with pytest.raises(InvalidInput, match=r"^problem\.subject_to: expected constraints with straight sides"):
+        bwcr(Bounded((BALL,)).problem, table(), constraints="ucb")
+    policy = bwcr(Bounded((BALL,)).problem, table(), objective="ucb", constraints="ucb")
+    assert policy.choice.regions == (BALL.within,)
+    free = bwcr(Bounded(()).problem, table(), constraints="ucb")
+    assert isinstance(free.choice, Lottery)

@@ -161,7 +161,7 @@ class WeightedSum:
         """
         tilted, ends = theta + self._slope, np.empty((2, len(self.outcomes)))
         ends[0], ends[1] = low, high
-        out = np.where(tilted > 0.0, ends[1], ends[0])
+        out: Floats = np.where(tilted > 0.0, ends[1], ends[0])
         for c, part, at in self._conjugate:
             out[..., at] = part.maximizer(tilted[..., at] / c, ends[0, at], ends[1, at])
         return out
