@@ -737,6 +737,8 @@ RECIPES = {
         (bwcr(_SPENT, _PAIR, hard=False), Market(problem=_SPENT)),
         (bwcr(LITTLE, Ridge(n_features=3)), Market(problem=LITTLE)),
         (bwcr(_BLIND_LESSONS.problem, _TABLE, objective="dual", constraints="dual"), _BLIND_LESSONS),
+        (bwcr(_SPENT, _PAIR, objective="ucb", constraints="dual"), Market(problem=_SPENT)),
+        (bwcr(_SPENT, _PAIR, objective="dual", constraints="ucb"), Market(problem=_SPENT)),
         (bwcr(_SPENT, _PAIR, objective="dual", norm="sup"), Delayed(Market(problem=_SPENT), delay=4)),
         (bwcr(_SPENT, _PAIR, constraints="dual", norm="sup", hard=False), Market(problem=_SPENT)),
     ],

@@ -12,6 +12,8 @@ from evenhand.objectives import GeneralizedGini
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.recipes import (
     bwcr,
+    dual_bwc,
+    dual_bwr,
     fairlearn_rank,
     fw,
     fw_dual,
@@ -83,6 +85,11 @@ def school(reward, cost, fee, plays=1):
     )
 
 
+def spent(reward, cost, fee):
+    """The two budgets alone, each in its own unit."""
+    return replace(shop(reward, cost, fee), subject_to=shop(reward, cost, fee).spending)
+
+
 RIDGE = Ridge(n_features=3, n_outcomes=2, width=Fixed(0.2))
 BAYESIAN = BayesianRidge(n_features=3, n_outcomes=2)
 POLICIES = {
@@ -108,6 +115,10 @@ POLICIES = {
     "fairlearn_rank": lambda unit: fairlearn_rank(shop(*unit), RIDGE, share=0.2, utility="gain"),
     "unbiased_linucb_rank": lambda unit: unbiased_linucb_rank(shop(*unit), RIDGE, utility="gain"),
     "bwcr": lambda unit: bwcr(replace(school(*unit)), RIDGE),
+    "bwcr, dual": lambda unit: bwcr(school(*unit), RIDGE, objective="dual", constraints="dual"),
+    "bwcr, dual, two units": lambda unit: bwcr(spent(*unit), RIDGE, objective="dual", constraints="dual", norm="sup"),
+    "dual_bwr": lambda unit: dual_bwr(replace(school(*unit), subject_to=()), RIDGE),
+    "dual_bwc": lambda unit: dual_bwc(spent(*unit), RIDGE),
     "ucb_bwcr": lambda unit: ucb_bwcr(school(*unit), RIDGE),
     "ucb_bwk": lambda unit: ucb_bwk(mall(*unit), RIDGE),
     "greedy_bwk": lambda unit: greedy_bwk(mall(*unit), RIDGE),

@@ -11,22 +11,24 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.choices import LinearProgram, Lottery
+from evenhand.choices import LinearProgram, Lottery, OptimisticProgram
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import one_of
 from evenhand.goals.base import Priced
 from evenhand.goals.fenchel import Fenchel, fenchel, fenchel_within
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
+from evenhand.goals.intervals import Intervals
 from evenhand.objectives import DistancePenalty, Moreau, Smoothing
 from evenhand.objectives.steepness import Norm
 from evenhand.problem.constraints import Within, stated_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
-from evenhand.recipes.defaults import fluctuation
+from evenhand.recipes.defaults import fluctuation, priced_rows
 from evenhand.sets import Box, ConvexSet
 
 Updates = Literal["primal", "dual"]
 Side = FrankWolfe | Fenchel
+TOGETHER = "budgets, floors and convex sets only, as constraints by group are not supported"
 
 
 class Kept(NamedTuple):
@@ -79,8 +81,7 @@ def sums(problem: Problem, margin: float | None) -> list[Kept]:
     if not stated:
         return []
     if any(c.rows(problem).by_group for c in stated):
-        expected = "budgets, floors and convex sets only, as constraints by group are not supported"
-        raise InvalidInput("problem.subject_to", expected, problem.subject_to)
+        raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
     each = fluctuation(problem) if margin is None else np.full(len(problem.subject_to), margin)
     off = each[[not isinstance(c, Within) for c in problem.subject_to]]
     rows, bound = stated_rows(problem, stated, off)
@@ -103,10 +104,38 @@ def sets(problem: Problem, margin: float | None) -> list[Kept]:
     return kept
 
 
-def best_lottery(slope: Side, kept: tuple[Side, ...]) -> Lottery | LinearProgram:
-    """The best lottery at the slope that keeps to the half-space of every set."""
+def both_sides(
+    problem: Problem,
+    objective: Updates | Literal["ucb"],
+    constraints: Updates | Literal["ucb"],
+    smoothing: Smoothing | None,
+    margin: float | None,
+    norm: Norm,
+) -> tuple[tuple[Side | Intervals, ...], Lottery | LinearProgram | OptimisticProgram]:
+    """Goals of both sides, and the choice of the best lottery, with an optimistic program on at most one of them.
+
+    Raises:
+        InvalidInput: as for `bwcr`.
+    """
+    if objective == "ucb":
+        names = tuple(problem.objective.outcomes)
+        kept = for_constraints(problem, constraints, margin, norm)  # type: ignore[arg-type]
+        program = OptimisticProgram(
+            objective=problem.objective,
+            start_at=problem.middle(names),
+            candidates=len(problem.actions),
+            bound=(0.0,) * len(kept),
+        )
+        return (Intervals(rows=select(problem, names)), *kept), program
+    slope = for_objective(problem, objective, smoothing, norm)
     wanted = readings(slope)
-    return Lottery(wanted) if len(kept) < 2 else LinearProgram(wanted, (0.0,) * len(kept))
+    if constraints == "ucb" and problem.subject_to:
+        if any(c.rows(problem).by_group for c in problem.subject_to):
+            raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
+        rows, bound = priced_rows(problem, fluctuation(problem) if margin is None else margin)
+        return (slope, Intervals(rows=rows, ends="lower")), LinearProgram(wanted, tuple(bound.tolist()))
+    kept = () if constraints == "ucb" else for_constraints(problem, constraints, margin, norm)
+    return (slope, *kept), Lottery(wanted) if len(kept) < 2 else LinearProgram(wanted, (0.0,) * len(kept))
 
 
 def readings(*sides: Priced) -> int:

@@ -6,15 +6,21 @@ Source: Agrawal & Devanur 2014, *Bandits with concave rewards and convex knapsac
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Literal, get_args
 
 from evenhand.core.catalogue import named
+from evenhand.core.validate import one_of
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.objectives.steepness import Norm
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes._sides import Updates, best_lottery, for_constraints, for_objective
+from evenhand.recipes._sides import both_sides
+from evenhand.recipes.ucb_bwcr import ucb_bwcr
+
+How = Literal["primal", "dual", "ucb"]
 
 
 @named("B7", source="Agrawal & Devanur 2014, Algorithm 6, each vector by primal or dual updates (Algorithms 3 to 5)")
@@ -22,8 +28,8 @@ def bwcr(
     problem: Problem,
     model: Model,
     *,
-    objective: Updates = "primal",
-    constraints: Updates = "primal",
+    objective: How = "primal",
+    constraints: How = "primal",
     norm: Norm = "euclidean",
     smoothing: Smoothing | None = None,
     margin: float | None = None,
@@ -47,8 +53,10 @@ def bwcr(
     Args:
         problem: with any objective, under budgets, floors of everybody and convex sets (`Within`).
         model: with widths.
-        objective: "primal" updates need a slope, or smoothing; "dual" ones a maximizer and a bounded slope.
-        constraints: the same for what is allowed.
+        objective: "primal" updates need a slope, or smoothing; "dual" ones a maximizer and a bounded slope; "ucb"
+            maximises f itself, at averages within their intervals, by a program in every round (`ucb_bwcr`).
+        constraints: the same for what is allowed; "ucb" keeps to the lower ends of all rows at once. Curved sets then
+            need the objective to be "ucb" as well.
         norm: for dual updates, "euclidean" for gradient descent, "sup" for exponential weights.
         smoothing: for primal updates of the objective, as for `fw_linucb`.
         margin: taken off every budget b per round, and off every set on all sides; by default nothing of sets, and
@@ -64,15 +72,14 @@ def bwcr(
     >>> bwcr(MixedArms().problem, Tabular(arms=4, n_outcomes=3, confidence=0.5)).name
     'bwcr'
     """
-    slope = for_objective(problem, objective, smoothing, norm)
-    kept = for_constraints(problem, constraints, margin, norm)
-    return Policy(
-        problem=problem,
-        model=model,
-        goals=(slope, *kept, *hard_limits(problem, hard)),
-        choice=best_lottery(slope, kept),
-        name="bwcr" if (objective, constraints) == ("primal", "primal") else f"bwcr, {objective}-{constraints}",
-    )
+    one_of("objective", objective, get_args(How))
+    one_of("constraints", constraints, get_args(How))
+    name = "bwcr" if (objective, constraints) == ("primal", "primal") else f"bwcr, {objective}-{constraints}"
+    if objective == constraints == "ucb":
+        return replace(ucb_bwcr(problem, model, margin=margin, hard=hard), name=name)
+    goals, choice = both_sides(problem, objective, constraints, smoothing, margin, norm)
+    limits = hard_limits(problem, hard)
+    return Policy(problem=problem, model=model, goals=(*goals, *limits), choice=choice, name=name)
 
 
 def theoretical_gamma(problem: Problem, delta: float = 0.05) -> float:
