@@ -20,7 +20,9 @@ LISTS = {"fairlearn_rank", "fw_linucb_rank", "fw_rank", "linucb_rank", "unbiased
 # Theirs is one over allocations: `tests/experiments/test_allocation.py` holds them against a bound of each round.
 ALLOCATIONS = {"cab_ofu", "cab_ts", "cab_ts_parameter", "cab_ucb", "fairx", "max_match", "random_allocation"}
 ALLOCATIONS |= {"pgd_allocation", "resolving_allocation", "AudienceMatching", "Matching"}
-OTHERS = LISTS | ALLOCATIONS
+# One side of `bwcr` alone: `tests/recipes/test_bwcr_duals.py` and `test_bwcr_sets.py` hold them to the theorems.
+SIDES = {"dual_bwc", "dual_bwr", "primal_bwc", "primal_bwr"}
+OTHERS = LISTS | ALLOCATIONS | SIDES
 
 
 def test_every_recipe_and_every_simulated_environment_is_in_the_table():
