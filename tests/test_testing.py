@@ -367,7 +367,7 @@ class _FaultyWorld:
         return context
 
     def respond(self, step, context, decision):
-        taken, ((when, _, y, _),) = self._inner.respond(step, context, decision)
+        taken, ((when, _, y, _, _),) = self._inner.respond(step, context, decision)
         if self._fault == "luck by place":
             y = np.where(np.arange(self._replicas)[:, None, None] % 2 == 0, y, 1.0 - y)
         if self._fault == "counts its answers":

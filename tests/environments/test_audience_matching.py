@@ -43,7 +43,7 @@ def test_outcomes_have_the_stated_chances():
     """Five standard errors, 20,000 replicas."""
     run, count = WORLD.start(2, np.arange(20_000)), 20_000
     context, plays = run.context(0), np.tile([11, -1, 4, 0], (20_000, 1))
-    ((step, _, y, exposed),) = run.respond(0, context, decision(plays))[1]
+    ((step, _, y, exposed, _),) = run.respond(0, context, decision(plays))[1]
     mean = run.expected(context, plays)
     assert (step, exposed, y.shape) == (0, None, (count, 4, 1))
     np.testing.assert_array_equal(mean[:, 0, 0], run.means(context)[:, 3, 2])

@@ -53,7 +53,7 @@ def test_people_appear_with_the_stated_probability(action):
     for step in range(200):
         context = world.context(step)
         decision = decide(context, action)
-        taken, ((when, about, y, _),) = world.respond(step, context, decision)
+        taken, ((when, about, y, _, _),) = world.respond(step, context, decision)
         assert when == step
         assert about is decision
         assert taken is decision

@@ -88,7 +88,7 @@ def test_outcomes_have_the_stated_means(link):
     world, count = replace(SMALL, link=link), 20_000
     run = world.start(5, np.arange(count))
     context, plays = run.context(2), np.tile([7, 2, -1, 9], (count, 1))
-    _, ((step, _, y, exposed),) = run.respond(2, context, decision(plays))
+    _, ((step, _, y, exposed, _),) = run.respond(2, context, decision(plays))
     mean = run.expected(context, plays)
     assert (step, exposed, y.shape, mean.shape) == (2, None, (count, 4, 1), (count, 4, 1))
     x = np.take_along_axis(context.features, np.maximum(plays, 0)[:, :, None], 1)

@@ -66,7 +66,7 @@ def test_places_are_looked_at_and_items_clicked_with_the_stated_probabilities(po
     for step in range(300):
         context = run.context(step)
         d = decision(plays, 100)
-        taken, ((when, about, y, exposed),) = run.respond(step, context, d)
+        taken, ((when, about, y, exposed, _),) = run.respond(step, context, d)
         assert (taken, when, about) == (d, step, d)
         looks.append(exposed)
         clicks.append(y[:, :, 0])
@@ -95,7 +95,7 @@ def test_what_users_like_may_be_any_matrix():
 def test_an_empty_place_is_neither_looked_at_nor_clicked():
     run = WORLD.start(0, np.arange(50))
     context = run.context(0)
-    _, ((_, _, y, exposed),) = run.respond(0, context, decision([-1, 0, -1], 50))
+    _, ((_, _, y, exposed, _),) = run.respond(0, context, decision([-1, 0, -1], 50))
     assert not exposed[:, [0, 2]].any()
     assert exposed[:, 1].any()
     assert not y[:, [0, 2]].any()
@@ -108,7 +108,7 @@ def test_every_policy_meets_the_same_users_and_looks_at_the_same_places():
         rounds = []
         for step in range(10):
             context = run.context(step)
-            _, ((_, _, _, exposed),) = run.respond(step, context, decision(plays, 5))
+            _, ((_, _, _, exposed, _),) = run.respond(step, context, decision(plays, 5))
             rounds += [context.features, exposed]
         seen.append(rounds)
     for a, b in zip(*seen, strict=True):

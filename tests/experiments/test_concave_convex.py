@@ -14,7 +14,7 @@ from evenhand.experiments.concave_convex.systems import systems
 from evenhand.experiments.concave_convex.worlds import settings
 from evenhand.experiments.loop import run
 from evenhand.models import Tabular
-from evenhand.recipes import bwcr, uniform
+from evenhand.recipes import bwcr
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
 
@@ -39,8 +39,9 @@ def test_rates_of_nothing_are_not_made_up():
 
 def test_outside_is_the_norm_of_all_excesses():
     world = BernoulliKnapsacks(arms=3, resources=2, horizon=200)
-    trace = simulate(uniform(world.problem, world.n_features, hard=False), world, replicas=3, progress=False)
-    over = [np.maximum(trace.total(c.outcome)[-1] / 200 - c.limit(200), 0.0) for c in world.problem.subject_to]
+    model = Tabular(arms=3, n_outcomes=3, confidence=0.5)
+    trace = simulate(bwcr(world.problem, model, margin=0.0, hard=False), world, replicas=3, progress=False)
+    over = [np.maximum(trace.total(c.outcome) / 200 - c.limit(200), 0.0) for c in world.problem.subject_to]
     assert (np.array(over) > 0).any()
     np.testing.assert_allclose(outside(trace), np.sqrt(over[0] ** 2 + over[1] ** 2))
 

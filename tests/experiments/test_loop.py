@@ -117,7 +117,7 @@ def test_a_folder_that_cannot_be_made_is_named_before_the_work(tmp_path, monkeyp
 def test_experiments_are_found_in_their_folder():
     found = discover()
     names = {"allocation", "concave-rewards", "court", "demo", "fair-ranking", "lessons", "small-budgets"}
-    assert set(found) == names | {"square-cbwk"}
+    assert set(found) == names | {"concave-convex", "square-cbwk"}
     for name, experiment in found.items():
         assert experiment.name == name
         assert experiment.title

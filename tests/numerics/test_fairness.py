@@ -56,10 +56,11 @@ def test_outside_the_domain_nothing_is_nan(alpha):
 
 
 @pytest.mark.parametrize("alpha", ALPHAS[:-1])
-def test_best_responses_are_those_of_a_grid(alpha):
-    grid, w = np.linspace(0, 1, 2001), np.full(5, 0.7)
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-0.05, 0.4), (0.3, 1.3)])
+def test_best_responses_are_those_of_a_grid(alpha, low, high):
+    grid, w = np.linspace(low, high, 2001), np.full(5, 0.7)
     theta = np.array([[-5.0, -1.0, -0.5, 0.0, 2.0]])
-    best = best_response(theta, 0.1, w, alpha)[0]
+    best = best_response(theta, 0.1, w, alpha, np.full(5, low), np.full(5, high))[0]
     for i in range(5):
         worth = theta[0, i] * grid + utility(grid[:, None], 0.1, w[:1], alpha)
         assert abs(best[i] - grid[worth.argmax()]) <= 1e-3

@@ -22,7 +22,9 @@ ALLOCATIONS = {"cab_ofu", "cab_ts", "cab_ts_parameter", "cab_ucb", "fairx", "max
 ALLOCATIONS |= {"pgd_allocation", "resolving_allocation", "AudienceMatching", "Matching"}
 # One side of `bwcr` alone: `tests/recipes/test_bwcr_duals.py` and `test_bwcr_sets.py` hold them to the theorems.
 SIDES = {"dual_bwc", "dual_bwr", "primal_bwc", "primal_bwr"}
-OTHERS = LISTS | ALLOCATIONS | SIDES
+# Random instances: `tests/environments/test_instances.py` holds recipes against their optima.
+INSTANCES = {"BernoulliKnapsacks", "PayPerClick", "Routing", "Sensors"}
+OTHERS = LISTS | ALLOCATIONS | SIDES | INSTANCES
 
 
 def test_every_recipe_and_every_simulated_environment_is_in_the_table():

@@ -92,6 +92,11 @@ class DistancePenalty:
         back = rows - (step / np.where(far > step, far, math.inf))[:, None] * gap
         return np.where((far > step)[:, None], back, near).reshape(z.shape)
 
+    def envelope_gradient(self, z: Floats, beta: Floats | float) -> Floats:
+        """The direction back to the set, shorter than 1 within beta of it, `(m),()->(m)`."""
+        gap, far = self._beyond(flat(z))
+        return np.asarray(0.0 - gap / np.maximum(far, each(beta, z))[:, None]).reshape(z.shape)
+
     def intercept(self, slope: Floats) -> Floats:
         """The support function of S within the ranges, at minus the slope, `(m)->()`.
 

@@ -130,9 +130,9 @@ def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]
 
     Every path has a panel of its own; a dot marks its end.
     """
-    columns = min(4, len(paths))
+    columns = min(3, len(paths))
     rows = -(-len(paths) // columns)
-    figure = Figure(figsize=(2.9 * columns, 2.9 * rows), layout="constrained")
+    figure = Figure(figsize=(3.0 * columns, 3.0 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     for axes, (title, path) in zip(grid, paths.items(), strict=False):
         axes.fill(*region.T, color="C2", alpha=0.2, lw=0)

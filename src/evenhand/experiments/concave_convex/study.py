@@ -42,8 +42,8 @@ class Lengths:
         s = self.settings
         return (
             f"{self.setting.name}: {self.setting.says}; {s.replicas} replicas, seed {s.seed}\n"
-            "regret: optimum minus the objective at the average outcomes; outside: how far averages are from what is "
-            "allowed"
+            "regret: optimum minus the objective at the averages of true means; outside: how far averages of what was "
+            "realised are from what is allowed"
         )
 
     @property
@@ -104,8 +104,9 @@ class Lengths:
         panels: dict[str, list[Curve]] = {}
         for system, by in self._found(runs).items():
             for metric, (rounds, values) in by.items():
-                if len(rounds) > 1:
-                    panels.setdefault(metric, []).append(Curve(system, rounds.tolist(), np.maximum(values, 1e-6)))
+                above = values.mean(1) > 0.0  # nothing else has a place on a logarithmic scale
+                if len(rounds) > 1 and above.any():
+                    panels.setdefault(metric, []).append(Curve(system, rounds[above].tolist(), values[above]))
         if not panels:
             return []
         axes = over_sweep(panels, "rounds of a run", "per round")
@@ -127,7 +128,7 @@ class Lengths:
         }
 
     def _regret(self, trace: Trace) -> Floats:
-        """The optimum minus the objective at the realised averages, `->(R)`."""
+        """The optimum minus the objective at the averages of true means, `->(R)`."""
         return np.asarray(self.optimum[self.setting.name] - trace.objective()[-1])
 
     def _found(self, runs: Sequence[Run]) -> dict[str, dict[str, tuple[Floats, Floats]]]:
