@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream, uniform
@@ -52,7 +53,8 @@ class ArmsWorld:
     def __init__(self, problem: Problem, mean: Floats, one_coin: bool, seed: int, replicas: Ints) -> None:
         arms = len(mean) - 1
         self._luck, self._mean, self._size = Luck(seed=seed, replicas=replicas), mean, 1 if one_coin else mean.shape[1]
-        x = np.tile(np.concatenate([np.zeros((1, arms)), np.eye(arms)]), (len(replicas), 1, 1))
+        one_hot = np.concatenate([np.zeros((1, arms)), np.eye(arms)])
+        x = as_strided(one_hot, (len(replicas), *one_hot.shape), (0, *one_hot.strides))  # shared by all replicas
         groups, offered = np.zeros((len(replicas), 1, 0), np.int64), np.ones((1, arms + 1), bool)
         self._context = Context(x, problem.declared[None], groups, offered)
         self.steps = problem.horizon

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from evenhand.core.catalogue import named
 from evenhand.core.luck import Luck, Stream
@@ -31,7 +32,8 @@ class _RoutingWorld:
         self._luck, self._theta = Luck(seed=seed, replicas=replicas), routing.arrives[None]
         routes = len(routing.arrives)
         x = np.concatenate([np.zeros((1, routes)), np.eye(routes)])
-        self._x, self._known = np.tile(x, (len(replicas), 1, 1)), routing.problem.declared[None]
+        self._x = as_strided(x, (len(replicas), *x.shape), (0, *x.strides))  # shared by all replicas
+        self._known = routing.problem.declared[None]
         own = np.repeat(np.arange(routing.types), routing.routes)[None] == np.arange(routing.types)[:, None]
         self._offered = np.concatenate([np.ones((routing.types, 1), bool), own], axis=1)
         self.steps = routing.horizon
