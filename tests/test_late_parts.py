@@ -10,7 +10,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Arrival, Delayed, Matching, Ranking
 from evenhand.goals import DualGradient, DualHedge, FrankWolfe, HardBudget, Resolving, Steady
-from evenhand.models import BayesianLogistic, BayesianRidge, Bilinear, Fixed, Ridge, Stacked
+from evenhand.models import BayesianLogistic, BayesianRidge, Bilinear, Fixed, OnlineToBatch, Ridge, Stacked
 from evenhand.objectives import AlphaFair, Linear as LinearObjective
 from evenhand.policy.parts import counts_of_rounds
 from evenhand.policy.saving import flatten
@@ -193,6 +193,17 @@ def test_models_that_count_rounds_count_parts_as_shares(model):
     learn_in_parts(policy, state, waiting)
     (rounds,) = counts_of_rounds(state.model)
     np.testing.assert_array_equal(rounds, 12.0)
+
+
+def test_copies_of_states_keep_the_rounds_that_they_had():
+    """A part of each user: a copy that was made after so many observations has as many rounds per user."""
+    policy = cab_ucb(FREE.problem, OnlineToBatch(inner=BayesianRidge(n_features=5), snapshots=4))
+    state, waiting = committed(policy, FREE)
+    learn_in_parts(policy, state, waiting)
+    for r in range(3):
+        for copied in state.model.past[: state.model.kept[r]]:
+            np.testing.assert_allclose(copied.rounds[r], copied.count[r] / USERS, atol=1e-4)
+    np.testing.assert_array_equal(state.model.inner.rounds, 12.0)
 
 
 def first_user(a):

@@ -8,9 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats
 
-__all__ = ["ROUNDS", "Ask", "Averageable", "Model", "Worth"]
+__all__ = ["COPIES", "ROUNDS", "Ask", "Averageable", "Model", "Worth"]
 
 ROUNDS = {"rounds": True}  # marks the fields of a state that count rounds
+COPIES = {"rounds": False}  # marks fields of copies of states, which count no rounds themselves
 
 # Candidates x and prices w -> their worth, without luck, `(A,n),(K,1|A,M)->(K,A),(K,A)`.
 Ask = Callable[[Floats, Floats], Worth]

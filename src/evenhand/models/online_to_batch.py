@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import refuse_luck
-from evenhand.models.base import Averageable, Model, Worth
+from evenhand.models.base import COPIES, Averageable, Model, Worth
 from evenhand.models.links import priced
 
 
@@ -26,7 +26,7 @@ class OnlineToBatchState:
     mean: Floats  # (R, M, n) of the parameters of all iterates; (R, 0, 0) if the oracle is not linear
     stride: Ints  # (R,) one in so many iterates is kept
     kept: Ints  # (R,) how many are kept
-    past: list[Any]  # of inner states
+    past: list[Any] = field(metadata=COPIES)  # of inner states
 
 
 @named("S3", source="online-to-batch conversion: Han et al. 2022, Appendix B.1, equation (8)")

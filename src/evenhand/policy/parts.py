@@ -62,13 +62,16 @@ def _split(plays: Ints, counted: Floats, waits: Bools, pending: Bools) -> tuple[
 
 
 def counts_of_rounds(state: object) -> Iterator[Floats]:
-    """The arrays of a model's state, and of the states in it, that count rounds, `->()`."""
+    """The arrays of a model's state, and of the states in it, that count rounds, `->()`.
+
+    Fields of a state are marked in `models.base`: `ROUNDS` for such arrays, `COPIES` for states that do not learn.
+    """
     if dataclasses.is_dataclass(state):
         for f in dataclasses.fields(state):
-            value = getattr(state, f.name)
-            if f.metadata.get("rounds"):
+            value, counts = getattr(state, f.name), f.metadata.get("rounds")
+            if counts:
                 yield value
-            else:
+            elif counts is None:
                 yield from counts_of_rounds(value)
     elif isinstance(state, list):
         for one in state:
