@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from evenhand.choices import GreedyRatio
 from evenhand.core.catalogue import named
-from evenhand.goals.dual import DualHedge
 from evenhand.goals.hard_budget import hard_limits
-from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import evened, given, need_budgets_only, need_spending, nothing_to_do
+from evenhand.recipes._ratios import ratio
+from evenhand.recipes.defaults import nothing_to_do
 
 
 @named("B8", source="Badanidiyuru et al. 2013, Bandits with knapsacks, Algorithm 2 (PD-BwK)")
@@ -42,17 +41,11 @@ def pd_bwk(problem: Problem, model: Model, *, step: float | None = None, hard: b
     >>> pd_bwk(MixedArms().problem, Tabular(arms=5, n_outcomes=3, confidence=0.5)).name
     'pd_bwk'
     """
-    need_spending(problem)
-    need_budgets_only(problem)
-    objective = reward(problem)
-    even = evened(problem, objective)
-    hedge = DualHedge(
-        rows=even.rows, bound=even.bound, max_price=1.0, step=given(step, lambda: even.step), optimism="net"
-    )
+    gain, prices, rate = ratio(problem, step)
     return Policy(
         problem=problem,
         model=model,
-        goals=(objective, hedge, *hard_limits(problem, hard)),
-        choice=GreedyRatio(1, nothing_to_do(problem), rent=float(even.bound[0])),
+        goals=(gain, prices, *hard_limits(problem, hard)),
+        choice=GreedyRatio(1, nothing_to_do(problem), rent=rate),
         name="pd_bwk",
     )
