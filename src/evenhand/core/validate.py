@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 
@@ -84,3 +85,16 @@ def one_of(field: str, value: object, names: tuple[str, ...]) -> None:
     """
     if value not in names:
         raise InvalidInput(field, f"one of {names}", repr(value))
+
+
+def picklable(field: str, build: object) -> None:
+    """Refuse a function that other processes cannot be told of.
+
+    Raises:
+        InvalidInput: a lambda or an inner function.
+    """
+    try:
+        pickle.dumps(build)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        expected = "a function of a module rather than a lambda, where runs are divided among processes"
+        raise InvalidInput(field, expected, repr(build)) from error

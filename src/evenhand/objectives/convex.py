@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import number, picklable
 from evenhand.objectives.base import check_finite, each, flat, outcome_names
 from evenhand.objectives.written import Written
 
@@ -86,11 +85,7 @@ class Concave:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the function that builds it, because cvxpy's ids of variables hold in one process only."""
         build = self._build  # type: ignore[attr-defined]
-        try:
-            pickle.dumps(build)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            expected = "a function of a module rather than a lambda, where runs are divided among processes"
-            raise InvalidInput("Concave.build", expected, repr(build)) from error
+        picklable("Concave.build", build)
         return type(self), (self.outcomes, build, self.smooth, self.lipschitz)
 
     def __copy__(self) -> Concave:

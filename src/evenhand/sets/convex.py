@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
@@ -13,7 +12,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import picklable, whole
 from evenhand.sets.base import Norm, Supported, apart, check_norm, ends_of, length, margin_of, rows_of, unbounded
 
 # The step as a fraction of the way to the edge of a cone, and the accuracy that is enough: the solver runs until
@@ -87,11 +86,7 @@ class Convex:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the function that builds it, because cvxpy's ids of variables hold in one process only."""
         build = self._build  # type: ignore[attr-defined]
-        try:
-            pickle.dumps(build)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            expected = "a function of a module rather than a lambda, where runs are divided among processes"
-            raise InvalidInput("Convex.build", expected, repr(build)) from error
+        picklable("Convex.build", build)
         return type(self), (self.dim, build)
 
     def __copy__(self) -> Convex:
