@@ -91,6 +91,16 @@ def test_knapsacks_come_near_the_linear_program_and_keep_all_budgets(instance):
 
 
 @pytest.mark.parametrize("outcomes", ["sensors", "points"])
+def test_a_plan_switches_on_the_sensors_that_see_every_point_often_enough(outcomes):
+    world = Sensors(sensors=5, points=12, outcomes=outcomes, horizon=4000)
+    best = opt(world, contexts=1, replicas=1, progress=False).value
+    model = Tabular(arms=5, n_outcomes=len(world.problem.learned), confidence=0.1)
+    trace = simulate(resolving(world.problem, model), world, replicas=4, progress=False)
+    assert (trace.measure(world.problem.subject_to[0])[-1] <= 0.002).all()
+    assert (np.abs(trace.objective()[-1] - best) <= 0.01).all()
+
+
+@pytest.mark.parametrize("outcomes", ["sensors", "points"])
 def test_sensors_see_every_point_more_and_more_nearly_often_enough(outcomes):
     """What is missing falls with the root of the horizon, here by 2.8; energy is below what it takes to see all."""
     missing = []

@@ -152,7 +152,7 @@ def test_the_plan_reads_rows_as_decisions_do():
         problem.shares[None],
         (policy.goals[0].rows, np.ones((1, 1))),
         goal.rows,
-        optimistic=True,
+        np.ones(len(goal.rows), np.int64),
     )
     for j in range(len(goal.rows)):
         w, offset = goal.rows.pull(c, problem.shares[None], -np.eye(len(goal.rows))[None, j : j + 1])

@@ -12,7 +12,7 @@ from evenhand.core.records import Context, Worth
 from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedArms, MixedContexts
 from evenhand.environments.lessons import SLOPES, SUBJECTS
 from evenhand.experiments.court.study import fairness
-from evenhand.goals.resolving import _pulled
+from evenhand.goals._pull import pulled
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.planning.concave_program import maximize
@@ -294,10 +294,10 @@ def test_prices_stay_between_two_solves_where_contexts_never_repeat():
     assert (goal.solved > 1).all()
     assert (goal.gap != 0.0).any()
     np.testing.assert_array_equal(goal.pull, np.zeros_like(goal.mu))
-    np.testing.assert_array_equal(_pulled(goal.mu, goal.pull, goal.gap), goal.mu)
+    np.testing.assert_array_equal(pulled(goal.mu, goal.pull, goal.gap), goal.mu)
 
 
 def test_a_price_moves_with_what_is_off_plan_and_keeps_its_sign():
     mu, pull = np.array([[1.0, -1.0, 0.0, 1.0, -1.0]]), np.full((1, 5), 0.5)
-    moved = _pulled(mu, pull, np.array([[1.0, -1.0, 9.0, -9.0, 9.0]]))
+    moved = pulled(mu, pull, np.array([[1.0, -1.0, 9.0, -9.0, 9.0]]))
     np.testing.assert_array_equal(moved, [[1.5, -1.5, 0.0, 0.0, 0.0]])

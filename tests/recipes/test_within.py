@@ -9,8 +9,8 @@ from evenhand import recipes
 from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.models import BayesianRidge, Fixed, Ridge
-from evenhand.objectives import GeneralizedGini
-from evenhand.problem.constraints import Within, regions, stated_rows
+from evenhand.objectives import GeneralizedGini, Linear
+from evenhand.problem.constraints import Floor, Within, regions, stated_rows
 from evenhand.problem.merged_rows import merge
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
@@ -137,6 +137,26 @@ def test_with_contexts_a_plan_reaches_the_optimum_in_the_set():
     assert trace.average("click")[-1].mean() >= 0.99 * best
     assert trace.measure(world.problem.subject_to[1])[-1].max() <= 0.003
     assert trace.totals[-1, :, 1].max() <= 0.3 * 20_000 + 1e-9
+
+
+@pytest.mark.parametrize(
+    "enough",
+    [
+        Floor("click", rate=0.3),
+        Within(CLICKS, Box((0.12, 0.08, 0.06), (0.2, 0.2, 0.2))),
+        Within(CLICKS, Ball((0.12, 0.08, 0.06), 0.02)),
+    ],
+)
+def test_what_asks_for_enough_of_something_learned_is_tried_and_then_reached_at_little_cost(enough):
+    """Before any data all clicks are estimated at 0, and at these estimates nothing would be worth its price."""
+    world = Ads(horizon=3000, extra=(enough,), rate=1.0, maximize=Linear({"spend": -1.0}))
+    best = opt(world, contexts=1000, replicas=1).value
+    trace = simulate(recipes.resolving(world.problem, BayesianRidge(n_features=25)), world, replicas=4, progress=False)
+    if isinstance(enough, Floor):
+        assert trace.average("click")[-1].min() >= 0.3 - 0.003
+    else:
+        assert trace.measure(enough)[-1].max() <= 0.003
+    assert trace.objective()[-1].mean() >= 1.15 * best  # minus what is spent
 
 
 def test_a_concave_objective_and_a_curved_set_in_one_plan():

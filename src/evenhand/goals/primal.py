@@ -111,7 +111,9 @@ class Primal:
         if not due.any():
             return
         worth = self.objective.rows, self.objective.slope(state.mu, t)
-        look = forecast(state.history, ask, decision.shares, worth, self._directed, optimistic=True)
+        look = forecast(
+            state.history, ask, decision.shares, worth, self._directed, np.ones(len(self._directed), np.int64)
+        )
         slack = self.slack / np.sqrt(np.maximum(t, 1.0))[:, None]
         low, high = self._merged.bounds(self.bound + slack)
         size = spread(look.weight, look.gain, look.kept)

@@ -14,6 +14,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.goals._pull import leap, pull, pulled
 from evenhand.goals._shared import check_bound, known_entry, row_prices
 from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask
@@ -29,33 +30,8 @@ from evenhand.problem.merged_rows import MergedRows, merge
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select, stack
 
-_PULL = 2.0  # last temperatures by which a price moves per largest consumption of one round that is off plan
 _ALL = np.ones((1, 1), bool)  # every play was exposed
 _TANGENTS = 6  # passes of a solve that look for tangents of convex sets, at most
-
-
-@kernel
-def _pulled(mu: Floats, pull: Floats, gap: Floats) -> Floats:
-    """Prices moved by what is off plan, without a change of sign; a price of 0 stays."""
-    price = np.zeros_like(mu)
-    for r in range(len(mu)):
-        for i in range(mu.shape[1]):
-            moved = mu[r, i] + pull[r, i] * gap[r, i]
-            if mu[r, i] > 0.0:
-                price[r, i] = max(moved, 0.0)
-            elif mu[r, i] < 0.0:
-                price[r, i] = min(moved, 0.0)
-    return price
-
-
-@kernel
-def _pull(weight: Floats, kept: Ints, due: Bools, worth: Floats, jump: Floats, pull: Floats) -> None:
-    """Prices per unit off plan, times the share of repeats in the kept contexts, `(S),(),(),(),(k),(k)`."""
-    for r in range(len(kept)):
-        if due[r] and kept[r] > 0:
-            repeats = 1.0 - kept[r] / weight[r, : kept[r]].sum()
-            for i in range(jump.shape[1]):
-                pull[r, i] = repeats * worth[r] / jump[r, i] / jump[r, i] if jump[r, i] > 0.0 else 0.0
 
 
 @kernel
@@ -67,15 +43,6 @@ def _look(counted: Floats, plays: Ints, exposed: Bools, made: Floats, looked: Fl
                 made[r, p] += counted[r]
                 if exposed[r if len(exposed) > 1 else 0, p if exposed.shape[1] > 1 else 0]:
                     looked[r, p] += counted[r]
-
-
-@kernel
-def _leap(counted: Floats, used: Floats, plan: Floats, jump: Floats) -> None:
-    """Note the largest use in a round, of which a part is taken to be completed as planned, `(),(k),(k),(k)`."""
-    for r in range(len(used)):
-        if counted[r] > 0.0:
-            for i in range(used.shape[1]):
-                jump[r, i] = max(jump[r, i], abs(used[r, i] + (1.0 - counted[r]) * plan[r, i]))
 
 
 @dataclass
@@ -109,12 +76,12 @@ class Resolving:
 
     Equation: with n rounds and rows v so far, the prices solve the dual of the fluid problem on a sample of the
     contexts so far: max mean_s sum_a y_sa r_hat(s, a) s.t. mean_s sum_a y_sa v_hat(s, a) <= (T bound - v)/(T - n),
-    with r_hat optimistic and v_hat plain, and y_s the exposures of a lottery of lists. Places are exposed with
-    probabilities that are estimated, (looked + 1) / (made + 1), and never increase; with one play that is always
-    exposed, y_s is a lottery. What is due for every placement is planned as if all places were exposed alike. A damped
-    Newton method solves it at falling temperatures, from the last prices: when the decided or the remaining rounds have
-    changed by the fraction `growth`, at least every `every` rounds, and when consumption is off plan by more than
-    `drift` standard deviations (checked every ten rounds).
+    with r_hat optimistic, v_hat plain where doing nothing keeps the bound and optimistic elsewhere, and y_s the
+    exposures of a lottery of lists. Places are exposed with probabilities that are estimated, (looked + 1) / (made +
+    1), and never increase; with one play that is always exposed, y_s is a lottery. What is due for every placement is
+    planned as if all places were exposed alike. A damped Newton method solves it at falling temperatures, from the last
+    prices: when the decided or the remaining rounds have changed by the fraction `growth`, at least every `every`
+    rounds, and when consumption is off plan by more than `drift` standard deviations (checked every ten rounds).
     Where contexts repeat, several actions tie at the planned prices, and the plan mixes them. Between two solves a
     price that is not 0 therefore moves by 2 h temperature / jump^2 per unit that consumption is off plan, with h the
     share of rounds whose context came before, and jump the largest consumption in one round.
@@ -202,7 +169,7 @@ class Resolving:
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
-        mu, k = _pulled(state.mu, state.pull, state.gap), len(self._merged.first)
+        mu, k = pulled(state.mu, state.pull, state.gap), len(self._merged.first)
         price = self._merged.prices(mu[:, :k])
         if self.regions:
             price[:, self._shaped] += state.tangents.prices(mu[:, k:])
@@ -239,7 +206,7 @@ class Resolving:
         used = np.where(as_planned, counted[:, None] * state.plan, used)
         state.gap += used * (1.0 - decision.forced)[:, None] - chosen[:, None] * state.plan
         state.since += chosen
-        _leap(counted, used, state.plan, state.jump)
+        leap(counted, used, state.plan, state.jump)
 
     def on_exposure(self, state: ResolvingState, decision: Decision, exposed: Bools | None) -> None:
         """Count how often each place is exposed, `(P)`."""
@@ -287,19 +254,19 @@ class Resolving:
         if self.regions:  # what a tangent reads of a candidate, in the units of a round of the rows that are left
             left = rest[:, self._shaped]
             most = left.max(1, keepdims=True)
-            each = self._merged.multiple[self._shaped] * placed[:, self._merged.of[self._shaped]] * left / most
+            each = placed[:, self._merged.of[self._shaped]] * left / most
         for i in range(max(passes, _TANGENTS if self.regions else 0)):
             if i < passes:
                 worth = self.objective.rows, self._slope(state.end)
-                look = forecast(state.history, ask, decision.shares, worth, self._directed, optimistic=False)
+                look = forecast(state.history, ask, decision.shares, worth, *self._asked)
                 worth_of, gain, shared = self.rounds.read(look, self.problem.n_plays)
                 size = spread(look.weight, worth_of, look.kept)
                 temperatures = size[:, None] * np.array(self.temperatures)
             use, least, most_of, scale = look.use, low, high, placed
             if self.regions:
-                uses = look.use[:, :, self._merged.of[self._shaped]] * each[:, None, :, None]
+                uses = self._of_sets(look.use, each[:, None, :, None])
                 over = horizon * state.tangents.bound - state.tangents.of(so_far[:, -len(self._shaped) :])
-                use = np.concatenate([use, state.tangents.use(uses)], 2)
+                use = np.concatenate([use[:, :, :k], state.tangents.use(*uses)], 2)
                 least = np.concatenate([low, np.full_like(over, -np.inf)], 1)
                 most_of = np.concatenate([high, over / most], 1)
                 scale = np.concatenate([placed, np.ones_like(over)], 1)
@@ -309,7 +276,7 @@ class Resolving:
             solve_fluid(*sample, due, ~fresh, size, *at, *bounds, temperatures)
             state.plan[due] *= scale[due]
             state.noise[due] *= scale[due] ** 2 / self._cases
-            _pull(look.weight, look.kept, due, _PULL * temperatures[:, -1], state.jump, state.pull)
+            pull(look.weight, look.kept, due, temperatures[:, -1], state.jump, state.pull)
             reached = self._merged.rows(state.plan[:, :k])[:, followed]
             end = np.clip((so_far + rest[:, followed] * reached) / horizon, *self._ranges)
             move, m = due[:, None] & (state.seen > 0), state.end.shape[1]
@@ -319,6 +286,14 @@ class Resolving:
                 due = due if i + 1 < passes else np.asarray(due & added)
                 if not due.any():
                     break
+
+    def _of_sets(self, use: Floats, each: Floats) -> tuple[Floats, Floats, Floats]:
+        """Outcomes of the sets in units `each`: at means, least and greatest, `(S,k,A),(1,m,1)->(S,m,A)`."""
+        m, k = len(self._shaped), len(self._merged.first)
+        plain = use[:, :, self._merged.of[self._shaped]] * (self._merged.multiple[self._shaped][:, None] * each)
+        if use.shape[2] == k:  # no set asks for more than nothing
+            return plain, plain, plain
+        return plain, use[:, :, k : k + m] * each, use[:, :, k + m :] * each
 
     def _slope(self, end: Floats) -> Floats:
         """The slope at the planned end; an end outside of the domain, which is an estimate, is moved towards the start.
@@ -373,6 +348,21 @@ class Resolving:
     @cached_property
     def _directed(self) -> Rows:
         return self.rows.take(self._merged.first)
+
+    @cached_property
+    def _asked(self) -> tuple[Rows, Ints]:
+        """The rows that a plan forecasts, and where they are read, `->(k),(k)`: the directions, then ends of outcomes.
+
+        What asks for more than nothing is read optimistically. At plain estimates nothing would ever be tried that is
+        believed to bring nothing.
+        """
+        low, high = self._merged.bounds(self._bounds[None])
+        first, side = self._merged.first, np.where(high[0] < 0.0, 1, np.where(low[0] > 0.0, -1, 0))
+        if not all(shape.within.contains(np.zeros(len(shape.at))) for shape in self._shapes):
+            m = len(self._shaped)
+            first = np.concatenate([first, self._shaped, self._shaped])
+            side = np.concatenate([side, np.full(m, 1), np.full(m, -1)])
+        return self.rows.take(first), side
 
     @cached_property
     def _finite(self) -> Floats:

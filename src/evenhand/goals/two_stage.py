@@ -117,7 +117,7 @@ class TwoStage:
             return
         plain = partial(_plain, ask)
         worth = self.objective.rows, self.objective.slope(state.max_price[:, None], t)
-        look = forecast(state.history, plain, decision.shares, worth, self.rows, optimistic=False)
+        look = forecast(state.history, plain, decision.shares, worth, self.rows, np.zeros(len(self.rows), np.int64))
         for r in np.flatnonzero(due):
             used = look.kept[r]
             share = used * look.weight[r, :used] / look.weight[r, :used].sum()

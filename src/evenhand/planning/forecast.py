@@ -24,8 +24,8 @@ class Forecast(NamedTuple):
 
 
 @kernel
-def _add_learned(price: Floats, low: Floats, high: Floats, use: Floats) -> None:
-    """Add learned outcomes to rows, each at the end that makes the row least, `(S,k,1|A,M),(M,S*A),(M,S*A),(S,k,A)`."""
+def _add_learned(price: Floats, side: Ints, mean: Floats, above: Floats, below: Floats, use: Floats) -> None:
+    """Add learned outcomes to rows, `(S,k,1|A,M),(k),(M,S*A),(M|0,S*A),(M|0,S*A),(S,k,A)`; see `forecast` for sides."""
     actions = use.shape[3]
     for r in range(len(use)):
         for s in range(use.shape[1]):
@@ -34,12 +34,16 @@ def _add_learned(price: Floats, low: Floats, high: Floats, use: Floats) -> None:
                     for a in range(actions):
                         p = price[r, s, i, a if price.shape[3] > 1 else 0, m]
                         if p != 0.0:
-                            end = low[r, m, s * actions + a] if p > 0.0 else high[r, m, s * actions + a]
+                            end = mean[r, m, s * actions + a]
+                            if side[i] * p > 0.0:
+                                end -= below[r, m, s * actions + a]
+                            elif side[i] * p < 0.0:
+                                end += above[r, m, s * actions + a]
                             use[r, s, i, a] += p * end
 
 
 def forecast(
-    state: HistoryState, ask: Ask, shares: Floats, worth: tuple[Rows, Floats], rows: Rows, *, optimistic: bool
+    state: HistoryState, ask: Ask, shares: Floats, worth: tuple[Rows, Floats], rows: Rows, side: Ints
 ) -> Forecast:
     """Ask the model about every candidate of the kept contexts.
 
@@ -49,7 +53,8 @@ def forecast(
         shares: the present shares of the groups, `(R or 1, C)`.
         worth: the rows of the objective, and the price of each, `(R, m)`; read optimistically.
         rows: forecast one by one.
-        optimistic: read `rows` at the ends of the outcomes' intervals that make them least, else at the means.
+        side: where each of `rows` is read, `(k)`: 1 at the ends of the outcomes' intervals that make it least, -1 at
+            those that make it greatest, 0 at the means.
     """
     count, used, n = len(state.kept), int(state.kept.max()), state.features.shape[3]
     x = state.features[:, :used]
@@ -63,22 +68,22 @@ def forecast(
     use = use.reshape(count, used, len(rows), actions)
     m = rows.learned.shape[1]
     gains, offset = worth[0].pull(cases, shares, np.repeat(worth[1], used, 0)[:, None, :])
-    said = ask(x.reshape(count, used * actions, n), _prices(gains, count, used, actions, rows.reads_learned))
+    ends = 2 if side.any() else 1
+    priced = _prices(gains, count, used, actions, ends if rows.reads_learned else 0)
+    said = ask(x.reshape(count, used * actions, n), priced)
     mean, bonus = said.mean, said.bonus
     hope = np.ascontiguousarray(bonus[:, 0]).reshape(count, used, actions)
     gain = mean[:, 0].reshape(count, used, actions) + hope + offset.reshape(count, used, actions)
     if rows.reads_learned:
-        high, low = mean[:, 1 : m + 1], -mean[:, m + 1 :]
-        if optimistic:
-            high, low = high + bonus[:, 1 : m + 1], low - bonus[:, m + 1 :]
         price = prices.reshape(count, used, len(rows), -1, m)
-        _add_learned(price, np.ascontiguousarray(low), np.ascontiguousarray(high), use)
+        above, below = bonus[:, 1 : m + 1], bonus[:, (ends - 1) * m + 1 : ends * m + 1]
+        _add_learned(price, side, mean[:, 1 : m + 1].copy(), above.copy(), below.copy(), use)
     gain = np.where(state.offered[:, :used], gain, -np.inf)
     return Forecast(state.weight[:, :used], gain, hope, use, state.kept)
 
 
-def _prices(gains: Floats, count: int, used: int, actions: int, each: bool) -> Floats:
-    """The prices of the objective, then, if `each`, prices of 1 and then of -1 for every outcome by itself.
+def _prices(gains: Floats, count: int, used: int, actions: int, ends: int) -> Floats:
+    """The prices of the objective, then of 1 for every outcome by itself, then of -1; the latter for two ends alone.
 
     They are stated once for all candidates if all contexts have the same, `(R*S,1,1|A,M)->(R,K,1|S*A,M)`.
     """
@@ -89,7 +94,5 @@ def _prices(gains: Floats, count: int, used: int, actions: int, each: bool) -> F
     elif gains.shape[2] == 1:  # those of the groups of cases
         gains = np.repeat(gains, actions, 2)
     gains = gains.reshape(count, 1, -1, m)
-    if not each:
-        return np.ascontiguousarray(gains)
-    units = np.concatenate([np.eye(m), -np.eye(m)])[None, :, None, :]
-    return np.concatenate([gains, np.broadcast_to(units, (count, 2 * m, gains.shape[2], m))], 1)
+    units = np.concatenate([np.eye(m), -np.eye(m)])[None, : ends * m, None, :]
+    return np.concatenate([gains, np.broadcast_to(units, (count, ends * m, gains.shape[2], m))], 1)

@@ -23,7 +23,7 @@ class Shape(NamedTuple):
 
 
 @kernel
-def _use(normal: Floats, each: Floats) -> Floats:
+def _use(normal: Floats, bound: Floats, each: Floats, least: Floats, most: Floats) -> Floats:
     count, kept, n, actions = each.shape
     out = np.zeros((count, kept, normal.shape[1], actions))
     for r in range(count):
@@ -32,7 +32,10 @@ def _use(normal: Floats, each: Floats) -> Floats:
                 for i in range(n):
                     if normal[r, c, i] != 0.0:
                         for a in range(actions):
-                            out[r, s, c, a] += normal[r, c, i] * each[r, s, i, a]
+                            x = each[r, s, i, a]
+                            if bound[r, c] < 0.0:
+                                x = least[r, s, i, a] if normal[r, c, i] > 0.0 else most[r, s, i, a]
+                            out[r, s, c, a] += normal[r, c, i] * x
     return out
 
 
@@ -63,9 +66,12 @@ class Tangents:
     normal: Floats  # (R, c, n) unit vectors over all n coordinates
     bound: Floats  # (R, c) infinite where there is none
 
-    def use(self, each: Floats) -> Floats:
-        """What every candidate adds to each inequality, from what it adds to each coordinate, `(S,n,A)->(S,c,A)`."""
-        return _use(self.normal, each)
+    def use(self, each: Floats, least: Floats, most: Floats) -> Floats:
+        """What every candidate adds to each inequality, from what it adds to each coordinate, `(S,n,A)->(S,c,A)`.
+
+        An inequality that doing nothing would violate is read at the ends of the coordinates that make it least.
+        """
+        return _use(self.normal, self.bound, each, least, most)
 
     def of(self, z: Floats) -> Floats:
         """The inequalities at a point, `(n)->(c)`."""

@@ -1,0 +1,43 @@
+"""What prices move by between two solves: in proportion to how far the consumption since the last one is off plan."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+
+_PULL = 2.0  # last temperatures by which a price moves per largest consumption of one round that is off plan
+
+
+@kernel
+def pulled(mu: Floats, per_unit: Floats, gap: Floats) -> Floats:
+    """Prices moved by what is off plan, without a change of sign; a price of 0 stays."""
+    price = np.zeros_like(mu)
+    for r in range(len(mu)):
+        for i in range(mu.shape[1]):
+            moved = mu[r, i] + per_unit[r, i] * gap[r, i]
+            if mu[r, i] > 0.0:
+                price[r, i] = max(moved, 0.0)
+            elif mu[r, i] < 0.0:
+                price[r, i] = min(moved, 0.0)
+    return price
+
+
+@kernel
+def pull(weight: Floats, kept: Ints, due: Bools, temperature: Floats, jump: Floats, per_unit: Floats) -> None:
+    """Prices per unit off plan, times the share of repeats in the kept contexts, `(S),(),(),(),(k),(k)`."""
+    for r in range(len(kept)):
+        if due[r] and kept[r] > 0:
+            repeats = 1.0 - kept[r] / weight[r, : kept[r]].sum()
+            for i in range(jump.shape[1]):
+                per_unit[r, i] = _PULL * repeats * temperature[r] / jump[r, i] / jump[r, i] if jump[r, i] > 0.0 else 0.0
+
+
+@kernel
+def leap(counted: Floats, used: Floats, plan: Floats, jump: Floats) -> None:
+    """Note the largest use in a round, of which a part is taken to be completed as planned, `(),(k),(k),(k)`."""
+    for r in range(len(used)):
+        if counted[r] > 0.0:
+            for i in range(used.shape[1]):
+                jump[r, i] = max(jump[r, i], abs(used[r, i] + (1.0 - counted[r]) * plan[r, i]))
