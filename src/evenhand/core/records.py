@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
 
 __all__ = ["Context", "Decision", "Offer", "Worth", "distinct"]
@@ -68,3 +69,42 @@ class Decision(NamedTuple):
     prices: Floats  # (R, K, 1 or P, M) of learned outcomes
     row_prices: Floats  # (R, D) of the rows of all priced goals, one goal after the other
     carried: Floats  # (R, C) what the choice continues from, such as its lottery; else (R, 0)
+    names: tuple[str, ...] = ()  # of the candidates, if these are the actions of the problem
+
+    @property
+    def action(self) -> str | None:
+        """The action that is played, None where nothing could be played; for one play in one replica.
+
+        Raises:
+            InvalidInput: several plays or replicas, or candidates without names.
+        """
+        self._refuse_several()
+        return self.actions[0]
+
+    @property
+    def probability(self) -> float | None:
+        """The probability of the play, None where nothing is played or it is unknown; for one play in one replica.
+
+        Raises:
+            InvalidInput: several plays or replicas.
+        """
+        self._refuse_several()
+        p = float(self.propensities[0, 0])
+        return None if self.plays[0, 0] < 0 or p != p else p
+
+    @property
+    def actions(self) -> tuple[str | None, ...]:
+        """The names of the plays of one replica, in order; None where nothing (more) could be played.
+
+        Raises:
+            InvalidInput: several replicas, or candidates without names.
+        """
+        if len(self.plays) > 1 or not self.names:
+            got = f"{len(self.plays)} replicas" if self.names else "candidates without names"
+            raise InvalidInput("decision", "one replica, whose candidates are the actions of the problem", got)
+        return tuple([self.names[a] if a >= 0 else None for a in self.plays[0].tolist()])
+
+    def _refuse_several(self) -> None:
+        if self.plays.shape != (1, 1):
+            got = f"{len(self.plays)} replicas and {self.plays.shape[1]} plays; see `plays` and `actions`"
+            raise InvalidInput("decision", "one play in one replica", got)

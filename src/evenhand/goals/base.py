@@ -172,6 +172,18 @@ class Limits(Protocol):
 
 
 @runtime_checkable
+class Accounts(Protocol):
+    """States what is left of its rows, and what is held for outcomes that are to come."""
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that it reads."""
+
+    def account(self, state: Any) -> tuple[Floats, Floats]:
+        """What is left, and what is held, `->(d),(d)`."""
+
+
+@runtime_checkable
 class Cancels(Protocol):
     """Takes back what it entered when a decision was committed."""
 

@@ -244,6 +244,10 @@ class HardBudget:
         gone = (self._most > (state.left + self._rounding)[:, None]) & (state.held <= self._rounding)[:, None]
         return np.asarray(np.all(np.any(gone & fixed, axis=2), axis=1))
 
+    def account(self, state: HardState) -> tuple[Floats, Floats]:
+        """What is left of every row, and what is held for outcomes that are to come, `->(d),(d)`."""
+        return state.left, state.held
+
     def on_decision(self, state: HardState, decision: Decision, estimate: Floats | None) -> None:
         """Hold back the worst case of the plays; what they give back is credited when their outcome arrives."""
         d = decision

@@ -19,6 +19,16 @@ _NUMBERS = frozenset(np.dtype(kind) for kind in "?bBhHiIlLqQfd")  # types of arr
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # to kernels, a mask of outcomes that is true everywhere
 EVERY_PLAY = np.zeros((0, 0), bool)  # and one of plays
+NONE_MISSING = np.zeros((0, 0), bool)  # and one of outcomes in a book, which is false everywhere
+
+
+def replica(place: int, count: int) -> None:
+    """Refuse what is no place in a batch.
+
+    >>> replica(0, 1)
+    """
+    if not 0 <= place < count:
+        raise InvalidInput("replica", f"a place in the batch, from 0 to {count - 1}", place)
 
 
 @kernel

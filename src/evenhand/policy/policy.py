@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,13 +17,15 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import numbered
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
-from evenhand.policy import checks, entries, parts, saving
+from evenhand.policy import checks, entries, named, saving, tally
 from evenhand.policy.abilities import Abilities, abilities
+from evenhand.policy.encode import Encoder, Frame
 from evenhand.policy.explain import explain
-from evenhand.policy.parts import Part
 from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
+from evenhand.policy.settlement import Settlement
 from evenhand.policy.state import PolicyState
+from evenhand.policy.status import Status, status
 from evenhand.problem.problem import Problem
 
 _UNNUMBERED = np.full(3, -1)
@@ -82,10 +84,40 @@ class Policy:
             t=np.zeros(count),
             seen=np.zeros((count, len(self.problem.columns))),
             inside=self._restating.start(count),
+            books=tally.start(self.problem, count),
             model=self.model.start(count, self.problem.low, self.problem.high, self.problem.horizon),
             goals=[g.start(count) for g in self.goals],
             choice=self.choice.start(count),
         )
+
+    def encode(
+        self,
+        case: Mapping[str, object],
+        *,
+        offered: Collection[str] | None = None,
+        known: Mapping[str, Mapping[str, float] | float] | None = None,
+    ) -> Context:
+        """The context of one case, which states the problem's features and groups by name.
+
+        Args:
+            case: a value for every feature and for every grouping of cases; a feature and a grouping may share a name.
+            offered: the actions that may be played; all by default.
+            known: known outcomes that differ from the declared ones in this case, by name: a number for all actions,
+                or numbers by action.
+
+        Raises:
+            InvalidInput: a name that is missing or unknown, a value that a feature cannot have, an unknown action; or
+                a model of another number of features.
+        """
+        return self._encoder.one(case, offered, known)
+
+    def encode_frame(self, frame: Frame) -> list[Context]:
+        """The contexts of the rows of a data frame, whose columns are the problem's features and groups.
+
+        Raises:
+            InvalidInput: a column that is missing; or as for `encode`, with the number of the row.
+        """
+        return self._encoder.many(frame)
 
     def decide(self, state: PolicyState, context: Context) -> Decision:
         """Say what would be played, changing nothing.
@@ -156,7 +188,24 @@ class Policy:
             ConcurrentUse: another thread is using the state.
         """
         with state.guard:
-            self._learn(state, decision, y, observed, exposed, pending)
+            self._settlement.learn(state, decision, y, observed, exposed, pending)
+
+    def observe(
+        self, state: PolicyState, decision: Decision, outcomes: named.Named | Sequence[named.Named | None] | None
+    ) -> None:
+        """Take in the outcomes of a committed decision by name, as `learn` does, in a state of one replica.
+
+        Args:
+            state, decision: as they were committed.
+            outcomes: every outcome in `problem.observed` with its value, or None where it was not observed; or None if
+                the play was not exposed. With several plays a sequence of these, in the order of `decision.actions`.
+
+        Raises:
+            InvalidInput: an outcome that is missing, unknown or no number; or as for `learn`.
+            ConcurrentUse: another thread is using the state.
+        """
+        y, observed, exposed = named.outcomes(self.problem, self.choice.n_plays, outcomes)
+        self.learn(state, decision, y, observed, exposed)
 
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a committed decision that was not carried out: limits get back what it holds.
@@ -171,7 +220,7 @@ class Policy:
         """
         with state.guard:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-            self._cancel(state, decision)
+            self._settlement.cancel(state, decision)
 
     def expire(self, state: PolicyState, decision: Decision) -> None:
         """Settle a committed decision whose outcome will never come, or the plays of it that still wait.
@@ -189,7 +238,7 @@ class Policy:
         """
         with state.guard:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-            self._expire(state, decision)
+            self._settlement.expire(state, decision)
 
     def over(self, state: PolicyState) -> Bools:
         """Replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
@@ -214,6 +263,17 @@ class Policy:
             checks.pair(context, decision, len(self._questions.rows))
             return self._questions.net_worth(state, context, decision)
 
+    def status(self, state: PolicyState, replica: int = 0) -> Status:
+        """Where a replica stands: rounds, averages, budgets, constraints and prices, by name.
+
+        Raises:
+            InvalidInput: no such replica.
+            ConcurrentUse: another thread is using the state.
+        """
+        checks.replica(replica, len(state.t))
+        with state.guard:
+            return status(self.problem, self._can, state, replica)
+
     def explain(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> str:
         """Say in numbers why a decision was made: prices, worth, and what was masked.
 
@@ -223,8 +283,7 @@ class Policy:
             InvalidInput: a context or decision that does not fit the problem, or not the other; or no such replica.
             ConcurrentUse: another thread is using the state.
         """
-        if not 0 <= replica < len(state.t):
-            raise InvalidInput("replica", f"a place in the batch, from 0 to {len(state.t) - 1}", replica)
+        checks.replica(replica, len(state.t))
         worth = self.worth(state, context, decision)
         with state.guard:
             playable = self._questions.offer(state, context).playable
@@ -261,7 +320,7 @@ class Policy:
         Raises:
             StateMismatch: the file is no decision, or one of a policy of another shape or under other settings.
         """
-        return saving.load_decision(self._mark, Path(path), allow)
+        return saving.load_decision(self._mark, Path(path), allow, self.problem.actions)
 
     @cached_property
     def _mark(self) -> saving.Mark:
@@ -297,7 +356,8 @@ class Policy:
         prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
         carried = np.zeros((len(counted), 0)) if pick.carried is None else pick.carried
         of_plays = features, known, groups, shares, prices, row_prices, carried
-        made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, *of_plays
+        names = self.problem.actions if candidates == len(self.problem.actions) else ()
+        made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, *of_plays, names
         state.made = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
         return state.made
 
@@ -330,121 +390,12 @@ class Policy:
                 planner.on_context(state.goals[i], context, decision, state.t, partial(self._questions.worth, state))
         except InvalidInput:  # of what the model says of earlier contexts
             if counts:
-                self._cancel(state, decision)
+                self._settlement.cancel(state, decision)
             raise
 
-    def _learn(
-        self,
-        state: PolicyState,
-        decision: Decision,
-        y: Floats,
-        observed: Bools | None,
-        exposed: Bools | None,
-        pending: Bools | None,
-    ) -> None:
-        if decision is not state.made:
-            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-        checks.outcomes(y, observed, exposed, decision, self.problem)
-        part = None
-        if pending is not None or len(state.receipts.split):
-            part = self._part(state, decision, pending)
-        taken = decision if part is None else part.decision
-        checksum, counts, r, m, learned, known, seen, missing = entries.at_arrival(
-            taken.plays,
-            decision.counted,
-            decision.groups,
-            decision.known,
-            y,
-            checks.EVERYWHERE if observed is None else observed,
-            checks.EVERY_PLAY if exposed is None else exposed,
-            self.problem.sure,
-            len(self.problem.noisy),
-            self.problem.span,
-            self.problem.free,
-        )
-        if r >= 0:
-            raise checks.wrong_outcome(r, m, y, observed, exposed, decision, taken.plays, self.problem)
-        if not counts:
-            return
-        self._settle(state, decision, checksum, part)
-        self._enter(state, decision, learned, known, None if observed is None else missing, part)
-        for i, goal in self._can.watching:
-            goal.on_exposure(state.goals[i], taken, exposed)
-        if self._can.hears is not None:
-            self._can.hears.on_outcome(state.choice, taken, exposed)
-        before = [] if part is None else [rounds.copy() for rounds in parts.counts_of_rounds(state.model)]
-        self.model.update(state.model, decision.features, learned, seen, decision.prices)
-        if part is not None:
-            for rounds, once in zip(parts.counts_of_rounds(state.model), before, strict=True):
-                rounds[:] = once + (rounds - once) * part.share
-
-    def _expire(self, state: PolicyState, decision: Decision) -> None:
-        problem, d = self.problem, decision
-        part = self._part(state, d, None) if len(state.receipts.split) else None
-        plays = d.plays if part is None else part.decision.plays
-        counts, learned, known, missing = entries.at_expiry(
-            plays, d.counted, d.known, problem.sure, len(problem.noisy), problem.fallback, problem.free
-        )
-        if counts:
-            self._settle(state, d, entries.checksum(d.plays, d.counted, d.groups, d.known), part)
-            self._enter(state, d, learned, known, missing, part)
-
-    def _part(self, state: PolicyState, decision: Decision, pending: Bools | None) -> Part | None:
-        """What arrives of a decision, None if that is all of it, `(P)`."""
-        if pending is not None:
-            checks.mask("pending", pending, decision.plays.shape)
-        if not (decision.counted > 0.0).any():
-            return None
-        left, made = state.receipts.left(decision), parts.made(decision)
-        if left is None and not (pending is not None and (pending & made).any()):
-            return None
-        d = decision
-        state.receipts.check(d, entries.checksum(d.plays, d.counted, d.groups, d.known))
-        return parts.arriving(d, made if left is None else left, pending)
-
-    def _settle(self, state: PolicyState, decision: Decision, checksum: int, part: Part | None) -> None:
-        if part is None:
-            state.receipts.settle(decision, checksum)
-        else:
-            d = decision
-            state.receipts.settle_part(d, entries.checksum(d.plays, d.counted, d.groups, d.known), part.rest)
-
-    def _enter(
-        self,
-        state: PolicyState,
-        decision: Decision,
-        learned: Floats,
-        known: Floats,
-        missing: Bools | None,
-        part: Part | None,
-    ) -> None:
-        """Enter outcomes into the books of all goals; rows that read what is missing are NaN, `(P,M),(P,L),(M+L)`."""
-        whole, counted = decision, decision.counted
-        if part is not None:
-            decision, counted = part.decision, part.share
-        if self._can.restating:
-            decision = self._restating.learn(state, decision, learned, known, missing)
-        for i, goal in self._can.learning:
-            v = goal.rows.post(decision, decision.shares, learned, known)
-            if missing is not None:
-                v = np.where((missing[:, None] & (goal.rows.weights != 0.0)).any(2), np.nan, v)
-            if part is not None and i in self._can.splitting:
-                self._can.splitting[i].on_part(state.goals[i], whole, part.waits, part.rest, v)
-            else:
-                goal.on_outcome(state.goals[i], decision, counted, v)
-
-    def _cancel(self, state: PolicyState, decision: Decision) -> None:
-        d = decision
-        checksum = entries.checksum(d.plays, d.counted, d.groups, d.known)
-        state.receipts.check(d, checksum)
-        if state.receipts.left(d) is not None:
-            expected = "one of which nothing was learned yet; the rest of this one can expire"
-            raise InvalidInput("decision", expected, f"number {d.id[0]}, of which some outcomes arrived")
-        state.receipts.settle(d, checksum)
-        if self._can.restating:
-            decision = self._restating.cancel(state, decision)
-        for i, goal in self._can.cancelling:
-            goal.on_cancel(state.goals[i], decision)
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return Encoder(problem=self.problem, n_features=self.model.n_features)
 
     @cached_property
     def _horizon(self) -> float:
@@ -457,6 +408,10 @@ class Policy:
     @cached_property
     def _can(self) -> Abilities:
         return abilities(self.problem, self.goals, self.choice)
+
+    @cached_property
+    def _settlement(self) -> Settlement:
+        return Settlement(self.problem, self.model, self._can, self._restating)
 
     @cached_property
     def _restating(self) -> Restating:

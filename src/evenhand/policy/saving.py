@@ -20,6 +20,7 @@ from evenhand.version import __version__
 S = TypeVar("S")
 PART = ".part"  # how the names of files end that are being written
 _META = "meta"
+_NAMES = "names"  # of actions in a decision, which the problem has
 _EXACT = 2**53  # whole numbers up to this are the same as floats
 
 
@@ -200,20 +201,21 @@ def _differing(saved: Mark, here: Mark, names: list[str]) -> str:
 
 def save_decision(d: Decision, belongs: Mark, path: Path) -> None:
     """Write a decision whose outcome has not come yet."""
+    arrays = {name: z for name, z in d._asdict().items() if name != _NAMES}
     with path.open("wb") as file:
-        np.savez(file, allow_pickle=False, **{_META: _meta(belongs)}, **d._asdict())
+        np.savez(file, allow_pickle=False, **{_META: _meta(belongs)}, **arrays)
 
 
-def load_decision(belongs: Mark, path: Path, allow: tuple[str, ...]) -> Decision:
-    """Read a decision back.
+def load_decision(belongs: Mark, path: Path, allow: tuple[str, ...], names: tuple[str, ...]) -> Decision:
+    """Read a decision back; `names` are those of the actions.
 
     Raises:
         StateMismatch: the file is no decision, or one of another configuration.
     """
     arrays = _read(belongs, path, allow)
-    if set(arrays) != set(Decision._fields):
+    if set(arrays) | {_NAMES} != set(Decision._fields):
         raise StateMismatch(f"{path}: not a saved decision of evenhand")
-    return Decision(**arrays)
+    return Decision(**arrays, names=names)
 
 
 def load(start: Callable[..., S], belongs: Mark, path: Path, allow: tuple[str, ...]) -> S:

@@ -1,9 +1,23 @@
 """What a user states: actions, outcomes, groups, an objective, constraints and a horizon."""
 
 from evenhand.problem.constraints import Budget, Constraint, Floor, Parity, Within
+from evenhand.problem.features import Categorical, Feature, Numeric
 from evenhand.problem.groups import Groups
 from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
-__all__ = ["Budget", "Constraint", "Floor", "Groups", "Measure", "Outcome", "Parity", "Problem", "Within"]
+__all__ = [
+    "Budget",
+    "Categorical",
+    "Constraint",
+    "Feature",
+    "Floor",
+    "Groups",
+    "Measure",
+    "Numeric",
+    "Outcome",
+    "Parity",
+    "Problem",
+    "Within",
+]

@@ -13,6 +13,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.feasible import feasible
+from evenhand.problem.features import Feature
 from evenhand.problem.groups import Groups, some
 from evenhand.problem.measures import COLUMNS, Measure
 from evenhand.problem.outcome import Outcome
@@ -29,6 +30,7 @@ class Problem:
         outcomes: in any order; arrays carry the learned ones first, then the noisy ones, then the known ones.
         maximize: the name of an outcome, or an objective.
         subject_to: `Budget`, `Parity`, `Floor`, `Within`, or any other `Constraint`.
+        features: what cases state by name, for `Policy.encode`; none where contexts are made as arrays.
         groups: the groupings that constraints refer to.
         horizon: the number of rounds to be decided.
         n_plays: P, the number of candidates played each round, or fewer if not so many fit; averages are per round.
@@ -57,13 +59,14 @@ class Problem:
     outcomes: tuple[Outcome, ...]
     maximize: str | Objective
     subject_to: tuple[Constraint, ...] = ()
+    features: tuple[Feature, ...] = ()
     groups: tuple[Groups, ...] = ()
     horizon: int
     n_plays: int = 1
     measures: tuple[Measure, ...] = ()
 
     def __post_init__(self) -> None:
-        for field in ("actions", "outcomes", "subject_to", "groups", "measures"):
+        for field in ("actions", "outcomes", "subject_to", "features", "groups", "measures"):
             value = getattr(self, field)
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidInput(field, "a sequence", repr(value))
@@ -91,6 +94,7 @@ class Problem:
         kinds: tuple[tuple[str, type, str], ...] = (
             ("outcomes", Outcome, "Outcomes"),
             ("subject_to", Constraint, "Budgets, Parities, Floors or other constraints"),
+            ("features", Feature, "features such as Numeric and Categorical"),
             ("groups", Groups, "Groups"),
             ("measures", Measure, "measures such as Satisfaction"),
         )
@@ -105,8 +109,9 @@ class Problem:
     def _check_names(self) -> None:
         names, actions = [o.name for o in self.outcomes], set(self.actions)
         measures = [*names, *(m.name for m in self.measures)]
-        groups = [g.name for g in self.groups]
-        for field, used in (("actions", self.actions), ("outcomes", names), ("groups", groups), ("measures", measures)):
+        groups, features = [g.name for g in self.groups], [f.name for f in self.features]
+        stated = {"outcomes": names, "features": features, "groups": groups, "measures": measures}
+        for field, used in {"actions": self.actions, **stated}.items():
             if len(set(used)) < len(used):
                 raise InvalidInput(field, "names that differ from each other", list(used))
         for m in self.measures:
@@ -144,6 +149,11 @@ class Problem:
     def learned(self) -> tuple[str, ...]:
         """The names of the outcomes that are learned."""
         return tuple(o.name for o in self.outcomes if o.is_learned)
+
+    @cached_property
+    def n_features(self) -> int:
+        """How many numbers describe a case: an intercept, and those of its named features."""
+        return 1 + sum(len(f.units) for f in self.features)
 
     @cached_property
     def noisy(self) -> tuple[str, ...]:

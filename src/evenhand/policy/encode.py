@@ -1,0 +1,176 @@
+"""Cases by name, as data frames and services have them, made into contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import number
+from evenhand.problem import features
+from evenhand.problem.problem import Problem
+
+
+class Frame(Protocol):
+    """What is read of a data frame: its columns, by name."""
+
+    @property
+    def columns(self) -> Collection[str]:
+        """Their names."""
+
+    def __getitem__(self, name: str, /) -> Collection[object]:
+        """The values of a column."""
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Encoder:
+    """Makes contexts of one replica from cases that state features and groups by name.
+
+    The layout of features is the one that the model reads: with n features of the case (`Problem.n_features`), a model
+    of 1 + n features reads the number of the action and then the case (`PerAction`); one of A n features has a block
+    of n per action; one of n features is told the same of every action.
+    """
+
+    problem: Problem
+    n_features: int
+
+    def one(
+        self,
+        case: Mapping[str, object],
+        offered: Collection[str] | None,
+        known: Mapping[str, Mapping[str, float] | float] | None,
+    ) -> Context:
+        """The context of a case.
+
+        Raises:
+            InvalidInput: a feature or group that is missing or unknown, or a value that it cannot have; an action or an
+                outcome that the problem does not have; or a model of another number of features.
+        """
+        for name in case:
+            if name not in self._names:
+                raise InvalidInput(name, f"one of {list(self._names)}, which the problem names", "an unknown name")
+        values = [_value(case, f.name) for f in self.problem.features]
+        columns = [self._column(i, _value(case, self.problem.groups[i].name)) for i in self._by_case]
+        units = features.encode(self.problem.features, tuple(values))
+        return Context(self._arranged(units), self._known(known), self._groups(columns), self._offered(offered))
+
+    def many(self, frame: Frame) -> list[Context]:
+        """The contexts of the rows of a data frame, whose other columns are ignored.
+
+        Raises:
+            InvalidInput: a column that is missing; or as for one case, with the number of the row.
+        """
+        read = {name: list(_column_of(frame, name)) for name in self._names}
+        found = []
+        for i in range(len(frame)):
+            try:
+                found.append(self.one({name: column[i] for name, column in read.items()}, None, None))
+            except InvalidInput as error:
+                raise InvalidInput(f"row {i}: {error.field}", error.expected, error.got) from None
+        return found
+
+    def _arranged(self, units: Floats) -> Floats:
+        x = np.zeros((1, len(self.problem.actions), self.n_features))
+        x[0] = np.append(units, 0.0)[self._layout]
+        if self._numbered:
+            x[0, :, 0] = np.arange(len(self.problem.actions))
+        return x
+
+    def _groups(self, columns: list[int]) -> Ints:
+        return self.problem.groups_of(np.array([columns], np.int64).reshape(1, -1))
+
+    def _column(self, i: int, value: object) -> int:
+        grouping = self.problem.groups[i]
+        if not isinstance(value, str) or value not in self._columns[i]:
+            raise InvalidInput(grouping.name, f"one of {grouping.names}", repr(value))
+        return self._columns[i][value]
+
+    def _offered(self, offered: Collection[str] | None) -> Bools:
+        if offered is None:
+            return np.ones((1, len(self.problem.actions)), bool)
+        if isinstance(offered, str):
+            raise InvalidInput("offered", "a collection of actions", repr(offered))
+        for action in offered:
+            self._check_action("offered", action)
+        return np.array([[action in offered for action in self.problem.actions]])
+
+    def _known(self, known: Mapping[str, Mapping[str, float] | float] | None) -> Floats:
+        if not known:
+            return self.problem.declared[None]
+        z = self.problem.declared[None].copy()
+        for name, values in known.items():
+            if name not in self.problem.known:
+                raise InvalidInput("known", f"one of the known outcomes {list(self.problem.known)}", name)
+            column = self.problem.known.index(name)
+            each = values if isinstance(values, Mapping) else dict.fromkeys(self.problem.actions, values)
+            for action, value in each.items():
+                self._check_action(f"known: {name}", action)
+                finite = number(f"known: {name}", value, "a finite number")
+                z[0, self.problem.actions.index(action), column] = finite
+        return z
+
+    def _check_action(self, field: str, action: object) -> None:
+        if action not in self.problem.actions:
+            raise InvalidInput(field, f"one of the actions {self.problem.actions}", repr(action))
+
+    @cached_property
+    def _by_case(self) -> list[int]:
+        return np.flatnonzero(~self.problem.by_action).tolist() if self.problem.groups else []
+
+    @cached_property
+    def _columns(self) -> dict[int, dict[str, int]]:
+        """The column of every group, by grouping."""
+        found: dict[int, dict[str, int]] = {i: {} for i in self._by_case}
+        for column, (grouping, group) in enumerate(self.problem.columns):
+            for i in self._by_case:
+                if self.problem.groups[i].name == grouping:
+                    found[i][group] = column
+        return found
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """What a case states."""
+        groups = (self.problem.groups[i].name for i in self._by_case)
+        return tuple(dict.fromkeys([*(f.name for f in self.problem.features), *groups]))
+
+    @cached_property
+    def _numbered(self) -> bool:
+        return self.n_features == 1 + self.problem.n_features
+
+    @cached_property
+    def _layout(self) -> Ints:
+        """Which of the case's numbers, of which the last one is 0, are the features of every action, `->(A,n)`."""
+        n, actions = self.problem.n_features, len(self.problem.actions)
+        if self._numbered:
+            return np.tile(np.append(n, np.arange(n)), (actions, 1))
+        if self.n_features == actions * n:
+            blocks = np.full((actions, actions * n), n)
+            for a in range(actions):
+                blocks[a, a * n : (a + 1) * n] = np.arange(n)
+            return blocks
+        if self.n_features == n:
+            return np.tile(np.arange(n), (actions, 1))
+        expected = f"a model of {1 + n} features, such as per_action(problem), as the problem names {n}"
+        raise InvalidInput("model.n_features", f"{expected}; or of {actions * n} or {n}", self.n_features)
+
+
+def _value(case: Mapping[str, object], name: str) -> object:
+    try:
+        return case[name]
+    except KeyError:
+        raise InvalidInput(name, "a value, as the problem names it", "none") from None
+
+
+def _column_of(frame: Frame, name: str) -> Collection[object]:
+    if name not in frame.columns:
+        raise InvalidInput(name, "a column, as the problem names it", f"only {list(frame.columns)}")
+    return frame[name]

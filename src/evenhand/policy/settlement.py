@@ -1,0 +1,153 @@
+"""What becomes of a committed decision: its outcomes arrive, at once or in parts; or it is cancelled; or it expires."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats
+from evenhand.models.base import Model
+from evenhand.policy import checks, entries, parts, tally
+from evenhand.policy.abilities import Abilities
+from evenhand.policy.parts import Part
+from evenhand.policy.restating import Restating
+from evenhand.policy.state import PolicyState
+from evenhand.problem.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Settlement:
+    """Settles decisions of one policy: receipt, books, goals, choice and model, in this order.
+
+    Args:
+        problem: declares ranges, fallbacks and what is free.
+        model: learns from what arrives.
+        can: the goals and the choice, by what they can do.
+        restating: rewrites earlier rows where shares are estimated.
+    """
+
+    problem: Problem
+    model: Model
+    can: Abilities
+    restating: Restating
+
+    def learn(
+        self,
+        state: PolicyState,
+        decision: Decision,
+        y: Floats,
+        observed: Bools | None,
+        exposed: Bools | None,
+        pending: Bools | None,
+    ) -> None:
+        """Take in outcomes, `(P,M+B),(P,M+B),(P),(P)`; see `Policy.learn`."""
+        if decision is not state.made:
+            checks.decision(decision, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
+        checks.outcomes(y, observed, exposed, decision, self.problem)
+        part = None
+        if pending is not None or len(state.receipts.split):
+            part = self._part(state, decision, pending)
+        taken = decision if part is None else part.decision
+        checksum, counts, r, m, learned, known, seen, missing = entries.at_arrival(
+            taken.plays,
+            decision.counted,
+            decision.groups,
+            decision.known,
+            y,
+            checks.EVERYWHERE if observed is None else observed,
+            checks.EVERY_PLAY if exposed is None else exposed,
+            self.problem.sure,
+            len(self.problem.noisy),
+            self.problem.span,
+            self.problem.free,
+        )
+        if r >= 0:
+            raise checks.wrong_outcome(r, m, y, observed, exposed, decision, taken.plays, self.problem)
+        if not counts:
+            return
+        self._settle(state, decision, checksum, part)
+        self._enter(state, decision, learned, known, None if observed is None else missing, part)
+        for i, goal in self.can.watching:
+            goal.on_exposure(state.goals[i], taken, exposed)
+        if self.can.hears is not None:
+            self.can.hears.on_outcome(state.choice, taken, exposed)
+        before = [] if part is None else [rounds.copy() for rounds in parts.counts_of_rounds(state.model)]
+        self.model.update(state.model, decision.features, learned, seen, decision.prices)
+        if part is not None:
+            for rounds, once in zip(parts.counts_of_rounds(state.model), before, strict=True):
+                rounds[:] = once + (rounds - once) * part.share
+
+    def expire(self, state: PolicyState, decision: Decision) -> None:
+        """Settle what will never come; see `Policy.expire`."""
+        problem, d = self.problem, decision
+        part = self._part(state, d, None) if len(state.receipts.split) else None
+        plays = d.plays if part is None else part.decision.plays
+        counts, learned, known, missing = entries.at_expiry(
+            plays, d.counted, d.known, problem.sure, len(problem.noisy), problem.fallback, problem.free
+        )
+        if counts:
+            self._settle(state, d, entries.checksum(d.plays, d.counted, d.groups, d.known), part)
+            self._enter(state, d, learned, known, missing, part)
+
+    def _part(self, state: PolicyState, decision: Decision, pending: Bools | None) -> Part | None:
+        """What arrives of a decision, None if that is all of it, `(P)`."""
+        if pending is not None:
+            checks.mask("pending", pending, decision.plays.shape)
+        if not (decision.counted > 0.0).any():
+            return None
+        left, made = state.receipts.left(decision), parts.made(decision)
+        if left is None and not (pending is not None and (pending & made).any()):
+            return None
+        d = decision
+        state.receipts.check(d, entries.checksum(d.plays, d.counted, d.groups, d.known))
+        return parts.arriving(d, made if left is None else left, pending)
+
+    def _settle(self, state: PolicyState, decision: Decision, checksum: int, part: Part | None) -> None:
+        if part is None:
+            state.receipts.settle(decision, checksum)
+        else:
+            d = decision
+            state.receipts.settle_part(d, entries.checksum(d.plays, d.counted, d.groups, d.known), part.rest)
+
+    def _enter(
+        self,
+        state: PolicyState,
+        decision: Decision,
+        learned: Floats,
+        known: Floats,
+        missing: Bools | None,
+        part: Part | None,
+    ) -> None:
+        """Enter outcomes into the books of all goals; rows that read what is missing are NaN, `(P,M),(P,L),(M+L)`."""
+        whole, counted = decision, decision.counted
+        if part is not None:
+            decision, counted = part.decision, part.share
+        gone = checks.NONE_MISSING if missing is None else missing
+        tally.add(decision.plays, counted, decision.groups, learned, known, gone, state.books)
+        if self.can.restating:
+            decision = self.restating.learn(state, decision, learned, known, missing)
+        for i, goal in self.can.learning:
+            v = goal.rows.post(decision, decision.shares, learned, known)
+            if missing is not None:
+                v = np.where((missing[:, None] & (goal.rows.weights != 0.0)).any(2), np.nan, v)
+            if part is not None and i in self.can.splitting:
+                self.can.splitting[i].on_part(state.goals[i], whole, part.waits, part.rest, v)
+            else:
+                goal.on_outcome(state.goals[i], decision, counted, v)
+
+    def cancel(self, state: PolicyState, decision: Decision) -> None:
+        """Take back a decision; see `Policy.cancel`."""
+        d = decision
+        checksum = entries.checksum(d.plays, d.counted, d.groups, d.known)
+        state.receipts.check(d, checksum)
+        if state.receipts.left(d) is not None:
+            expected = "one of which nothing was learned yet; the rest of this one can expire"
+            raise InvalidInput("decision", expected, f"number {d.id[0]}, of which some outcomes arrived")
+        state.receipts.settle(d, checksum)
+        if self.can.restating:
+            decision = self.restating.cancel(state, decision)
+        for i, goal in self.can.cancelling:
+            goal.on_cancel(state.goals[i], decision)

@@ -1,0 +1,186 @@
+"""Where a policy stands: rounds, averages, constraints, budgets and prices, by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.core.errors import MissingExtra
+from evenhand.goals.base import Accounts
+from evenhand.policy.abilities import Abilities
+from evenhand.policy.state import PolicyState
+from evenhand.policy.tally import SoFar
+from evenhand.problem.constraints import Constraint
+from evenhand.problem.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """A constraint that spends, over the whole horizon, in units of its outcome."""
+
+    name: str
+    total: float
+    spent: float  # what arrived, and what was due for certain when it was decided
+    held: float  # for decisions whose outcomes are still to come, at their worst; 0 unless the budget is hard
+    left: float
+    pace: float  # spent per decided round, as a part of total / horizon; NaN before the first round
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A constraint so far: the number that it bounds, and the bound."""
+
+    name: str
+    value: float
+    limit: float
+    worst: str  # "high" where the value may not be above the limit, "low" where not below
+
+    @property
+    def kept(self) -> bool:
+        """Whether the value is on the right side of its limit at present."""
+        slack = 1e-9 * max(abs(self.limit), 1.0)
+        return self.value <= self.limit + slack if self.worst == "high" else self.value >= self.limit - slack
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """Where one replica of a policy stands.
+
+    Averages are per round over the plays whose outcomes were observed; constraints compare what arrived with their
+    limits. `print` shows it as text, and `to_frame` gives a data frame.
+    """
+
+    rounds: int  # that were decided and count
+    horizon: int
+    waiting: int  # decisions whose outcomes are still to come
+    objective: float | None  # at the averages so far; None where it is not defined there
+    averages: Mapping[str, float]  # by outcome
+    accounts: Mapping[str, Account]  # by constraint
+    standings: Mapping[str, Standing]  # by constraint that spends nothing
+    prices: Mapping[str, float]  # what one more unit of an outcome, or of a row, is worth at present
+
+    def __str__(self) -> str:
+        waiting = f", {self.waiting} outcomes to come" if self.waiting else ""
+        lines = [f"{self.rounds:,} of {self.horizon:,} rounds decided{waiting}"]
+        if self.objective is not None:
+            lines.append(f"objective {self.objective:.4g}")
+        width = max([len(n) for n in (*self.averages, *self.accounts, *self.standings, *self.prices)], default=0)
+        for name, x in self.averages.items():
+            lines.append(f"  average  {name:<{width}}  {x:.4g}")
+        for name, a in self.accounts.items():
+            held = f", {a.held:.4g} held" if a.held else ""
+            pace = "" if math.isnan(a.pace) else f"; pace {a.pace:.0%}"
+            lines.append(
+                f"  budget   {name:<{width}}  {a.spent:.4g} of {a.total:.4g} spent{held}, {a.left:.4g} left{pace}"
+            )
+        for name, s in self.standings.items():
+            side, missed = "at most" if s.worst == "high" else "at least", "" if s.kept else ", missed so far"
+            lines.append(f"  limit    {name:<{width}}  {s.value:.4g} ({side} {s.limit:.4g}){missed}")
+        for name, x in self.prices.items():
+            lines.append(f"  price    {name:<{width}}  {x:+.4g}")
+        return "\n".join(lines)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One line per average, account, standing and price.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtra("data frames", "data") from error
+        lines: list[dict[str, Any]] = [{"what": "average", "name": n, "value": x} for n, x in self.averages.items()]
+        for n, a in self.accounts.items():
+            numbers = {"value": a.spent, "limit": a.total, "held": a.held, "left": a.left, "pace": a.pace}
+            lines.append({"what": "budget", "name": n, **numbers})
+        for n, s in self.standings.items():
+            lines.append({"what": "constraint", "name": n, "value": s.value, "limit": s.limit})
+        lines += [{"what": "price", "name": n, "value": x} for n, x in self.prices.items()]
+        return pd.DataFrame(lines)
+
+
+def objective(problem: Problem, run: SoFar) -> float | None:
+    """The objective at the averages so far, None where it is not defined there."""
+    rounds = float(run.elapsed[0, 0])
+    if rounds == 0.0:
+        return None
+    z = []
+    for name in problem.objective.outcomes:
+        i, _, column = problem.row(name)
+        z.append(run.group_totals[0, 0, column, i] if column >= 0 else run.totals[0, 0, i])
+    with np.errstate(all="ignore"):
+        value = float(problem.objective.value(np.array([[z]]) / rounds)[0, 0])
+    return value if np.isfinite(value) else None
+
+
+def averages(run: SoFar) -> dict[str, float]:
+    """Averages per round of the outcomes."""
+    rounds = max(float(run.elapsed[0, 0]), 1.0)
+    return dict(zip(run.problem.names, (run.filled().totals[0, 0] / rounds).tolist(), strict=True))
+
+
+def account(c: Constraint, run: SoFar, hard: tuple[float, float] | None, rounds: float) -> Account:
+    """What a constraint spent; `hard` is what is left and what is held, if it is kept hard."""
+    total = float(c.total_over(run.problem.horizon))
+    if hard is None:
+        spent = float(c.measure(run)[0, 0] * max(run.elapsed[0, 0], 1.0))
+        left, held = total - spent, 0.0
+    else:
+        left, held = hard
+        spent = total - left - held
+    part = rounds / run.problem.horizon
+    return Account(
+        name=c.label, total=total, spent=spent, held=held, left=left, pace=spent / total / part if part else math.nan
+    )
+
+
+def standings(run: SoFar) -> dict[str, Standing]:
+    """The constraints that spend nothing."""
+    found, filled = {}, run.filled()
+    for c in run.problem.subject_to:
+        if not c.spends:
+            value = float(c.measure(filled)[0, 0])
+            limit = float(c.limit(run.problem.horizon))
+            found[c.label] = Standing(name=c.label, value=value, limit=limit, worst=c.worst)
+    return found
+
+
+def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
+    """What one more unit of every row is worth, summed over goals that read rows of the same name."""
+    found: dict[str, float] = {}
+    for i, goal in can.priced:
+        q, _ = goal.price(goals[i])
+        for name, price in zip(goal.rows.names, q[min(replica, len(q) - 1)].sum(0).tolist(), strict=True):
+            found[name] = found.get(name, 0.0) + price
+    return found
+
+
+def status(problem: Problem, can: Abilities, state: PolicyState, replica: int) -> Status:
+    """Where a replica stands."""
+    run, rounds = SoFar(problem=problem, books=state.books[replica], cases=state.seen[replica]), float(state.t[replica])
+    hard: dict[str, tuple[float, float]] = {}
+    accounts = ((i, limits) for i, limits in can.limits if isinstance(limits, Accounts))
+    for i, limits in accounts:
+        left, held = limits.account(state.goals[i])
+        hard |= dict(
+            zip(limits.rows.names, zip(left[replica].tolist(), held[replica].tolist(), strict=True), strict=True)
+        )
+    spending = [c for c in problem.subject_to if c.spends]
+    return Status(
+        rounds=int(rounds),
+        horizon=problem.horizon,
+        waiting=len(state.receipts.waiting()),
+        objective=objective(problem, run),
+        averages=averages(run),
+        accounts={c.label: account(c, run, hard.get(c.rows(problem).names[0]), rounds) for c in spending},
+        standings=standings(run),
+        prices=prices(can, state.goals, replica),
+    )

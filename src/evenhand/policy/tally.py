@@ -1,0 +1,85 @@
+"""Sums of the outcomes that arrived, of everybody and by group: what a status reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.problem.problem import Problem
+
+
+def start(problem: Problem, n_replicas: int) -> Floats:
+    """Nothing arrived yet, `->(1+C,2+2S)`.
+
+    The first of these rows is of everybody, and has the number of rounds, the number of plays, the sums of the S
+    outcomes, and the number of plays in which each of them was observed. The other rows have the sums of the C groups.
+    """
+    return np.zeros((n_replicas, 1 + len(problem.columns), 2 + 2 * len(problem.names)))
+
+
+@kernel
+def add(
+    plays: Ints, share: Floats, groups: Ints, learned: Floats, known: Floats, missing: Bools, books: Floats
+) -> None:
+    """Add the plays that arrive, in place, `(P),(),(1|P,G),(P,M),(P,L),(M+L)|empty,(1+C,2+2S)`."""
+    m, size = learned.shape[2], learned.shape[2] + known.shape[2]
+    for r in range(len(plays)):
+        if share[r] == 0.0:
+            continue
+        books[r, 0, 0] += share[r]
+        for p in range(plays.shape[1]):
+            if plays[r, p] < 0:
+                continue
+            books[r, 0, 1] += 1.0
+            place = p if groups.shape[1] > 1 else 0
+            for i in range(size):
+                z = learned[r, p, i] if i < m else known[r, p, i - m]
+                books[r, 0, 2 + i] += z
+                if len(missing) == 0 or not missing[r, i]:
+                    books[r, 0, 2 + size + i] += 1.0
+                if z != 0.0:
+                    for g in range(groups.shape[2]):
+                        books[r, 1 + groups[r, place, g], 2 + i] += z
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoFar:
+    """One replica's sums, as constraints read them (`problem.constraints.sums.Sums`)."""
+
+    problem: Problem
+    books: Floats  # (1+C, 2+2S)
+    cases: Floats  # (C,) rounds by group
+
+    @property
+    def elapsed(self) -> Floats:
+        """Rounds that arrived, `->(1,1)`."""
+        return self.books[:1, :1]
+
+    @property
+    def totals(self) -> Floats:
+        """Sums of the outcomes, `->(1,1,M+L)`."""
+        return self.books[None, :1, 2 : 2 + self._size]
+
+    @property
+    def group_totals(self) -> Floats:
+        """Sums by group, `->(1,1,C,M+L)`."""
+        return self.books[None, None, 1:, 2 : 2 + self._size]
+
+    @property
+    def group_rounds(self) -> Floats:
+        """Rounds by group, `->(1,1,C)`."""
+        return self.cases[None, None]
+
+    def filled(self) -> SoFar:
+        """The same, with outcomes that were not observed at their averages in place of 0."""
+        size = self._size
+        seen, filled = self.books[0, 2 + size :], self.books.copy()
+        filled[:, 2 : 2 + size] *= np.divide(self.books[0, 1], seen, out=np.ones(size), where=seen > 0.0)
+        return SoFar(problem=self.problem, books=filled, cases=self.cases)
+
+    @property
+    def _size(self) -> int:
+        return len(self.problem.names)

@@ -1,0 +1,158 @@
+"""Named features of a case, and the numbers that models read in their place."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.core.validate import number
+
+
+@runtime_checkable
+class Feature(Protocol):
+    """A property of a case that models read as one number or more."""
+
+    @property
+    def name(self) -> str:
+        """By which cases state it."""
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The names of the numbers."""
+
+    def encode(self, value: object) -> tuple[float, ...]:
+        """The numbers of one value.
+
+        Raises:
+            InvalidInput: a value that the feature cannot have.
+        """
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A number, such as an age or an amount.
+
+    Equation: 2 (x - low) / (high - low) - 1, so that low becomes -1 and high becomes 1; what is outside of [low, high]
+    counts as the nearest end. Models converge faster on numbers of one size, and a single absurd value, once learned,
+    would outweigh all others.
+
+    Args:
+        name: by which cases state it.
+        low, high: the range of usual values, in units of the feature.
+
+    Raises:
+        InvalidInput: a name that is empty, or a range that is empty or not finite.
+
+    >>> age = Numeric("age", 20, 60)
+    >>> age.encode(40), age.encode(1000)
+    ((0.0,), (1.0,))
+    >>> age.encode("forty")
+    Traceback (most recent call last):
+    evenhand.core.errors.InvalidInput: age: expected a finite number, got 'forty'
+    """
+
+    name: str
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_name("Numeric", self.name)
+        for field in ("low", "high"):
+            number(f"Numeric({self.name!r}).{field}", getattr(self, field), "a finite number")
+        if not self.low < self.high or not math.isfinite(self.high - self.low):
+            expected = "a range whose low end is below its high end"
+            raise InvalidInput(f"Numeric({self.name!r})", expected, f"[{self.low:g}, {self.high:g}]")
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The feature itself."""
+        return (self.name,)
+
+    def encode(self, value: object) -> tuple[float, ...]:
+        """The number, scaled.
+
+        Raises:
+            InvalidInput: a value that is not a finite number.
+        """
+        if type(value) is not float or not math.isfinite(value):
+            x = float(value) if isinstance(value, bool | np.bool_) else number(self.name, value, "a finite number")
+        else:
+            x = value
+        x = min(max(x, self.low), self.high)
+        return (2.0 * (x - self.low) / (self.high - self.low) - 1.0,)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """One of several levels, such as a channel or a country.
+
+    Equation: one number per level but the first, 1 where the value is this level and 0 elsewhere; the first level is
+    what the intercept stands for.
+
+    Args:
+        name: by which cases state it.
+        levels: all values, at least two.
+        other: the level that values count as which are none of the levels; None refuses them.
+
+    Raises:
+        InvalidInput: a name that is empty, fewer than two levels, levels that are no text or not all different, or an
+            `other` that is none of them.
+
+    >>> channel = Categorical("channel", ("web", "phone", "shop"), other="web")
+    >>> channel.units, channel.encode("phone"), channel.encode("fax")
+    (('channel=phone', 'channel=shop'), (1.0, 0.0), (0.0, 0.0))
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    other: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_name("Categorical", self.name)
+        field = f"Categorical({self.name!r})"
+        if isinstance(self.levels, str) or not all(isinstance(level, str) for level in self.levels):
+            raise InvalidInput(f"{field}.levels", "a sequence of texts", repr(self.levels))
+        object.__setattr__(self, "levels", tuple(self.levels))
+        if len(self.levels) < 2 or len(set(self.levels)) < len(self.levels):
+            raise InvalidInput(f"{field}.levels", "at least two different levels", self.levels)
+        if self.other is not None and self.other not in self.levels:
+            raise InvalidInput(f"{field}.other", f"one of the levels {self.levels}, or None", repr(self.other))
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """A number per level but the first."""
+        return tuple(f"{self.name}={level}" for level in self.levels[1:])
+
+    def encode(self, value: object) -> tuple[float, ...]:
+        """Which level it is.
+
+        Raises:
+            InvalidInput: a value that is none of the levels, and no `other`.
+        """
+        if value not in self.levels:
+            if self.other is None:
+                raise InvalidInput(self.name, f"one of {self.levels}", repr(value))
+            value = self.other
+        return tuple([1.0 if value == level else 0.0 for level in self.levels[1:]])
+
+
+def encode(features: tuple[Feature, ...], values: tuple[object, ...]) -> Floats:
+    """An intercept and the numbers of all features, `(G)->(n)`.
+
+    >>> encode((Numeric("age", 20, 60), Categorical("channel", ("web", "phone"))), (50, "phone"))
+    array([1. , 0.5, 1. ])
+    """
+    numbers = [1.0]
+    for feature, value in zip(features, values, strict=True):
+        numbers += feature.encode(value)
+    return np.array(numbers)
+
+
+def _check_name(kind: str, name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"{kind}.name", "the name of a feature", repr(name))

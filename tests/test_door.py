@@ -1,0 +1,296 @@
+"""Names in, names out: cases by name, decisions and outcomes by name, and a status in words."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.environments.logged import blocks
+from evenhand.models import BayesianRidge, Fixed, Ridge
+from evenhand.run.simulation import play, simulate
+from tests.parts import EVERYTHING, POLICIES
+from tests.worlds import Market
+
+AGE, CHANNEL = eh.Numeric("age", 20, 60), eh.Categorical("channel", ("web", "phone", "shop"))
+MAIL = eh.Problem(
+    actions=("none", "letter", "call"),
+    features=(AGE, CHANNEL),
+    outcomes=(
+        eh.Outcome("answer"),
+        eh.Outcome("cents", high=9.0, mean={"letter": 2.0, "call": 4.0}),
+        eh.Outcome("minutes", known={"call": 3}),
+    ),
+    maximize="answer",
+    subject_to=(eh.Budget("minutes", total=60), eh.Parity("minutes", by="channel", tolerance=0.5)),
+    groups=(eh.Groups("channel", ("web", "phone", "shop")), eh.Groups("zone", {"town": 0.75, "land": 0.25})),
+    horizon=50,
+)
+CASE = {"age": 50, "channel": "phone", "zone": "land"}
+UNITS = [1.0, 0.5, 1.0, 0.0]
+
+
+def policy(n, problem=MAIL):
+    return eh.resolving(problem, BayesianRidge(n_features=n, n_outcomes=len(problem.learned)))
+
+
+def test_the_numbers_of_a_case_do_not_depend_on_the_unit_in_which_it_is_stated():
+    in_months = eh.Numeric("age", 240, 720)
+    assert in_months.encode(600) == AGE.encode(50) == (0.5,)
+    assert AGE.encode(-1e300) == (-1.0,)
+    assert eh.Numeric("new").encode(True) == (1.0,)
+    assert eh.Numeric("new").encode(np.float32(0.5)) == (0.0,)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: eh.Numeric("age", 5, 5), r"Numeric\('age'\): expected a range"),
+        (lambda: eh.Numeric("age", math.nan, 5), r"Numeric\('age'\).low: expected a finite"),
+        (lambda: eh.Numeric("age", -1e308, 1e308), r"Numeric\('age'\): expected a range"),
+        (lambda: eh.Numeric(""), r"Numeric.name"),
+        (lambda: eh.Categorical("c", "web"), r"Categorical\('c'\).levels: expected a sequence"),
+        (lambda: eh.Categorical("c", ("web",)), r"at least two different levels"),
+        (lambda: eh.Categorical("c", ("web", "web")), r"at least two different levels"),
+        (lambda: eh.Categorical("c", ("web", "shop"), other="fax"), r"Categorical\('c'\).other"),
+        (lambda: AGE.encode("old"), r"age: expected a finite number, got 'old'"),
+        (lambda: AGE.encode(math.inf), r"age: expected a finite number"),
+        (lambda: AGE.encode(None), r"age: expected a finite number"),
+        (lambda: CHANNEL.encode("fax"), r"channel: expected one of \('web', 'phone', 'shop'\), got 'fax'"),
+        (lambda: CHANNEL.encode(math.nan), r"channel: expected one of"),
+        (lambda: eh.Problem(**{**problem_of(MAIL), "features": (AGE, AGE)}), "features: expected names that differ"),
+        (lambda: eh.Problem(**{**problem_of(MAIL), "features": ("age",)}), "features: expected features such as"),
+    ],
+)
+def test_what_a_feature_cannot_be_is_refused_by_name(make, says):
+    with pytest.raises(eh.InvalidInput, match=says):
+        make()
+
+
+def problem_of(problem):
+    return {name: getattr(problem, name) for name in problem.__dataclass_fields__}
+
+
+@pytest.mark.parametrize("n", [12, 5, 4])
+def test_features_are_laid_out_as_the_model_reads_them(n):
+    """As blocks of actions, after the number of the action, or the same for all."""
+    context = policy(n).encode(CASE)
+    expected = {12: np.append(UNITS, 0.0)[blocks(3, 4)], 5: [[a, *UNITS] for a in range(3)], 4: [UNITS] * 3}[n]
+    np.testing.assert_array_equal(context.features[0], expected)
+    np.testing.assert_array_equal(context.groups, [[[1, 4]]])
+    np.testing.assert_array_equal(context.known, MAIL.declared[None])
+    assert context.offered.all()
+
+
+def test_offers_and_known_outcomes_of_a_case_are_stated_by_name():
+    context = policy(12).encode(CASE, offered=["none", "call"], known={"minutes": {"call": 7}, "cents": 1.5})
+    np.testing.assert_array_equal(context.offered, [[True, False, True]])
+    np.testing.assert_array_equal(context.known[0], [[1.5, 0], [1.5, 0], [1.5, 7]])
+    np.testing.assert_array_equal(MAIL.declared[:, 1], [0, 0, 3])  # the problem stays as it is
+
+
+@pytest.mark.parametrize(
+    ("case", "more", "says"),
+    [
+        ({"age": 50, "channel": "web"}, {}, "zone: expected a value"),
+        ({**CASE, "zip": 1}, {}, "zip: expected one of"),
+        ({**CASE, "zone": "sea"}, {}, r"zone: expected one of \('town', 'land'\), got 'sea'"),
+        ({**CASE, "channel": ["web"]}, {}, "channel: expected one of"),
+        (CASE, {"offered": ["fax"]}, "offered: expected one of the actions"),
+        (CASE, {"offered": "call"}, "offered: expected a collection"),
+        (CASE, {"known": {"answer": 1}}, "known: expected one of the known outcomes"),
+        (CASE, {"known": {"minutes": {"fax": 1}}}, "known: minutes: expected one of the actions"),
+        (CASE, {"known": {"minutes": math.nan}}, "known: minutes: expected a finite number"),
+    ],
+)
+def test_a_case_that_does_not_fit_is_refused_by_the_name_of_what_does_not(case, more, says):
+    with pytest.raises(eh.InvalidInput, match=says):
+        policy(12).encode(case, **more)
+
+
+def test_a_model_of_another_number_of_features_is_named():
+    with pytest.raises(eh.InvalidInput, match=r"model\.n_features: expected a model of 5 features"):
+        policy(7).encode(CASE)
+
+
+def test_the_rows_of_a_data_frame_are_cases():
+    frame = pd.DataFrame({"age": [50, 30], "channel": ["phone", "web"], "zone": ["land", "town"], "more": [1, 2]})
+    found = policy(12).encode_frame(frame)
+    for context, case in zip(found, frame.drop(columns="more").to_dict("records"), strict=True):
+        for left, right in zip(context, policy(12).encode(case), strict=True):
+            np.testing.assert_array_equal(left, right)
+    with pytest.raises(eh.InvalidInput, match="row 1: channel: expected one of"):
+        policy(12).encode_frame(frame.assign(channel=["web", "fax"]))
+    with pytest.raises(eh.InvalidInput, match="age: expected a column"):
+        policy(12).encode_frame(frame.drop(columns="age"))
+
+
+def test_a_decision_names_its_action_and_says_none_where_nothing_is_played(tmp_path):
+    mail = policy(12)
+    state = mail.start()
+    decision = mail.act(state, mail.encode(CASE, offered=["letter"]))
+    assert decision.action == "letter"
+    assert decision.actions == ("letter",)
+    assert decision.probability == 1.0
+    mail.save_decision(decision, tmp_path / "waiting.npz")
+    assert mail.load_decision(tmp_path / "waiting.npz").action == "letter"
+    nothing = mail.act(state, mail.encode(CASE, offered=[]))
+    assert nothing.action is None
+    assert nothing.probability is None
+    assert nothing.plays[0, 0] == -1
+
+
+def test_a_batch_has_no_single_action():
+    mail = policy(12)
+    context = mail.encode(CASE)
+    twice = context._replace(features=np.repeat(context.features, 2, 0), groups=np.repeat(context.groups, 2, 0))
+    decision = mail.decide(mail.start(replicas=2), twice)
+    for name in ("action", "actions", "probability"):
+        with pytest.raises(eh.InvalidInput, match="decision: expected one"):
+            getattr(decision, name)
+
+
+def test_candidates_that_are_no_actions_have_no_names():
+    problem = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=9)
+    plain = eh.resolving(problem, Ridge(n_features=1, width=Fixed(0.0)))
+    context = eh.Context(np.ones((1, 3, 1)), np.zeros((1, 3, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 3), bool))
+    with pytest.raises(eh.InvalidInput, match="without names"):
+        _ = plain.decide(plain.start(), context).action
+
+
+def test_outcomes_by_name_are_those_of_the_arrays():
+    mail = policy(12)
+    named, plain = mail.start(), mail.start()
+    context = mail.encode(CASE, offered=["call"])
+    mail.observe(named, mail.act(named, context), {"cents": 4.5, "answer": 1})
+    mail.learn(plain, mail.act(plain, context), np.array([[[1.0, 4.5]]]))
+    np.testing.assert_array_equal(named.model.theta, plain.model.theta)
+    np.testing.assert_array_equal(named.books, plain.books)
+    mail.observe(named, mail.act(named, context), {"cents": None, "answer": 0.5})
+    mail.learn(plain, mail.act(plain, context), np.array([[[0.5, 0.0]]]), observed=np.array([[[True, False]]]))
+    mail.observe(named, mail.act(named, context), None)
+    mail.learn(plain, mail.act(plain, context), np.zeros((1, 1, 2)), exposed=np.array([[False]]))
+    np.testing.assert_array_equal(named.books, plain.books)
+    np.testing.assert_array_equal(named.model.theta, plain.model.theta)
+    assert mail.status(named) == mail.status(plain)
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        ({"answer": 1}, r"outcomes\['cents'\]: expected a number, or None"),
+        ({"answer": 1, "cents": 2, "anwser": 1}, "outcomes: expected one of"),
+        ({"answer": "yes", "cents": 2}, r"outcomes\['answer'\]: expected a finite number"),
+        ({"answer": math.nan, "cents": 2}, r"outcomes\['answer'\]: expected a finite number"),
+        ({"answer": 2, "cents": 2}, "answer"),
+        ([{"answer": 1, "cents": 2}] * 2, "outcomes: expected those of 1 plays"),
+        ([1], "outcomes: expected a mapping"),
+    ],
+)
+def test_outcomes_that_do_not_fit_are_refused_and_nothing_changes(said, says):
+    mail = policy(12)
+    state = mail.start()
+    decision = mail.act(state, mail.encode(CASE, offered=["letter"]))
+    with pytest.raises(eh.InvalidInput, match=says):
+        mail.observe(state, decision, said)
+    assert mail.status(state).waiting == 1
+    mail.observe(state, decision, {"answer": 1, "cents": 2})
+
+
+def test_several_plays_are_named_and_observed_in_their_order():
+    problem = eh.Problem(
+        actions=("a", "b", "c"), outcomes=(eh.Outcome("click"),), maximize="click", n_plays=2, horizon=9
+    )
+    lists = eh.resolving(problem, BayesianRidge(n_features=3))
+    state = lists.start()
+    decision = lists.act(state, lists.encode({}, offered=["b"]))
+    assert decision.actions == ("b", None)
+    lists.observe(state, decision, [{"click": 1.0}, None])
+    decision = lists.act(state, lists.encode({}, offered=["a", "c"]))
+    assert set(decision.actions) == {"a", "c"}
+    lists.observe(state, decision, [None, {"click": 0.5}])
+    status = lists.status(state)
+    assert status.averages == {"click": 0.75}
+
+
+def test_a_status_says_what_a_trace_says():
+    world, market = Market(problem=EVERYTHING), eh.resolving(EVERYTHING, BayesianRidge(n_features=3, n_outcomes=2))
+    trace = simulate(market, world, replicas=[3, 8], seed=1, progress=False)
+    state, there = market.start(seed=1, replicas=[3, 8]), world.start(1, np.array([3, 8]))
+    for _ in play(market, state, there, range(there.steps)):
+        pass
+    for r in range(2):
+        status = market.status(state, r)
+        assert status.rounds == state.t[r] > 100
+        assert status.waiting == 0
+        for name in EVERYTHING.names:
+            assert math.isclose(status.averages[name] * status.rounds, trace.total(name)[r], abs_tol=1e-9)
+        for c in EVERYTHING.subject_to:
+            if c.spends:
+                account = status.accounts[c.label]
+                assert math.isclose(account.spent, trace.total(c.outcome)[r], abs_tol=1e-9)
+                assert math.isclose(account.left + account.spent, c.total_over(150))
+                assert account.held == 0
+                assert math.isclose(account.pace, account.spent / c.total_over(150) / (status.rounds / 150))
+            elif c.by == "district":  # of known shares; a trace divides by all steps, also those without a decision
+                measured = trace.measure(c)[-1, r] * trace.elapsed[-1, r]
+                assert math.isclose(status.standings[c.label].value * status.rounds, measured, abs_tol=1e-9)
+        gain = trace.as_arrived().objective()[-1, r] * trace.elapsed[-1, r]
+        assert math.isclose(status.objective * status.rounds, gain, abs_tol=1e-9)
+
+
+def test_what_is_to_come_is_held():
+    market = eh.resolving(EVERYTHING, BayesianRidge(n_features=3, n_outcomes=2))
+    state, there = market.start(), eh.Delayed(Market(problem=EVERYTHING), 5).start(0, np.arange(1))
+    for _ in play(market, state, there, range(60)):
+        pass
+    status = market.status(state)
+    hours = status.accounts["hours per round"]
+    assert status.waiting == 5
+    assert hours.held == 10.0  # five decisions, at most two hours each
+    assert math.isclose(hours.spent, status.averages["hours"] * (status.rounds - 5))
+    assert math.isclose(hours.left + hours.held + hours.spent, 60.0)
+    assert market.goals[-1].account(state.goals[-1])[1].max() == 10.0
+
+
+def test_outcomes_that_were_not_observed_do_not_lower_averages():
+    mail = policy(12)
+    state = mail.start()
+    for answer in (1.0, None, 0.5, None):
+        mail.observe(state, mail.act(state, mail.encode(CASE, offered=["letter"])), {"answer": answer, "cents": 2})
+    mail.expire(state, mail.act(state, mail.encode(CASE, offered=["letter"])))
+    status = mail.status(state)
+    assert math.isclose(status.averages["answer"], 0.75)
+    assert math.isclose(status.averages["cents"], 2.0)
+
+
+@pytest.mark.parametrize("each", [made for made, _ in POLICIES], ids=lambda p: p.name)
+def test_every_policy_has_a_status_from_the_start(each):
+    state = each.start(replicas=2)
+    status = each.status(state, 1)
+    assert status.rounds == 0
+    assert status.objective is None
+    assert str(status).startswith("0 of ")
+    assert len(status.to_frame()) == sum(map(len, (status.averages, status.accounts, status.standings, status.prices)))
+    with pytest.raises(eh.InvalidInput, match="replica"):
+        each.status(state, 2)
+
+
+def test_a_status_in_words_says_what_is_missed_and_what_is_held():
+    problem = eh.Problem(
+        actions=("none", "call"),
+        outcomes=(eh.Outcome("answer"), eh.Outcome("minutes", high=9.0)),
+        maximize="answer",
+        subject_to=(eh.Budget("minutes", total=90), eh.Floor("answer", rate=0.5)),
+        horizon=20,
+    )
+    calls = policy(2, problem)
+    state = calls.start()
+    for _ in range(3):
+        calls.observe(state, calls.act(state, calls.encode({}, offered=["call"])), {"answer": 0, "minutes": 4})
+    calls.act(state, calls.encode({}, offered=["call"]))
+    told = str(calls.status(state))
+    assert told.splitlines()[0] == "4 of 20 rounds decided, 1 outcomes to come"
+    assert "12 of 90 spent, 9 held, 69 left; pace 67%" in told
+    assert "0 (at least 0.5), missed so far" in told
