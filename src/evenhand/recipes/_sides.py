@@ -7,6 +7,7 @@ half-space of each of them, and the theory bounds each distance.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +19,8 @@ from evenhand.goals.base import Priced
 from evenhand.goals.fenchel import Fenchel, fenchel, fenchel_within
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.intervals import Intervals
-from evenhand.objectives import DistancePenalty, Moreau, Smoothing
+from evenhand.goals.linear_reward import LinearReward, reward
+from evenhand.objectives import DistancePenalty, Linear, Moreau, Smoothing
 from evenhand.objectives.steepness import Norm
 from evenhand.problem.constraints import Within, stated_rows
 from evenhand.problem.problem import Problem
@@ -27,7 +29,7 @@ from evenhand.recipes.defaults import fluctuation, priced_rows
 from evenhand.sets import Box, ConvexSet
 
 Updates = Literal["primal", "dual"]
-Side = FrankWolfe | Fenchel
+Side = LinearReward | FrankWolfe | Fenchel
 TOGETHER = "budgets, floors and convex sets only, as constraints by group are not supported"
 
 
@@ -45,6 +47,8 @@ def for_objective(
 ) -> Side:
     """The goal of the objective."""
     one_of("objective", updates, ("primal", "dual"))
+    if updates == "primal" and isinstance(problem.objective, Linear):  # its slope needs no estimates of averages
+        return replace(reward(problem), optimism="row")
     if updates == "primal":
         return frank_wolfe(problem, problem.objective, smoothing, on="optimistic")
     return fenchel(problem, problem.objective, norm=norm)
