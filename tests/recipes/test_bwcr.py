@@ -91,7 +91,8 @@ def test_every_lottery_is_the_linear_programs(inner):
         assert p @ slack >= -1e-9
         arm = r.decision.plays[0, 0]
         plain.learn(arm, r.arrivals[0].y[0, 0], wanted[arm], used[arm])
-        np.testing.assert_allclose(plain.x, policy.goals[0].average(state.goals[0])[0], atol=1e-12)
+        if isinstance(policy.goals[0], FrankWolfe):  # the slope of a linear objective needs no average
+            np.testing.assert_allclose(plain.x, policy.goals[0].average(state.goals[0])[0], atol=1e-12)
         np.testing.assert_allclose(plain.c, policy.goals[1].average(state.goals[1])[0], atol=1e-12)
     assert bound > 50
     assert mixed > 50
