@@ -7,6 +7,8 @@ half-space of each of them, and the theory bounds each distance.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -20,7 +22,7 @@ from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.intervals import Intervals
 from evenhand.objectives import DistancePenalty, Moreau, Smoothing
 from evenhand.objectives.steepness import Norm
-from evenhand.problem.constraints import Within, stated_rows
+from evenhand.problem.constraints import Constraint, Within, stated_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 from evenhand.recipes.defaults import fluctuation, priced_rows
@@ -104,6 +106,12 @@ def sets(problem: Problem, margin: float | None) -> list[Kept]:
     return kept
 
 
+def less(problem: Problem, margin: float) -> Iterator[Constraint]:
+    """The constraints, with every set less a margin on all sides."""
+    for c in problem.subject_to:
+        yield replace(c, within=c.within.shrunk(margin, c.norm)) if isinstance(c, Within) and margin else c
+
+
 def both_sides(
     problem: Problem,
     objective: Updates | Literal["ucb"],
@@ -132,7 +140,8 @@ def both_sides(
     if constraints == "ucb" and problem.subject_to:
         if any(c.rows(problem).by_group for c in problem.subject_to):
             raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
-        rows, bound = priced_rows(problem, fluctuation(problem) if margin is None else margin)
+        tighter = problem if margin is None else replace(problem, subject_to=tuple(less(problem, margin)))
+        rows, bound = priced_rows(tighter, fluctuation(problem) if margin is None else margin)
         return (slope, Intervals(rows=rows, ends="lower")), LinearProgram(wanted, tuple(bound.tolist()))
     kept = () if constraints == "ucb" else for_constraints(problem, constraints, margin, norm)
     return (slope, *kept), Lottery(wanted) if len(kept) < 2 else LinearProgram(wanted, (0.0,) * len(kept))
