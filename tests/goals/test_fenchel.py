@@ -5,7 +5,7 @@ import pytest
 
 from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
-from evenhand.goals import Descent, Entropic, Fenchel, Steady
+from evenhand.goals import Descent, Entropic, Falling, Fenchel, Steady
 from evenhand.goals.conjugates import Box, OfSet
 from evenhand.goals.fenchel import fenchel, fenchel_within
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, WeightedSum
@@ -110,6 +110,19 @@ def test_what_was_not_observed_or_does_not_count_moves_nothing():
     goal.on_outcome(state, receipt(2), np.ones(2), np.array([[np.nan, 1.0], [0.5, 0.25]]))
     assert state.at[0, 0] < before[0, 0]  # only by the projection
     np.testing.assert_array_equal(state.at[1], before[1])
+
+
+def test_steps_that_fall_do_so_by_rounds_that_were_played():
+    """Two rounds are under way before the first outcome: steps are 1/2 over sqrt(2), sqrt(2) and sqrt(3)."""
+    of = OfSet(Range.below((0.5, 0.25)), Box(low=np.zeros(2), high=np.ones(2)))
+    goal = Fenchel(rows=costs(), conjugate=of, mirror=Descent(5.0, Falling(0.5)), on="observed")
+    state, x = goal.start(1), np.array([[1.0, 0.0]])
+    for played in (2, 0, 1):
+        for _ in range(played):
+            goal.on_decision(state, receipt(), None)
+        goal.on_outcome(state, receipt(), np.ones(1), x)
+    first = 0.5 / np.sqrt(2.0)  # then the best point has 1/2 of the first cost
+    assert goal.theta(state)[0] == pytest.approx([1.5 * first + 0.25 / np.sqrt(3.0), 0.0])
 
 
 def test_outcomes_count_in_units_of_their_ranges():

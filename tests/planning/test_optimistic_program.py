@@ -134,15 +134,50 @@ def test_no_lottery_on_a_grid_is_better(seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_where_nothing_is_feasible_the_largest_excess_is_as_small_as_can_be(seed):
+    """Each budget as a part of the largest number in its row, the distance as one of the largest outcome."""
     _, known, _, allowed = instance(seed, 1, 2, 2)
     ball, bound = Ball((2.0, 2.0), 0.1), np.full(2, 0.1)
     plan = planned(Linear({"a": 1.0}), known, bound, (ball,), allowed)
     q, y, e = cp.Variable(allowed.shape[1], nonneg=True), cp.Variable(2), cp.Variable()
     under, over = (z[0] for z in known.placed)
-    limits = [cp.sum(q) == 1, under @ q <= y, y <= over @ q, cp.norm(y - ball.center) <= 0.1 + e]
-    cp.Problem(cp.Minimize(e), [*limits, known.use[0] @ q <= bound + e]).solve(solver=cp.CLARABEL)
-    far = np.linalg.norm(plan.placed[0] - ball.center) - 0.1
-    assert max(far, (known.use[0] @ plan.lottery[0] - bound).max()) == pytest.approx(float(e.value), abs=1e-4)
+    largest, size = over.max(), known.use[0].max(1)
+    limits = [cp.sum(q) == 1, under @ q <= y, y <= over @ q, cp.norm(y - ball.center) <= 0.1 + largest * e]
+    cp.Problem(cp.Minimize(e), [*limits, known.use[0] @ q <= bound + cp.multiply(size, e)]).solve(solver=cp.CLARABEL)
+    far = (np.linalg.norm(plan.placed[0] - ball.center) - 0.1) / largest
+    over_budget = ((known.use[0] @ plan.lottery[0] - bound) / size).max()
+    assert max(far, over_budget) == pytest.approx(float(e.value), abs=1e-4)
+
+
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
+@pytest.mark.parametrize("seed", range(20))
+def test_units_of_budgets_and_sets_do_not_matter(seed, unit):
+    """Also where nothing is feasible, as in about a third of these."""
+    rng, known, bound, allowed = instance(seed, 1, 2, 4, replicas=4)
+    rows, height, c, radius = rng.normal(size=(3, 2)), 0.5 * rng.normal(size=3), rng.random(2), 0.02
+    each, apart = np.array([1.0, 1.0, unit, 1.0 / unit]), np.array([1.0, unit])
+
+    def regions(one, several):
+        return Ball(one * c, one * radius), Planes(rows / several, height)
+
+    f = Linear({"a": 1.0})
+    plan = planned(f, known, bound, regions(1.0, np.ones(2)), allowed)
+    for placed, sets in (
+        (unit * np.ones(4), regions(unit, unit * np.ones(2))),
+        (each, (regions(1.0, 1.0)[0], regions(1.0, each[2:])[1])),
+    ):
+        ends = tuple(placed[:, None] * z for z in known.placed)
+        stated = known._replace(use=apart[:, None] * known.use, placed=ends)
+        other = planned(f, stated, apart * bound, sets, allowed)
+        np.testing.assert_allclose(other.lottery, plan.lottery, atol=1e-6)
+        np.testing.assert_allclose(other.placed / placed, plan.placed, atol=1e-6)
+
+
+def test_rows_of_zeros_say_nothing():
+    _, known, bound, allowed = instance(1, 1, 1, 2)
+    rows, height = np.array([[1.0, 0.5]]), np.array([0.6])
+    more = Planes(np.concatenate([np.zeros((1, 2)), rows]), np.append(0.5, height))
+    one, two = (planned(Linear({"a": 1.0}), known, bound, (s,), allowed) for s in (Planes(rows, height), more))
+    np.testing.assert_array_equal(one.lottery, two.lottery)
 
 
 def test_a_replica_of_a_batch_is_solved_as_it_is_alone_and_stops_when_it_is_done():

@@ -11,7 +11,7 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Court, FixedContexts
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Ridge
-from evenhand.problem.constraints import Budget, Floor
+from evenhand.problem.constraints import Budget, Floor, Within
 from evenhand.problem.feasible import feasible, reach
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
@@ -19,6 +19,7 @@ from evenhand.problem.rows import Rows, select
 from evenhand.recipes import fw_linucb, lin_cbwk
 from evenhand.recipes.defaults import default_margin, evened
 from evenhand.recipes.uniform import even_lottery
+from evenhand.sets import Ball
 from tests.parts import EVERYTHING
 
 
@@ -132,3 +133,30 @@ def test_defaults_scale_with_what_a_round_can_use():
 def test_the_lottery_of_every_place_is_the_one_whose_round_fits():
     problem = replace(Court().problem, subject_to=(Budget("ride", rate=0.5), Budget("voucher", rate=0.8)), n_plays=2)
     np.testing.assert_allclose(even_lottery(problem)[2], 0.25, atol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_units_do_not_decide_what_is_feasible(unit):
+    """A play uses 0.5 units at most, and 0.3 at least."""
+
+    def possible(*constraints):
+        used = Outcome("used", known={"a": 0.3 * unit, "b": 0.5 * unit})
+        options = {"actions": ("a", "b"), "outcomes": (Outcome("gain", high=unit), used), "horizon": 100}
+        try:
+            return bool(Problem(**options, maximize="gain", subject_to=constraints))
+        except InfeasibleProblem:
+            return False
+
+    def near(*center, radius=0.0):
+        names = ("used", "gain")[: len(center)]
+        return Within(names, Ball(tuple(unit * z for z in center), unit * radius))
+
+    cheap, other = Budget("used", rate=0.4 * unit), Budget("used", rate=0.299 * unit)
+    assert possible(near(0.4))
+    assert possible(near(0.6, radius=0.1))
+    assert possible(cheap, near(0.35, 0.9, radius=0.01))
+    assert not possible(near(0.51))
+    assert not possible(near(0.6, 0.5, radius=0.09))
+    assert not possible(cheap, near(0.5, 0.5, radius=0.09))
+    assert not possible(other)
+    assert not possible(cheap, Floor("used", rate=0.41 * unit))

@@ -8,7 +8,7 @@ import pytest
 from evenhand.choices import Lottery
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Lessons, MixedArms, WithoutContexts
-from evenhand.goals import FrankWolfe, HardBudget
+from evenhand.goals import Fenchel, FrankWolfe, HardBudget
 from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.models import Tabular
 from evenhand.objectives import DistancePenalty, Moreau

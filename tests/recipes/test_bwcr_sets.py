@@ -119,6 +119,11 @@ def test_a_margin_shrinks_every_set():
         assert within[0] == Box.below((0.3 - 0.02,))
         assert within[1] == BALL.within.shrunk(0.02)
         assert within[2] == SLANT.within.shrunk(0.02)
+    program = bwcr(world.problem, table(), objective="ucb", constraints="ucb", margin=0.02).choice
+    assert program.regions == (BALL.within.shrunk(0.02), SLANT.within.shrunk(0.02))
+    straight = Bounded((Budget("cost 2", rate=0.3), SLANT)).problem
+    each = [bwcr(straight, table(), constraints="ucb", margin=z).choice.bound for z in (0.0, 0.02)]
+    np.testing.assert_allclose(np.subtract(*each), [0.02, *[0.02 / np.sqrt(2.0)] * 2])
     inside = simulate(bwcr(world.problem, table(), margin=0.04, hard=False), world, replicas=5, progress=False)
     outside = simulate(bwcr(world.problem, table(), margin=0.0, hard=False), world, replicas=5, progress=False)
     assert far(inside, BALL).mean() < far(outside, BALL).mean()
@@ -174,3 +179,19 @@ def test_a_program_for_the_constraints_alone_takes_straight_ones():
     assert policy.choice.regions == (BALL.within,)
     free = bwcr(Bounded(()).problem, table(), constraints="ucb")
     assert isinstance(free.choice, Lottery)
+
+
+@pytest.mark.parametrize("margin", [-0.1, float("nan"), 0.2])
+def test_margins_that_leave_nothing_of_a_set_are_refused(margin):
+    problem = Bounded((BALL,)).problem
+    for objective, constraints in (*COMBINATIONS, ("ucb", "ucb"), ("ucb", "dual")):
+        with pytest.raises(InvalidInput, match=r"^Ball\.shrunk\(margin\)"):
+            bwcr(problem, table(), objective=objective, constraints=constraints, margin=margin)
+
+
+@pytest.mark.parametrize("norm", ["two", None])
+def test_other_norms_are_refused(norm):
+    problem = Bounded((BALL,)).problem
+    for make in (bwcr, dual_bwc):
+        with pytest.raises(InvalidInput, match=r"^norm: expected one of"):
+            make(problem, table(), norm=norm)

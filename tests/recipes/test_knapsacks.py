@@ -15,11 +15,13 @@ from evenhand.environments.mixture import coins
 from evenhand.goals import HardBudget
 from evenhand.models import Fixed, Ridge, Stacked, Tabular
 from evenhand.objectives import GeneralizedGini
-from evenhand.problem import Budget, Outcome, Problem
+from evenhand.problem import Budget, Outcome, Problem, Within
 from evenhand.problem.rows import select
 from evenhand.recipes import bwcr, greedy_bwk, pd_bwk, ucb_bwcr, ucb_bwk
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import play, simulate
+from evenhand.sets import Ball, Box
+from tests.ads import CLICKS, Ads
 
 RECIPES = {"ucb_bwk": ucb_bwk, "ucb_bwcr": ucb_bwcr, "greedy_bwk": greedy_bwk, "pd_bwk": pd_bwk}
 
@@ -237,3 +239,11 @@ def test_other_constraints_are_refused():
         ucb_bwcr(court, tabular(court))
     with pytest.raises(InvalidInput, match=r"^epsilon: expected a number in \[0, 1\), got 1"):
         ucb_bwk(MixedArms().problem, tabular(MixedArms().problem), epsilon=1.0)
+
+
+def test_sets_of_sums_over_groups_are_refused_as_no_round_concerns_all_groups():
+    ball = Within(CLICKS, Ball((0.16, 0.12, 0.1), 0.04))
+    for within in (ball, Within(CLICKS[:1], Box((0.1,), (0.2,)))):
+        problem = Ads(extra=(within,)).problem
+        with pytest.raises(InvalidInput, match=r"^problem\.subject_to: expected budgets and convex sets"):
+            ucb_bwcr(problem, Ridge(n_features=25, width=Fixed(0.1)))

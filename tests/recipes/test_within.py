@@ -204,6 +204,9 @@ REFUSED = {
     "no names": (lambda: Within((), BALL), "Within.outcomes: expected at least one name, each once"),
     "twice": (lambda: Within(("a", "a", "b"), BALL), "Within.outcomes: expected at least one name, each once"),
     "a name": (lambda: Within("abc", BALL), "Within.outcomes: expected at least one name, each once"),
+    "numbers": (lambda: Within((1, 2, 3), BALL), "Within.outcomes: expected at least one name, each once"),
+    "a number": (lambda: Within(3, BALL), "Within.outcomes: expected at least one name, each once"),
+    "no order": (lambda: Within({"a", "b", "c"}, BALL), "Within.outcomes: expected at least one name, each once"),
     "no set": (lambda: Within(("a",), 3.0), "Within.within: expected a set such as Ball"),
     "a class": (lambda: Within(("a",), Ball), "Within.within: expected a set such as Ball"),
     "lengths": (

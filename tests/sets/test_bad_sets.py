@@ -69,6 +69,7 @@ REFUSED = {
     "NaN slopes": (lambda: ABOVE.support(np.array([NAN, 1.0])), "Halfspaces.support(direction): expected finite"),
     "ends crossed": (lambda: ABOVE.support(ONE, ONE, 0 * ONE), "Halfspaces.support(low, high): expected low <= high"),
     "an end": (lambda: ABOVE.support(ONE, np.ones(3)), "Halfspaces.support(low): expected 2 numbers"),
+    "an end in words": (lambda: ABOVE.support(ONE, "ab"), "Halfspaces.support(low): expected 2 numbers"),
     "no bound": (lambda: ABOVE.support(ONE), "Halfspaces.support: expected a set that is bounded in this direction"),
     "an open box": (lambda: Box.below(ONE).support(-ONE), "Box.support: expected a set that is bounded"),
     "below a ball": (lambda: DownwardClosed(BALL).support(-ONE), "DownwardClosed.support: expected a set that is bou"),

@@ -184,3 +184,22 @@ def test_many_inequalities_keep_their_precision():
         normals = a[None] * (np.abs(p @ a.T - np.array(s.bounds)) < 1e-9)[:, :, None]
         for i in range(20):  # z - p is a combination of active rows, none with a negative price
             assert nnls(normals[i].T, z[i] - p[i])[1] <= 1e-9
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_projections_with_hidden_coordinates_reach_the_nearest_point(seed):
+    """Hulls whose facets are too many to list, and what is below hulls: points inside are a hard case."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(rng.integers(6, 15), 9))
+    hull, below = Polytope(points), DownwardClosed(Polytope(points[:, :4]))
+    z = rng.normal(size=(6, 9))
+    z[:3] = rng.dirichlet(np.ones(len(points)), 3) @ points
+    p = hull.project(z)
+    assert np.abs(p[:3] - z[:3]).max() <= 1e-9
+    assert hull.distance(p, "sup").max() <= 1e-9
+    assert (((z - p) @ points.T).max(1) - ((z - p) * p).sum(1)).max() <= 1e-8
+    q = below.project(z[:, :4])
+    assert np.abs(below.project(q) - q).max() <= 1e-9
+    away = z[:, :4] - q
+    assert (away >= -1e-9).all()  # else more would be below
+    assert ((away @ points[:, :4].T).max(1) - (away * q).sum(1)).max() <= 1e-8

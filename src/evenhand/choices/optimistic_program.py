@@ -34,15 +34,16 @@ class OptimisticProgram:
     Equation: max f(u) s.t. low.p <= u <= high.p, use.p <= bound, low'.p <= v <= high'.p, v in all regions, over
     lotteries p, with ends of intervals that `goals.Intervals` reads: both ends of the outcomes of f, the lower ends of
     budgets, both ends of what is to be in the regions. Solved by cutting planes in every round, or in every `every`-th.
-    If no lottery keeps to budgets and regions, the largest excess is made as small as can be. Candidates that do not
-    differ share equally.
+    If no lottery keeps to budgets and regions, the largest excess is made as small as can be: of a budget, or a
+    half-space that a region states, as a part of the largest number in its row, of the distance from another region
+    as a part of the largest of its outcomes. Candidates that do not differ share equally.
     Source: Agrawal & Devanur 2014, Algorithm 1, in its convex form: U p is u, and V p is v.
 
     Args:
         objective: f; only values and supergradients are used, so kinks need no smoothing.
         start_at: a point in the domain of f.
         candidates: A.
-        bound: of the budgets, in units in which they compare.
+        bound: of the budgets.
         regions: convex sets (`evenhand.sets`); their coordinates are placed one region after the other.
         nothing: the candidate that does nothing, whose outcomes are 0 whatever the model says, if there is one.
         every: how many rounds one lottery serves; hard limits mask candidates in every round.

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, get_args
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import number, one_of
 from evenhand.goals.steps import Falling, Steady
 from evenhand.objectives.steepness import Norm
 
@@ -141,9 +141,13 @@ class Entropic:
 def mirror(norm: Norm, radius: float, m: int, horizon: int) -> Mirror:
     """The geometry for a norm of m outcomes, with the step of the theory for subgradients in [-1, 1]^m.
 
+    Raises:
+        InvalidInput: another norm.
+
     >>> mirror("euclidean", 2.0, 4, 100), mirror("sup", 1.0, 4, 100).step.size.__round__(3)
     (Descent(radius=2.0, step=Steady(size=0.1)), 0.21)
     """
+    one_of("norm", norm, get_args(Norm))
     if norm == "euclidean":
         return Descent(radius, Steady(radius / math.sqrt(m * horizon)))
     return Entropic(radius, Steady(math.sqrt(2.0 * math.log(2 * m + 1) / horizon)))

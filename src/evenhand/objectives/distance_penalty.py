@@ -50,10 +50,10 @@ class DistancePenalty:
         if isinstance(self.within, type) or not isinstance(self.within, ConvexSet) or self.within.dim != m:
             expected = f"a set of {m} coordinates, one per outcome"
             raise InvalidInput("DistancePenalty.within", expected, repr(self.within))
-        ends_of("DistancePenalty", self._end(self.low), self._end(self.high), m)
-        for field in ("low", "high"):
-            end = self._end(getattr(self, field))
-            object.__setattr__(self, field, None if end is None else tuple(end.tolist()))
+        ends = ends_of("DistancePenalty", self.low, self.high, m)  # type: ignore[arg-type]
+        for field, end in zip(("low", "high"), ends, strict=True):
+            if getattr(self, field) is not None:
+                object.__setattr__(self, field, tuple(end.tolist()))
 
     @property
     def smooth(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.numerics.simplex import enter_where_least, maximize, share_alike, start_at
+from evenhand.numerics.simplex import enter_where_least, maximize, share_alike, sizes, start_at
 from evenhand.objectives.base import Objective, sloped
 
 ROUNDS = 60
@@ -46,6 +46,7 @@ class Cuts(NamedTuple):
     n_slopes: Ints  # (R,)
     normal: Floats  # (R, Q, D)
     height: Floats  # (R, Q)
+    unit: Floats  # (R, Q) in which an excess over each half-space counts
     n_normals: Ints  # (R,)
 
 
@@ -72,6 +73,18 @@ def _widest(low: Floats, high: Floats, allowed: Bools, r: int) -> Floats:
 
 
 @kernel
+def _largest(low: Floats, high: Floats, allowed: Bools) -> Floats:
+    """The largest size that each outcome may have under an allowed arm, `(d,A),(d,A),(A)->(d)`."""
+    out = np.zeros(low.shape[:2])
+    for r in range(len(low)):
+        for i in range(low.shape[1]):
+            for a in range(low.shape[2]):
+                if allowed[r, a]:
+                    out[r, i] = max(out[r, i], abs(low[r, i, a]), abs(high[r, i, a]))
+    return out
+
+
+@kernel
 def _master(
     known: Intervals,
     bound: Floats,
@@ -88,7 +101,7 @@ def _master(
 
     Equation: max s s.t. s <= top_k + slope_k.u, u = low.p + x, 0 <= x <= (high - low).p, use.p <= bound,
     normal_q.v <= height_q, v = under.p + y, 0 <= y <= (over - under).p, p a lottery; columns are p, x, y, s in two
-    parts, and the excess.
+    parts, and the excess. Budgets are divided by the largest number in their row, half-spaces by their units.
     """
     (low, high), use, (under, over) = known.wanted, known.use, known.placed
     slope, top, normal, height = cuts.slope, cuts.top, cuts.normal, cuts.height
@@ -101,14 +114,15 @@ def _master(
         planes, tangents = cuts.n_normals[r], cuts.n_slopes[r]
         rows = budgets + planes + m + d + tangents
         of_arms, of_others, right = np.zeros((rows, arms)), np.zeros((rows, others)), np.zeros(rows)
+        size = sizes(use, bound, allowed, r)
         for j in range(budgets):
-            of_arms[j], of_others[j, others - 1], right[j] = use[r, j], -1.0, bound[j]
+            of_arms[j], of_others[j, others - 1], right[j] = use[r, j] / size[j], -1.0, bound[j] / size[j]
         for q in range(planes):
-            i = budgets + q
+            i, one = budgets + q, cuts.unit[r, q]
             for j in range(d):
-                of_arms[i] += normal[r, q, j] * under[r, j]
-                of_others[i, m + j] = normal[r, q, j] * deep[j]
-            of_others[i, others - 1], right[i] = -1.0, height[r, q]
+                of_arms[i] += normal[r, q, j] / one * under[r, j]
+                of_others[i, m + j] = normal[r, q, j] * deep[j] / one
+            of_others[i, others - 1], right[i] = -1.0, height[r, q] / one
         first = budgets + planes
         for j in range(m + d):
             i = first + j
@@ -177,7 +191,8 @@ def optimistic_lottery(
     Equation: max s over tangents s <= f(u_k) + g_k.(u - u_k), and over half-spaces n_q.v <= n_q.P(v_q) with n_q = v_q -
     P(v_q), P the projection; each solution adds the tangent at its u and the half-space at its v (Kelley 1960). The
     averages of the round before, `warm`, add the first of them. If no lottery keeps to budgets and regions, the largest
-    excess over a budget or a half-space is made as small as can be first.
+    excess is made as small as can be first: of a budget, or a half-space that a region states, as a part of the largest
+    number in its row, of the distance from another region as a part of the largest of its outcomes.
     Source: Agrawal & Devanur 2014, Algorithm 1, where U p is u and V p is v.
 
     Args:
@@ -202,18 +217,20 @@ def optimistic_lottery(
         np.zeros(count, np.int64),
         np.zeros((count, room, d)),
         np.zeros((count, room)),
+        np.ones((count, room)),
         np.full(count, len(fixed[1])),
     )
+    largest = _largest(*known.placed, allowed)
     cuts.normal[:, : len(fixed[1])], cuts.height[:, : len(fixed[1])] = fixed
+    cuts.unit[:, : len(fixed[1])] = _or_one((np.abs(fixed[0]) * largest[:, None]).sum(2))
     everybody = np.ones(count, bool)
     steepest = _STEEP * float(np.abs(objective.supergradient(start)).max()) or np.inf
     _touch(objective, cuts, np.tile(start, (count, 1)), start, steepest, everybody)
     _touch(objective, cuts, warm[0], start, steepest, everybody)
     size = np.abs(np.concatenate(known.wanted, 2)).max(2)
     scale = (np.abs(cuts.slope[:, 0]) * size).max(1)
-    scale = tolerance * np.where(scale > 0.0, scale, 1.0)
-    far = tolerance * np.abs(np.concatenate(known.placed, 2)).max((1, 2), initial=0.0)
-    _separate(regions, ends, cuts, warm[1], everybody, far)
+    scale = tolerance * _or_one(scale)
+    _separate(regions, ends, cuts, warm[1], everybody, largest, np.full(count, tolerance))
     active: Bools = np.asarray(allowed.any(1))
     p, u, v = np.zeros((count, arms)), np.tile(start, (count, 1)), np.zeros((count, d))
     s, excess, gap = np.zeros(count), np.zeros(count), np.zeros(count)
@@ -222,7 +239,7 @@ def optimistic_lottery(
         value = np.asarray(objective.value(u))
         gap = np.where(active, s - value, gap)
         missing = np.asarray(active & ~(gap <= scale))
-        outside = _separate(regions, ends, cuts, v, active, excess + far)
+        outside = _separate(regions, ends, cuts, v, active, largest, excess + tolerance)
         active = missing | outside
         if not active.any():
             break
@@ -237,11 +254,12 @@ def _halfspaces(regions: tuple[Region, ...], ends: Ints, d: int) -> tuple[Floats
     for i, region in enumerate(regions):
         found = region.halfspaces()
         if found is not None:
-            length = np.maximum(np.linalg.norm(found[0], axis=1), np.finfo(float).tiny)
-            wide = np.zeros((len(length), d))
-            wide[:, ends[i] : ends[i + 1]] = found[0] / length[:, None]
+            length = np.linalg.norm(found[0], axis=1)
+            kept = length > 0.0  # rows of zeros say nothing: sets are not empty
+            wide = np.zeros((int(kept.sum()), d))
+            wide[:, ends[i] : ends[i + 1]] = found[0][kept] / length[kept, None]
             normals.append(wide)
-            heights.append(found[1] / length)
+            heights.append(found[1][kept] / length[kept])
     return np.concatenate(normals), np.concatenate(heights)
 
 
@@ -260,20 +278,31 @@ def _touch(objective: Objective, cuts: Cuts, u: Floats, start: Floats, steepest:
     cuts.n_slopes[mine] += 1
 
 
-def _separate(regions: tuple[Region, ...], ends: Ints, cuts: Cuts, v: Floats, which: Bools, allowance: Floats) -> Bools:
-    """Add a half-space for every region that v is too far from, and say where there was one, in place, `(D),()->()`."""
+def _separate(
+    regions: tuple[Region, ...], ends: Ints, cuts: Cuts, v: Floats, which: Bools, largest: Floats, allowance: Floats
+) -> Bools:
+    """Add a half-space for every region that v is too far from, and say where there was one, in place, `(D),()->()`.
+
+    The allowance is a part of the largest outcome of the region.
+    """
     outside = np.zeros(len(v), bool)
     for i, region in enumerate(regions):
         if region.halfspaces() is not None:
             continue  # all of them are there
-        z = v[:, ends[i] : ends[i + 1]]
-        near = np.asarray(region.project(z))
-        far = np.sqrt(((z - near) ** 2).sum(1))
-        mine = which & (far > allowance)
+        place = slice(ends[i], ends[i + 1])
+        near = np.asarray(region.project(v[:, place]))
+        gap, unit = v[:, place] - near, _or_one(largest[:, place].max(1))
+        far = np.sqrt((gap**2).sum(1))
+        mine = which & (far > allowance * unit)
         for r in np.flatnonzero(mine):
-            q, normal = cuts.n_normals[r], (z[r] - near[r]) / far[r]
-            cuts.normal[r, q, ends[i] : ends[i + 1]] = normal
-            cuts.height[r, q] = float((normal * near[r]).sum())
+            q, normal = cuts.n_normals[r], gap[r] / far[r]
+            cuts.normal[r, q, place] = normal
+            cuts.height[r, q], cuts.unit[r, q] = float((normal * near[r]).sum()), unit[r]
             cuts.n_normals[r] += 1
         outside |= mine
     return outside
+
+
+def _or_one(size: Floats) -> Floats:
+    """Sizes, with 1 for 0."""
+    return np.where(size > 0.0, size, 1.0)

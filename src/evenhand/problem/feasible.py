@@ -53,7 +53,8 @@ def feasible(problem: Problem) -> bool:
     if not len(bound) and not curved:
         return True
     least, _ = reach(problem, rows)
-    least = _finite(least, np.abs(bound).max(initial=0.0))
+    unit = _or_one(np.maximum(_largest(least), np.abs(bound)))  # tolerances of the solver are absolute
+    least, bound = _finite(least / unit, 1.0), bound / unit
     if not curved:
         cheapest = np.argsort((least - bound / plays).max(1), kind="stable")[:plays]
         if (least[cheapest].sum(0) <= bound).all():
@@ -68,13 +69,23 @@ def _finite(ends: Floats, bound: float) -> Floats:
     return np.clip(ends, -most, most)
 
 
+def _largest(ends: Floats) -> Floats:
+    """The largest size of the finite ends of each column, `(A,d)->(d)`."""
+    return np.asarray(np.where(np.isfinite(ends), np.abs(ends), 0.0).max(0))
+
+
+def _or_one(size: Floats) -> Floats:
+    return np.where(size > 0.0, size, 1.0)
+
+
 def _meets(problem: Problem, curved: list[Region], least: Floats, bound: Floats, plays: int) -> bool:
     """Whether some mixture keeps to rows and curved sets: a linear program, with a tangent wherever it leaves a set."""
     ends = [reach(problem, select(problem, r.outcomes)) for r in curved]
     sizes = [r.within.dim for r in curved]
     at = np.cumsum([len(least), *sizes])
-    low, high = (_finite(np.concatenate([e[i] for e in ends], 1), 0.0) for i in (0, 1))
-    one = np.eye(sum(sizes))
+    low, high = (np.concatenate([e[i] for e in ends], 1) for i in (0, 1))
+    unit = np.repeat([_or_one(_largest(np.concatenate(e)).max(keepdims=True))[0] for e in ends], sizes)
+    low, high, one = _finite(low / unit, 0.0), _finite(high / unit, 0.0), np.eye(sum(sizes))
     parts = [np.column_stack([least.T, np.zeros((len(bound), len(one)))])]
     parts += [np.column_stack([low.T, -one]), np.column_stack([-high.T, one])]
     limits = np.append(bound, np.zeros(2 * len(one)))
@@ -84,13 +95,14 @@ def _meets(problem: Problem, curved: list[Region], least: Floats, bound: Floats,
             return False
         inside = True
         for r, start, size in zip(curved, at, sizes, strict=False):
-            z = x[start : start + size]
-            near = r.within.project(z)
-            if np.abs(z - near).max() > _OFF * (1.0 + np.abs(z).max()):
+            z, scale = x[start : start + size], unit[start - len(least)]
+            near = r.within.project(scale * z) / scale
+            far = float(np.linalg.norm(z - near))
+            if far > _OFF * (1.0 + np.abs(z).max()):
                 inside, cut = False, np.zeros((1, len(x)))
-                cut[0, start : start + size] = z - near
+                cut[0, start : start + size] = (z - near) / far
                 parts.append(cut)
-                limits = np.append(limits, float((z - near) @ near))
+                limits = np.append(limits, float((z - near) @ near) / far)
         if inside:
             return True
     return True  # not shown to be impossible

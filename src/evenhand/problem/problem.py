@@ -87,7 +87,7 @@ class Problem:
             raise InfeasibleProblem(
                 "no mixture of the actions keeps to "
                 + ", ".join(f"{type(c).__name__} ({c.label}: {c.limit(self.horizon):g})" for c in stated)
-                + f" over {self.horizon} rounds: raise a budget, or add an action that costs less"
+                + f" over {self.horizon} rounds: relax one of them, or add an action that keeps to them"
             )
 
     def _check_kinds(self) -> None:

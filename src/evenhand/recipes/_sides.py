@@ -7,6 +7,7 @@ half-space of each of them, and the theory bounds each distance.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -22,7 +23,7 @@ from evenhand.goals.intervals import Intervals
 from evenhand.goals.linear_reward import LinearReward, reward
 from evenhand.objectives import DistancePenalty, Linear, Moreau, Smoothing
 from evenhand.objectives.steepness import Norm
-from evenhand.problem.constraints import Within, stated_rows
+from evenhand.problem.constraints import Constraint, Within, stated_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 from evenhand.recipes.defaults import fluctuation, priced_rows
@@ -108,6 +109,12 @@ def sets(problem: Problem, margin: float | None) -> list[Kept]:
     return kept
 
 
+def less(problem: Problem, margin: float) -> Iterator[Constraint]:
+    """The constraints, with every set less a margin on all sides."""
+    for c in problem.subject_to:
+        yield replace(c, within=c.within.shrunk(margin, c.norm)) if isinstance(c, Within) and margin else c
+
+
 def both_sides(
     problem: Problem,
     objective: Updates | Literal["ucb"],
@@ -136,7 +143,8 @@ def both_sides(
     if constraints == "ucb" and problem.subject_to:
         if any(c.rows(problem).by_group for c in problem.subject_to):
             raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
-        rows, bound = priced_rows(problem, fluctuation(problem) if margin is None else margin)
+        tighter = problem if margin is None else replace(problem, subject_to=tuple(less(problem, margin)))
+        rows, bound = priced_rows(tighter, fluctuation(problem) if margin is None else margin)
         return (slope, Intervals(rows=rows, ends="lower")), LinearProgram(wanted, tuple(bound.tolist()))
     kept = () if constraints == "ucb" else for_constraints(problem, constraints, margin, norm)
     return (slope, *kept), Lottery(wanted) if len(kept) < 2 else LinearProgram(wanted, (0.0,) * len(kept))

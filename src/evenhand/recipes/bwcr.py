@@ -74,6 +74,7 @@ def bwcr(
     """
     one_of("objective", objective, get_args(How))
     one_of("constraints", constraints, get_args(How))
+    one_of("norm", norm, get_args(Norm))
     name = "bwcr" if (objective, constraints) == ("primal", "primal") else f"bwcr, {objective}-{constraints}"
     if objective == constraints == "ucb":
         return replace(ucb_bwcr(problem, model, margin=margin, hard=hard), name=name)

@@ -37,20 +37,21 @@ def ucb_bwcr(
     cutting planes, in about half a millisecond per replica.
     With `Tabular` on an environment `WithoutContexts` this is the source's algorithm. With a model of features there is
     a program for every context, which must keep to the constraints by itself.
-    Deviations: where no lottery is feasible, the largest excess is made as small as can be, costs being in units of
-    their budgets; hard budgets mask arms that no longer fit; an action that is declared to do nothing is not learned.
+    Deviations: where no lottery is feasible, the largest excess is made as small as can be, as for
+    `choices.OptimisticProgram`; hard budgets mask arms that no longer fit; an action that is declared to do nothing is
+    not learned.
 
     Args:
         problem: with any objective, under budgets and convex sets: constraints that name their `outcomes`, and the set
             that these are to be `within`.
         model: with widths.
-        margin: taken off every budget per round, as for `bwcr`.
+        margin: taken off every budget per round, and off every set on all sides, as for `bwcr`.
         hard: never exceed a budget.
         every: how many rounds one lottery serves.
         tolerance: of the optimum, per unit of what outcomes can add to f.
 
     Raises:
-        InvalidInput: constraints by group, or a margin that leaves nothing of a budget.
+        InvalidInput: constraints by group, or a margin that leaves nothing of a budget or a set.
 
     >>> from evenhand.environments import Lessons
     >>> from evenhand.models import Tabular
@@ -58,14 +59,14 @@ def ucb_bwcr(
     'ucb_bwcr'
     """
     sets: list[Any] = [c for c in problem.subject_to if hasattr(c, "within")]
-    if len(problem.spending) + len(sets) < len(problem.subject_to):
+    placed = select(problem, tuple(name for c in sets for name in c.outcomes))
+    if len(problem.spending) + len(sets) < len(problem.subject_to) or placed.by_group:
         expected = "budgets and convex sets, as constraints by group are not supported"
         raise InvalidInput("problem.subject_to", expected, problem.subject_to)
     names = tuple(problem.objective.outcomes)
     rows, full = constraint_rows(problem, problem.spending)
     off = given(margin, lambda: fluctuation(problem)[[c.spends for c in problem.subject_to]])
     kept = constraint_rows(problem, problem.spending, off)[1] / full
-    placed = select(problem, tuple(name for c in sets for name in c.outcomes))
     return Policy(
         problem=problem,
         model=model,
@@ -80,7 +81,7 @@ def ucb_bwcr(
             start_at=problem.middle(names),
             candidates=len(problem.actions),
             bound=tuple(kept.tolist()),
-            regions=tuple(c.within for c in sets),
+            regions=tuple(c.within.shrunk(margin, c.norm) if margin else c.within for c in sets),
             nothing=nothing_to_do(problem),
             every=every,
             tolerance=tolerance,

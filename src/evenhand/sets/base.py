@@ -87,7 +87,10 @@ def ends_of(field: str, low: Floats | None, high: Floats | None, m: int) -> tupl
     """
     ends = []
     for name, given, out in (("low", low, -np.inf), ("high", high, np.inf)):
-        end = np.full(m, out) if given is None else np.array(given, np.float64)
+        try:
+            end = np.full(m, out) if given is None else np.array(given, np.float64)
+        except (TypeError, ValueError):
+            end = np.zeros(())
         if end.shape != (m,) or np.isnan(end).any():
             raise InvalidInput(f"{field}({name})", f"{m} numbers, infinite ones allowed", given)
         ends.append(end)

@@ -15,7 +15,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.sets._nearest import extreme_points, nearest_points
 from evenhand.sets.base import Norm, Supported, apart, length, unbounded
 
-_HIDDEN = 0.03  # hidden coordinates move at the price of 1e-3 of what visible ones do
+_HIDDEN = 3e-5  # hidden coordinates move at the price of 1e-9 of what visible ones do; at 1e-3 steps may be too short
 _PASSES = 200
 
 

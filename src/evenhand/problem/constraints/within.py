@@ -51,7 +51,8 @@ class Within:
 
     def __post_init__(self) -> None:
         names = self.outcomes
-        if isinstance(names, str) or not names or len(set(names)) < len(names):
+        in_order = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+        if not in_order or not names or len(set(names)) < len(names):
             raise InvalidInput("Within.outcomes", "at least one name, each once", names)
         object.__setattr__(self, "outcomes", tuple(names))
         if not isinstance(self.within, ConvexSet) or isinstance(self.within, type):
@@ -61,7 +62,7 @@ class Within:
             raise InvalidInput("Within.within", expected, f"{type(self.within).__name__} of {self.within.dim}")
         if self.norm not in ("euclidean", "sup", "one"):
             raise InvalidInput("Within.norm", "one of ('euclidean', 'sup', 'one')", self.norm)
-        if self.hard:
+        if self.hard is not None and self.hard is not False:
             expected = "False or None, as no play is sure to keep an average in a set"
             raise InvalidInput("Within.hard", expected, self.hard)
 
