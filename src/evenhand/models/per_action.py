@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,14 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.models.base import COPIES, Model, Worth
+from evenhand.models.base import InBlocks, Model, Worth
 
 
 @dataclass
 class PerActionState:
     """The inner model's state, in which row r A + a belongs to action a of replica r."""
 
-    inner: Any = field(metadata=COPIES)  # as the parts of a round divide its actions, so that each counts rounds itself
+    inner: Any
     rows_per_replica: int  # A
 
 
@@ -104,9 +105,7 @@ def _gather(x: Floats, places: Ints, actions: int, mean: Floats, bonus: Floats) 
 
 
 @kernel
-def _told(
-    x: Floats, y: Floats, seen: Bools, w: Floats, actions: int
-) -> tuple[Floats, Floats, Bools, Floats, int, int]:
+def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[Floats, Floats, Bools, Floats, int, int]:
     """Plays by action, with outcomes, what was seen, and prices, `(P,1+n),(P,M),(P,M),(K,1|P,M)->...`.
 
     They lead with `(R A, most)`, most the largest number of plays of an action of which something was seen; then
@@ -138,15 +137,11 @@ class PerAction:
     come in any order, and an action several times or not at all.
     With `Ridge` of a fixed width this is exactly ridge regression on a block of features per action
     (`environments.logged.blocks`), because V is then block-diagonal: the A inverses of n x n take the place of one of
-    A n x A n, which makes a round A times as fast, or faster. A width that depends on the data, such as
-    `SelfNormalised`, is that of the action's own data. What inner models estimate, every action has for itself: its
-    penalty and noise (`BayesianRidge`), its penalty (`BayesianLogistic`), its fits and draws. An action that was never
-    played knows nothing, and what acts alike under all actions is learned for each of them.
-
-    `BayesianRidge` and `BayesianLogistic` ask how many observations are to come. A round counts for an action where
-    something of it was seen, or a part of it if its outcomes come in parts, and the horizon is T / A, as if actions were
-    to be played equally often. m = T / A - N after N plays, so the bonus of an action without features is
-    that of MOSS, sqrt(ln(T / (A N)) / N), and an action that was played more than T / A times is explored no further.
+    A n x A n. `BayesianRidge` and `BayesianLogistic` (`InBlocks`) are their own block layouts as well: actions have the
+    penalty, the noise and the counts of observations and rounds in common, and estimate them together. If each action
+    estimated its noise for itself, from its few plays, it would often be far too small at first, and the policy would
+    lock in. Of all other models, actions have nothing in common: neither widths that depend on the data, such as
+    `SelfNormalised`, nor fits, draws or rounds. Their horizon is T / A, as if actions were to be played equally often.
 
     Args:
         inner: any model of n features.
@@ -186,15 +181,15 @@ class PerAction:
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> PerActionState:
         """The inner model's state before any data, for every action of every replica, `(M),(M)->state`."""
-        share = max(1, -(-horizon // self.actions))
-        return PerActionState(self.inner.start(n_replicas * self.actions, low, high, share), self.actions)
+        own = horizon if isinstance(self.inner, InBlocks) else max(1, horizon // self.actions)
+        return PerActionState(self._model.start(n_replicas * self.actions, low, high, own), self.actions)
 
     def value(self, state: PerActionState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Worth of every candidate by the model of its action, `(C,1+n),(K,1|C,M),(draws)->(K,C),(K,C)`."""
         replicas, actions = len(x), self.actions
         ordered, z, prices = _in_order(x, w, actions)
         if ordered:
-            said = self.inner.value(state.inner, z, prices, self._luck(u, 1))
+            said = self._model.value(state.inner, z, prices, self._luck(u, 1))
             shape = replicas, actions, w.shape[1]
             if w.shape[1] == 1:  # one axis of length 1 may take the place of another
                 shape = replicas, 1, actions
@@ -203,14 +198,18 @@ class PerAction:
             return Worth(mean, bonus, said.random)
         places, most, r, c = _places(x, np.ones((1, x.shape[1]), bool), actions)
         self._refuse(x, r, c)
-        said = self.inner.value(state.inner, *_spread(x, w, places, most, actions), self._luck(u, most))
+        said = self._model.value(state.inner, *_spread(x, w, places, most, actions), self._luck(u, most))
         return Worth(*_gather(x, places, actions, said.mean, said.bonus), said.random)
 
     def update(self, state: PerActionState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Tell every action of its own plays, `(P,1+n),(P,M),(P,M),(K,1|P,M)`."""
         z, outcomes, told, prices, r, p = _told(x, y, seen, w, self.actions)
         self._refuse(x, r, p)
-        self.inner.update(state.inner, z, outcomes, told, prices)
+        self._model.update(state.inner, z, outcomes, told, prices)
+
+    @cached_property
+    def _model(self) -> Model:
+        return self.inner.in_blocks(self.actions) if isinstance(self.inner, InBlocks) else self.inner
 
     def _luck(self, u: Floats, most: int) -> Floats:
         """The luck of every action, for at most so many candidates, `(draws)->(R A, inner draws)`."""

@@ -376,7 +376,8 @@ class Policy:
         self.model.update(state.model, decision.features, learned, seen, decision.prices)
         if part is not None:
             for rounds, once in zip(parts.counts_of_rounds(state.model), before, strict=True):
-                rounds[:] = once + (rounds - once) * part.share
+                share = np.repeat(part.share, len(rounds) // len(part.share))  # `PerAction` counts for every action
+                rounds[:] = once + (rounds - once) * share
 
     def _expire(self, state: PolicyState, decision: Decision) -> None:
         problem, d = self.problem, decision
