@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -88,6 +89,7 @@ from evenhand.models import (
     OnePass,
     OnlineToBatch,
     OptimisticDraw,
+    PerAction,
     Perturbed,
     Ridge,
     Sampled,
@@ -315,6 +317,12 @@ MODELS = [
     Stacked((Logistic(n_features=3), Ridge(n_features=3, n_outcomes=2, width=Fixed(0.1)))),
     Stacked((Sampled(inner=Logistic(n_features=3)), Sampled(inner=Ridge(n_features=3), units=2), Ridge(n_features=3))),
     Stacked((Logistic(n_features=2), NullModel(n_features=1), Ridge(n_features=3)), shared=False),
+    PerAction(inner=Ridge(n_features=2, n_outcomes=2, width=Fixed(0.2)), actions=3),
+    PerAction(inner=BayesianRidge(n_features=3), actions=4),
+    PerAction(inner=BayesianLogistic(n_features=1, room=5), actions=2),
+    PerAction(inner=Sampled(inner=Logistic(n_features=2)), actions=3),
+    OnlineToBatch(inner=PerAction(inner=BayesianRidge(n_features=2), actions=2), snapshots=2),
+    Bootstrapped(inner=PerAction(inner=Ridge(n_features=2), actions=3), members=3),
 ]
 
 
@@ -323,9 +331,17 @@ def one_hot(u):
     return np.eye(u.shape[-1])[u.argmax(-1)]
 
 
+def with_action(u, actions):
+    """The index of an action in place of the first number."""
+    return np.concatenate([np.floor(actions * u[..., :1]), u[..., 1:]], -1)
+
+
 def takes(model):
     """How to make features for a model that does not take any numbers."""
     inner = getattr(model, "inner", model)
+    chosen = next((m for m in (model, inner) if isinstance(m, PerAction)), None)
+    if chosen is not None:
+        return partial(with_action, actions=chosen.actions)
     return one_hot if isinstance(inner, Tabular) else None
 
 

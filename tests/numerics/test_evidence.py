@@ -16,7 +16,8 @@ def fitted(x, y, ridge=0.0, times=1):
     n, m = x.shape[1], y.shape[1]
     theta, inverse, sigma = np.zeros((m, n)), np.zeros((n, n)), np.zeros((m, m))
     for _ in range(times):
-        ridge = fit(x.T @ x, y.T @ x, y.T @ y, float(len(x)), ridge, theta, inverse, sigma)
+        sums = (x.T @ x)[None], (y.T @ x)[None], y.T @ y
+        ridge = fit(*sums, float(len(x)), ridge, theta[None], inverse[None], sigma)
     return ridge, theta, inverse, sigma
 
 

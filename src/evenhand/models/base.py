@@ -68,6 +68,17 @@ class Averageable(Model, Protocol):
 
 
 @runtime_checkable
+class InBlocks(Model, Protocol):
+    """A model of several blocks of features, of which each candidate has one, as replicas that have the rest in common.
+
+    It saves the matrices between blocks, which are 0.
+    """
+
+    def in_blocks(self, blocks: int) -> Model:
+        """The model of which so many consecutive replicas are one, with coefficients of their own."""
+
+
+@runtime_checkable
 class Posterior(Model, Protocol):
     """A model that can draw its parameters from a normal posterior, or from a normal approximation of one."""
 

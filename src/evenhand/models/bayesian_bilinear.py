@@ -127,7 +127,8 @@ def _refit(
     """Maximise the evidence again in the replicas that are due."""
     for b in range(len(gram)):
         if count[b] > fitted[b] and count[b] >= growth * fitted[b]:
-            ridge[b] = fit(gram[b], moment[b], squares[b], count[b], ridge[b], theta[b], inverse[b], sigma[b])
+            own = slice(b, b + 1)
+            ridge[b] = fit(gram[own], moment[own], squares[b], count[b], ridge[b], theta[own], inverse[own], sigma[b])
             fitted[b] = count[b]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -47,6 +47,7 @@ def _value(
     rounds: Floats,
     horizon: Floats,
     scale: float,
+    blocks: int,
     ends: Floats,
     x: Floats,
     w: Floats,
@@ -63,7 +64,7 @@ def _value(
             square = 1.0 if dot(x[r, a], x[r, a]) > FAINT else 0.0
             if square > 0.0 and count[r] > 0.0:
                 square = variance * quadratic(x[r, a], inverse[r], product)
-            half = scale * math.sqrt(variance) * reach(square, more, x.shape[2])
+            half = scale * math.sqrt(variance) * reach(square, more, blocks * x.shape[2])
             for k in range(w.shape[1]):
                 mean[r, k, a] = w[r, k, own, 0] * center
                 bonus[r, k, a] = optimism(center, half, ends[0, 0], ends[1, 0], w[r, k, own, 0])
@@ -71,22 +72,30 @@ def _value(
 
 
 @kernel
-def _fit(past: Arrays, r: int, size: float, count: float, ridge: float, theta: Floats, inverse: Floats) -> float:
-    """Maximise the evidence of a replica by Laplace's approximation; return its penalty, `(),(),()->(n),(n,n),()`."""
+def _fit(past: Arrays, first: int, size: float, count: float, ridge: float, theta: Floats, inverse: Floats) -> float:
+    """Maximise the evidence of a replica by Laplace's approximation; return its penalty, `(),(),()->(B,n),(B,n,n),()`.
+
+    Its B blocks of features are the replicas from `first` on.
+    """
     x, y, kept, anchor, slope, curve = past
-    s, older = int(kept[r]), (anchor[r], slope[r], curve[r])
-    n, scale = len(theta), size / count
+    blocks, n = theta.shape
+    scale, total = size / count, float(blocks * n)
     root = np.empty((n, n))
     rho = ridge if ridge > 0.0 else scale / _BELIEVED
     for step in range(_PASSES):
         rho = within(rho, size)
-        fit(LOGISTIC, x[r, :s], y[r, :s], older, theta, root, rho, 1e-4)
-        invert(root, inverse)
+        for b in range(blocks):
+            r = first + b
+            s = int(kept[r])
+            fit(LOGISTIC, x[r, :s], y[r, :s], (anchor[r], slope[r], curve[r]), theta[b], root, rho, 1e-4)
+            invert(root, inverse[b])
         if step + 1 < _PASSES:
-            free = float(n)
-            for i in range(n):
-                free -= rho * inverse[i, i]
-            spread = (_BELIEVED + scale * dot(theta, theta)) / (1.0 + min(max(free, 0.0), float(n)))
+            free, squares = total, 0.0
+            for b in range(blocks):
+                squares += dot(theta[b], theta[b])
+                for i in range(n):
+                    free -= rho * inverse[b, i, i]
+            spread = (_BELIEVED + scale * squares) / (1.0 + min(max(free, 0.0), total))
             rho = scale / spread
     return rho
 
@@ -103,38 +112,45 @@ def _update(
     past: Arrays,
     growth: float,
     room: int,
+    blocks: int,
     x: Floats,
     y: Floats,
     seen: Bools,
 ) -> None:
+    """Absorb plays; what the blocks of a replica have in common is that of the first, which the others repeat."""
     gain = np.empty(x.shape[2])
     past_x, past_y, kept = past[:3]
-    for r in range(len(x)):
-        some = False
-        for p in range(x.shape[1]):
-            if not seen[r, p, 0]:
-                continue
-            some = True
-            if not dot(x[r, p], x[r, p]) > FAINT:  # it shows no parameter: its odds are even by the model
-                continue
-            if kept[r] >= room:  # what is folded is folded at an estimate that knows it
-                ridge[r] = _fit(past, r, size[r], count[r], ridge[r], theta[r], inverse[r])
-                fitted[r] = count[r]
-                fold_older(past, r, LOGISTIC, theta[r])
-            s = int(kept[r])
-            past_x[r, s] = x[r, p]
-            past_y[r, s] = y[r, p, 0]
-            kept[r] += 1.0
-            count[r] += 1.0
-            size[r] += dot(x[r, p], x[r, p])
-            if ridge[r] > 0.0:
-                center = sigmoid(dot(x[r, p], theta[r]))
-                absorb(inverse[r], math.sqrt(center * (1.0 - center)) * x[r, p], gain)
+    for first in range(0, len(x), blocks):
+        some, own = False, slice(first, first + blocks)
+        for r in range(first, first + blocks):
+            for p in range(x.shape[1]):
+                if not seen[r, p, 0]:
+                    continue
+                some = True
+                if not dot(x[r, p], x[r, p]) > FAINT:  # it shows no parameter: its odds are even by the model
+                    continue
+                if kept[r] >= room:  # what is folded is folded at an estimate that knows it
+                    ridge[first] = _fit(past, first, size[first], count[first], ridge[first], theta[own], inverse[own])
+                    fitted[first] = count[first]
+                    fold_older(past, r, LOGISTIC, theta[r])
+                s = int(kept[r])
+                past_x[r, s] = x[r, p]
+                past_y[r, s] = y[r, p, 0]
+                kept[r] += 1.0
+                count[first] += 1.0
+                size[first] += dot(x[r, p], x[r, p])
+                if ridge[first] > 0.0:
+                    center = sigmoid(dot(x[r, p], theta[r]))
+                    absorb(inverse[r], math.sqrt(center * (1.0 - center)) * x[r, p], gain)
         if some:
-            rounds[r] += 1.0
-        if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
-            ridge[r] = _fit(past, r, size[r], count[r], ridge[r], theta[r], inverse[r])
-            fitted[r] = count[r]
+            rounds[first] += 1.0
+        if count[first] > fitted[first] and count[first] >= growth * fitted[first]:
+            ridge[first] = _fit(past, first, size[first], count[first], ridge[first], theta[own], inverse[own])
+            fitted[first] = count[first]
+        if some:
+            for r in range(first + 1, first + blocks):
+                ridge[r], count[r], fitted[r] = ridge[first], count[first], fitted[first]
+                rounds[r], size[r] = rounds[first], size[first]
 
 
 @named("X5", source="evenhand's own: MacKay 1992 (The evidence framework applied to classification networks)")
@@ -154,6 +170,9 @@ class BayesianLogistic:
         scale: of the bonus; 0 is greedy.
         growth: fit again when there are this many times as many observations.
         room: the most observations that are kept, at least 2.
+        blocks: so many consecutive replicas are one, with coefficients for a block of features each, and rho, N and t
+            in common; n then counts the features of all blocks, and each keeps observations of its own. `PerAction`
+            sets it.
 
     Raises:
         InvalidInput: n_features below 1, a scale below 0, a growth that is not above 1, or room for less than 2.
@@ -172,11 +191,17 @@ class BayesianLogistic:
     scale: float = 1.0
     growth: float = 1.1
     room: int = 2000
+    blocks: int = 1
 
     def __post_init__(self) -> None:
         check_sizes("BayesianLogistic", self.n_features, 1)
         check_exploration("BayesianLogistic", self.scale, self.growth)
         whole("BayesianLogistic.room", self.room, 2)
+        whole("BayesianLogistic.blocks", self.blocks, 1)
+
+    def in_blocks(self, blocks: int) -> BayesianLogistic:
+        """The model of which so many consecutive replicas are one."""
+        return replace(self, blocks=blocks)
 
     @property
     def n_outcomes(self) -> int:
@@ -207,11 +232,11 @@ class BayesianLogistic:
     def value(self, state: BayesianLogisticState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
         s, scale = state, float(self.scale)
-        return Worth(*_value(s.theta, s.inverse, s.count, s.rounds, s.horizon, scale, s.ends, x, w))
+        return Worth(*_value(s.theta, s.inverse, s.count, s.rounds, s.horizon, scale, self.blocks, s.ends, x, w))
 
     def update(self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Append plays whose outcome was seen; refit if the history grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
         s = state
         s.past.make_room(x.shape[1], self.room)
         books = s.ridge, s.count, s.fitted, s.rounds, s.size
-        _update(s.inverse, s.theta, *books, s.past.arrays, float(self.growth), self.room, x, y, seen)
+        _update(s.inverse, s.theta, *books, s.past.arrays, float(self.growth), self.room, self.blocks, x, y, seen)

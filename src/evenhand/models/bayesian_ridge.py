@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import whole
 from evenhand.models._shared import check_exploration, check_sizes
 from evenhand.models.base import ROUNDS, Worth
 from evenhand.numerics.evidence import BELIEVED, FAINT, ahead, fit, reach
@@ -57,6 +58,7 @@ def _value(
     rounds: Floats,
     horizon: Floats,
     scale: float,
+    blocks: int,
     ends: Floats,
     x: Floats,
     w: Floats,
@@ -75,7 +77,7 @@ def _value(
                 square = quadratic(x[r, a], inverse[r], product)
             for m in range(outcomes):
                 center[m] = dot(x[r, a], theta[r, m])
-            half = scale * reach(square, more, n)
+            half = scale * reach(square, more, n * blocks)
             for k in range(w.shape[1]):
                 mean[r, k, a], bonus[r, k, a] = priced(w[r, k, own], center, sigma[r], ends, half)
     return mean, bonus
@@ -94,41 +96,51 @@ def _update(
     fitted: Floats,
     rounds: Floats,
     growth: float,
+    blocks: int,
     x: Floats,
     y: Floats,
     seen: Bools,
 ) -> None:
+    """Absorb plays; what the blocks of a replica have in common is that of the first, which the others repeat."""
     n, outcomes = x.shape[2], y.shape[2]
     gain = np.empty(n)
-    for r in range(len(x)):
+    for first in range(0, len(x), blocks):
         some = False
-        for p in range(x.shape[1]):
-            if not seen[r, p].all():
-                continue
-            some = True
-            if not dot(x[r, p], x[r, p]) > FAINT:  # nothing is learned from a candidate without features
-                continue
-            count[r] += 1.0
-            for i in range(n):
-                if x[r, p, i] != 0.0:
-                    for j in range(n):
-                        gram[r, i, j] += x[r, p, i] * x[r, p, j]
-                    for m in range(outcomes):
-                        moment[r, m, i] += x[r, p, i] * y[r, p, m]
-            for m in range(outcomes):
-                for j in range(outcomes):
-                    squares[r, m, j] += y[r, p, m] * y[r, p, j]
-            if ridge[r] > 0.0:
-                square = absorb(inverse[r], x[r, p], gain)
+        for r in range(first, first + blocks):
+            for p in range(x.shape[1]):
+                if not seen[r, p].all():
+                    continue
+                some = True
+                if not dot(x[r, p], x[r, p]) > FAINT:  # nothing is learned from a candidate without features
+                    continue
+                count[first] += 1.0
+                for i in range(n):
+                    if x[r, p, i] != 0.0:
+                        for j in range(n):
+                            gram[r, i, j] += x[r, p, i] * x[r, p, j]
+                        for m in range(outcomes):
+                            moment[r, m, i] += x[r, p, i] * y[r, p, m]
                 for m in range(outcomes):
-                    miss = (y[r, p, m] - dot(x[r, p], theta[r, m])) / (1.0 + square)
-                    for i in range(n):
-                        theta[r, m, i] += miss * gain[i]
+                    for j in range(outcomes):
+                        squares[first, m, j] += y[r, p, m] * y[r, p, j]
+                if ridge[first] > 0.0:
+                    square = absorb(inverse[r], x[r, p], gain)
+                    for m in range(outcomes):
+                        miss = (y[r, p, m] - dot(x[r, p], theta[r, m])) / (1.0 + square)
+                        for i in range(n):
+                            theta[r, m, i] += miss * gain[i]
         if some:
-            rounds[r] += 1.0
-        if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
-            ridge[r] = fit(gram[r], moment[r], squares[r], count[r], ridge[r], theta[r], inverse[r], sigma[r])
-            fitted[r] = count[r]
+            rounds[first] += 1.0
+        if count[first] > fitted[first] and count[first] >= growth * fitted[first]:
+            own = slice(first, first + blocks)
+            books = squares[first], count[first], ridge[first]
+            ridge[first] = fit(gram[own], moment[own], *books, theta[own], inverse[own], sigma[first])
+            fitted[first] = count[first]
+            for r in range(first + 1, first + blocks):
+                ridge[r], fitted[r], sigma[r] = ridge[first], fitted[first], sigma[first]
+        if some:
+            for r in range(first + 1, first + blocks):
+                count[r], rounds[r] = count[first], rounds[first]
 
 
 def empty(n: int, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
@@ -172,6 +184,8 @@ class BayesianRidge:
         scale: of the bonus; 0 is greedy.
         growth: estimate rho and Sigma again when there are this many times as many observations; between two times the
             posterior is updated exactly at the present rho.
+        blocks: so many consecutive replicas are one, with coefficients for a block of features each, and rho, Sigma, N
+            and t in common; n then counts the features of all blocks. `PerAction` sets it.
 
     Raises:
         InvalidInput: a count below 1, a scale below 0, or a growth that is not above 1.
@@ -190,10 +204,16 @@ class BayesianRidge:
     n_outcomes: int = 1
     scale: float = 1.0
     growth: float = 1.3
+    blocks: int = 1
 
     def __post_init__(self) -> None:
         check_sizes("BayesianRidge", self.n_features, self.n_outcomes)
         check_exploration("BayesianRidge", self.scale, self.growth)
+        whole("BayesianRidge.blocks", self.blocks, 1)
+
+    def in_blocks(self, blocks: int) -> BayesianRidge:
+        """The model of which so many consecutive replicas are one."""
+        return replace(self, blocks=blocks)
 
     def draws(self, candidates: int) -> int:
         """No luck."""
@@ -206,11 +226,12 @@ class BayesianRidge:
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         s, scale = state, float(self.scale)
-        return Worth(*_value(s.theta, s.inverse, s.sigma, s.count, s.rounds, s.horizon, scale, s.ends, x, w * s.units))
+        books = s.count, s.rounds, s.horizon
+        return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, self.blocks, s.ends, x, w * s.units))
 
     def update(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each, O(n^3) per fit."""
         s = state
         books = s.ridge, s.count, s.fitted, s.rounds
         sums = s.gram, s.moment, s.squares
-        _update(*sums, s.inverse, s.theta, s.sigma, *books, float(self.growth), x, y / s.units, seen)
+        _update(*sums, s.inverse, s.theta, s.sigma, *books, float(self.growth), self.blocks, x, y / s.units, seen)

@@ -136,10 +136,11 @@ class OnlineToBatch:
 
 
 def _copy(source: Any, target: Any, where: Bools) -> None:
-    """Copy the replicas `where` from one state of a model to another.
+    """Copy the replicas `where` from one state of a model to another; `PerActionState` has several rows for each.
 
     Arrays whose first axis is not R, such as ranges, never change, so copying parts of them does no harm.
     """
+    where = np.repeat(where, getattr(source, "rows_per_replica", 1))
     for f in dataclasses.fields(source):
         old, new = getattr(target, f.name), getattr(source, f.name)
         if isinstance(new, list):
@@ -147,7 +148,7 @@ def _copy(source: Any, target: Any, where: Bools) -> None:
                 _copy(a, b, where)
         elif dataclasses.is_dataclass(new):
             _copy(new, old, where)
-        elif len(new) == len(where):
+        elif isinstance(new, np.ndarray) and len(new) == len(where):
             if old.shape != new.shape:  # a history that has grown since
                 grown = np.zeros(np.maximum(old.shape, new.shape), new.dtype)
                 grown[tuple(slice(0, n) for n in old.shape)] = old

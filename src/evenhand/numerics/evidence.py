@@ -60,7 +60,10 @@ def fit(
     inverse: Floats,
     sigma: Floats,
 ) -> float:
-    """Maximise the evidence of a ridge regression; return its penalty, `(n,n),(M,n),(M,M),(),()->(M,n),(n,n),(M,M),()`.
+    """Maximise the evidence of a ridge regression; return its penalty.
+
+    Shapes: `(B,n,n),(B,M,n),(M,M),(),()->(B,M,n),(B,n,n),(M,M),()`. The features come in B blocks, of which each
+    observation has one, so that the matrices of the blocks are all there is of a block-diagonal one.
 
     With g = n - rho tr V^-1 effective parameters, noise_m = RSS_m / (N - g), spread_m = |theta_m|^2 / g per unit of the
     features' mean square, and rho = 1 / mean_m (spread_m / noise_m) in that unit, each with what is believed before any
@@ -68,38 +71,45 @@ def fit(
     times the density of one observation of variance 1/16 for noise and for spread.
     Source: MacKay 1992 (Bayesian interpolation, Section 4), with one penalty for all outcomes.
     """
-    n, outcomes = len(gram), len(moment)
-    trace = 0.0
-    for i in range(n):
-        trace += gram[i, i]
+    blocks, outcomes, n = moment.shape
+    trace, size = 0.0, float(blocks * n)
+    for b in range(blocks):
+        for i in range(n):
+            trace += gram[b, i, i]
     scale = trace / count
-    matrix, mean = np.empty((n, n)), np.empty(n)
+    matrix, mean, missed = np.empty((n, n)), np.empty(n), np.empty(outcomes)
     rho = ridge if ridge > 0.0 else scale
     for step in range(_PASSES):
         rho = within(rho, trace)
-        matrix[:] = gram
-        for i in range(n):
-            matrix[i, i] += rho
-        cholesky(matrix)
-        invert(matrix, inverse)
-        free = float(n)
-        for i in range(n):
-            free -= rho * inverse[i, i]
-        free = min(max(free, 0.0), float(n))
+        free = size
+        for b in range(blocks):
+            matrix[:] = gram[b]
+            for i in range(n):
+                matrix[i, i] += rho
+            cholesky(matrix)
+            invert(matrix, inverse[b])
+            for i in range(n):
+                free -= rho * inverse[b, i, i]
+            for m in range(outcomes):
+                multiply(inverse[b], moment[b, m], theta[b, m])
+        free = min(max(free, 0.0), size)
         for m in range(outcomes):
-            multiply(inverse, moment[m], theta[m])
-        for m in range(outcomes):
-            multiply(gram, theta[m], mean)
+            missed[:] = squares[m]
+            for b in range(blocks):
+                multiply(gram[b], theta[b, m], mean)
+                for j in range(outcomes):
+                    both = missed[j] - dot(theta[b, m], moment[b, j]) - dot(theta[b, j], moment[b, m])
+                    missed[j] = both + dot(theta[b, j], mean)
             for j in range(outcomes):
-                missed = squares[m, j] - dot(theta[m], moment[j]) - dot(theta[j], moment[m]) + dot(theta[j], mean)
-                believed = BELIEVED if m == j else 0.0
-                sigma[m, j] = (believed + (max(missed, 0.0) if m == j else missed)) / (1.0 + max(count - free, 0.0))
+                believed, miss = (BELIEVED, max(missed[j], 0.0)) if m == j else (0.0, missed[j])
+                sigma[m, j] = (believed + miss) / (1.0 + max(count - free, 0.0))
         if step + 1 < _PASSES:
             ratio = 0.0
             for m in range(outcomes):
                 spread = BELIEVED
-                for i in range(n):
-                    spread += (math.sqrt(scale) * theta[m, i]) ** 2
+                for b in range(blocks):
+                    for i in range(n):
+                        spread += (math.sqrt(scale) * theta[b, m, i]) ** 2
                 spread /= 1.0 + free
                 ratio += spread / sigma[m, m] / outcomes
             rho = scale / ratio

@@ -78,7 +78,8 @@ class Settlement:
         self.model.update(state.model, decision.features, learned, seen, decision.prices)
         if part is not None:
             for rounds, once in zip(parts.counts_of_rounds(state.model), before, strict=True):
-                rounds[:] = once + (rounds - once) * part.share
+                share = np.repeat(part.share, len(rounds) // len(part.share))  # `PerAction` counts for every action
+                rounds[:] = once + (rounds - once) * share
 
     def expire(self, state: PolicyState, decision: Decision) -> None:
         """Settle what will never come; see `Policy.expire`."""

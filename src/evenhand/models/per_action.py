@@ -1,0 +1,222 @@
+"""Own coefficients per action: as many small models as there are actions, instead of one with a block for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import whole
+from evenhand.models.base import InBlocks, Model, Worth
+
+
+@dataclass
+class PerActionState:
+    """The inner model's state, in which row r A + a belongs to action a of replica r."""
+
+    inner: Any
+    rows_per_replica: int  # A
+
+
+@kernel
+def _in_order(x: Floats, w: Floats, actions: int) -> tuple[bool, Floats, Floats]:
+    """Features and prices of every action, if the candidates are all actions in order, `(A,1+n),(K,1|A,M)->...`.
+
+    First whether they are; then `(R A, 1, n)` and `(R A, K, 1, M)`, which mean nothing otherwise.
+    """
+    replicas, n, each = len(x), x.shape[2] - 1, w.shape[2] > 1
+    if x.shape[1] != actions:
+        return False, np.empty((0, 1, n)), np.empty((0, 1, 1, 1))
+    z, prices = np.empty((replicas * actions, 1, n)), np.empty((replicas * actions, w.shape[1], 1, w.shape[3]))
+    for r in range(replicas):
+        for a in range(actions):
+            row, own = r * actions + a, a if each else 0
+            if x[r, a, 0] != a:
+                return False, z, prices
+            for i in range(n):
+                z[row, 0, i] = x[r, a, 1 + i]
+            for k in range(w.shape[1]):
+                for m in range(w.shape[3]):
+                    prices[row, k, 0, m] = w[r, k, own, m]
+    return True, z, prices
+
+
+@kernel
+def _places(x: Floats, meant: Bools, actions: int) -> tuple[Ints, int, int, int]:
+    """The place of every candidate among those of its action, and the most that an action has, `(C,1+n),(C)->(C),()`.
+
+    Candidates that are not meant have place -1. Then replica and candidate of the first index that no action has, -1
+    where there is none.
+    """
+    places, count, most = np.full(x.shape[:2], -1), np.empty(actions, np.int64), 1
+    for r in range(len(x)):
+        count[:] = 0
+        for c in range(x.shape[1]):
+            if meant[r if len(meant) > 1 else 0, c]:
+                index = x[r, c, 0]
+                if not (0.0 <= index < actions and index == np.floor(index)):
+                    return places, most, r, c
+                a = int(index)
+                places[r, c] = count[a]
+                count[a] += 1
+                most = max(most, count[a])
+    return places, most, -1, -1
+
+
+@kernel
+def _spread(x: Floats, w: Floats, places: Ints, most: int, actions: int) -> tuple[Floats, Floats]:
+    """Features and prices of the candidates of every action, `(C,1+n),(K,1|C,M),(C)->...`.
+
+    They are `(R A, most, n)` and `(R A, K, 1|most, M)`, 0 where an action has fewer candidates.
+    """
+    replicas, n, each = len(x), x.shape[2] - 1, w.shape[2] > 1
+    z = np.zeros((replicas * actions, most, n))
+    prices = np.zeros((replicas * actions, w.shape[1], most if each else 1, w.shape[3]))
+    for r in range(replicas):
+        if not each:
+            for a in range(actions):
+                prices[r * actions + a] = w[r]
+        for c in range(x.shape[1]):
+            if places[r, c] >= 0:
+                row = r * actions + int(x[r, c, 0])
+                z[row, places[r, c]] = x[r, c, 1:]
+                if each:
+                    prices[row, :, places[r, c]] = w[r, :, c]
+    return z, prices
+
+
+@kernel
+def _gather(x: Floats, places: Ints, actions: int, mean: Floats, bonus: Floats) -> tuple[Floats, Floats]:
+    """What was said of the candidates of every action, in the order of the candidates, `(C,1+n),(C)->(K,C),(K,C)`."""
+    shape = len(x), mean.shape[1], x.shape[1]
+    center, more = np.empty(shape), np.empty(shape)
+    for r in range(len(x)):
+        for c in range(x.shape[1]):
+            row, place = r * actions + int(x[r, c, 0]), places[r, c]
+            for k in range(mean.shape[1]):
+                center[r, k, c] = mean[row, k, place]
+                more[r, k, c] = bonus[row, k, place]
+    return center, more
+
+
+@kernel
+def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[Floats, Floats, Bools, Floats, int, int]:
+    """Plays by action, with outcomes, what was seen, and prices, `(P,1+n),(P,M),(P,M),(K,1|P,M)->...`.
+
+    They lead with `(R A, most)`, most the largest number of plays of an action of which something was seen; then
+    replica and play of the first index that no action has.
+    """
+    meant = np.zeros(x.shape[:2], np.bool_)
+    for r in range(len(x)):
+        for p in range(x.shape[1]):
+            for m in range(y.shape[2]):
+                meant[r, p] = meant[r, p] or seen[r, p, m]
+    places, most, bad, at = _places(x, meant, actions)
+    z, prices = _spread(x, w, places, most, actions)
+    outcomes, told = np.zeros((len(z), most, y.shape[2])), np.zeros((len(z), most, y.shape[2]), np.bool_)
+    for r in range(len(x)):
+        for p in range(x.shape[1]):
+            if places[r, p] >= 0:
+                row = r * actions + int(x[r, p, 0])
+                outcomes[row, places[r, p]] = y[r, p]
+                told[row, places[r, p]] = seen[r, p]
+    return z, outcomes, told, prices, bad, at
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerAction:
+    """Give every action coefficients of its own: a copy of a model for each, which learns from its plays alone.
+
+    Equation: candidate (a, x) is worth what the inner model of action a says of x. The first feature of a candidate is
+    the index a of the action, a whole number from 0 to A - 1; the others are the features x of the case. Candidates may
+    come in any order, and an action several times or not at all.
+    With `Ridge` of a fixed width this is exactly ridge regression on a block of features per action
+    (`environments.logged.blocks`), because V is then block-diagonal: the A inverses of n x n take the place of one of
+    A n x A n. `BayesianRidge` and `BayesianLogistic` (`InBlocks`) are their own block layouts as well: actions have the
+    penalty, the noise and the counts of observations and rounds in common, and estimate them together. If each action
+    estimated its noise for itself, from its few plays, it would often be far too small at first, and the policy would
+    lock in. Of all other models, actions have nothing in common: neither widths that depend on the data, such as
+    `SelfNormalised`, nor fits, draws or rounds. Their horizon is T / A, as if actions were to be played equally often.
+
+    Args:
+        inner: any model of n features.
+        actions: A, at least 1.
+
+    Raises:
+        InvalidInput: fewer than one action; from `value` and `update`, an index that no action has.
+
+    >>> from evenhand.models.ridge import Ridge
+    >>> model = PerAction(inner=Ridge(n_features=1), actions=2)
+    >>> state, price, luck = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
+    >>> play = np.array([[[1.0, 1.0]]])  # action 1, in a case whose only feature is 1
+    >>> model.update(state, play, np.ones((1, 1, 1)), np.ones((1, 1, 1), bool), price)
+    >>> model.value(state, np.array([[[0.0, 1.0], [1.0, 1.0]]]), price, luck).mean.tolist()
+    [[[0.0, 0.5]]]
+    """
+
+    inner: Model
+    actions: int
+
+    def __post_init__(self) -> None:
+        whole("PerAction.actions", self.actions, 1)
+
+    @property
+    def n_features(self) -> int:
+        """The index of the action, and the features of the inner model."""
+        return 1 + self.inner.n_features
+
+    @property
+    def n_outcomes(self) -> int:
+        """Those of the inner model."""
+        return self.inner.n_outcomes
+
+    def draws(self, candidates: int) -> int:
+        """Those of the inner model, for every action."""
+        return self.actions * self.inner.draws(candidates)
+
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> PerActionState:
+        """The inner model's state before any data, for every action of every replica, `(M),(M)->state`."""
+        own = horizon if isinstance(self.inner, InBlocks) else max(1, horizon // self.actions)
+        return PerActionState(self._model.start(n_replicas * self.actions, low, high, own), self.actions)
+
+    def value(self, state: PerActionState, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Worth of every candidate by the model of its action, `(C,1+n),(K,1|C,M),(draws)->(K,C),(K,C)`."""
+        replicas, actions = len(x), self.actions
+        ordered, z, prices = _in_order(x, w, actions)
+        if ordered:
+            said = self._model.value(state.inner, z, prices, self._luck(u, 1))
+            shape = replicas, actions, w.shape[1]
+            if w.shape[1] == 1:  # one axis of length 1 may take the place of another
+                shape = replicas, 1, actions
+                return Worth(said.mean.reshape(shape), said.bonus.reshape(shape), said.random)
+            mean, bonus = (np.ascontiguousarray(z.reshape(shape).swapaxes(1, 2)) for z in (said.mean, said.bonus))
+            return Worth(mean, bonus, said.random)
+        places, most, r, c = _places(x, np.ones((1, x.shape[1]), bool), actions)
+        self._refuse(x, r, c)
+        said = self._model.value(state.inner, *_spread(x, w, places, most, actions), self._luck(u, most))
+        return Worth(*_gather(x, places, actions, said.mean, said.bonus), said.random)
+
+    def update(self, state: PerActionState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Tell every action of its own plays, `(P,1+n),(P,M),(P,M),(K,1|P,M)`."""
+        z, outcomes, told, prices, r, p = _told(x, y, seen, w, self.actions)
+        self._refuse(x, r, p)
+        self._model.update(state.inner, z, outcomes, told, prices)
+
+    @cached_property
+    def _model(self) -> Model:
+        return self.inner.in_blocks(self.actions) if isinstance(self.inner, InBlocks) else self.inner
+
+    def _luck(self, u: Floats, most: int) -> Floats:
+        """The luck of every action, for at most so many candidates, `(draws)->(R A, inner draws)`."""
+        own = u.reshape(len(u) * self.actions, u.shape[1] // self.actions)
+        return np.ascontiguousarray(own[:, : self.inner.draws(most)]) if u.shape[1] else own
+
+    def _refuse(self, x: Floats, r: int, c: int) -> None:
+        if r >= 0:
+            expected = f"the index of an action, a whole number from 0 to {self.actions - 1}"
+            raise InvalidInput(f"features[{r}, {c}, 0]", expected, x[r, c, 0])
