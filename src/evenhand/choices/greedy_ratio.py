@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.choices._shared import NOWHERE, TIE, draw, tied
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -74,6 +75,7 @@ def _draw(
     return draw(p, playable, worst, left, u, 1)
 
 
+@checked
 @dataclass(frozen=True)
 class GreedyRatio:
     """Play the candidate of most worth per priced use, as often as budgets allow, and otherwise do nothing.

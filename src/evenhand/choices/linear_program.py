@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.choices._shared import NOWHERE, draw
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -43,6 +44,7 @@ def _draw(
     return draw(lotteries(worth, use, bound, playable)[0], playable, worst, left, u, 1)
 
 
+@checked
 @dataclass(frozen=True)
 class LinearProgram:
     """Draw from the lottery of highest expected worth whose expected uses keep to all bounds.

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.choices._shared import NOWHERE, TIE, draw, tied
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -126,6 +127,7 @@ def _draw(
     return draw(_lottery(mean, bonus, playable, wanted, nothing, constant), playable, worst, left, u, 1)
 
 
+@checked
 @dataclass(frozen=True)
 class Lottery:
     """Draw from the lottery of highest expected worth whose expected slack is at least 0, both taken optimistically.

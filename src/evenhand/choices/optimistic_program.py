@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.choices._shared import check_candidates, draw
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Floats
@@ -27,6 +28,7 @@ class OptimisticProgramState:
     placed: Floats  # (R, D)
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class OptimisticProgram:
     """Draw from the lottery that is best if all outcomes are as good, within their intervals, as they can be together.

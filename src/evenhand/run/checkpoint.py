@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import CannotSave, InvalidInput, StateMismatch
 from evenhand.core.types import Ints
 from evenhand.environments.base import World
@@ -21,6 +22,7 @@ from evenhand.run.recorder import Books
 from evenhand.version import __version__
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Checkpoints:
     """Where runs write how far they came, and how often.
