@@ -15,6 +15,7 @@ from evenhand.recipes import fw, fw_dual, pgd, resolving, ucb, uniform
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
 from evenhand.sets import Ball, Box
+from evenhand.welfare import Capped, PerArm
 
 COURT = Court(horizon=200)
 PLAIN = COURT.problem
@@ -76,13 +77,13 @@ def policy(**change):
 DID = "did you mean"
 
 PROBLEMS = {
-    "horizon as text": (lambda: problem(horizon="100"), "horizon", "whole number"),
-    "horizon as a list": (lambda: problem(horizon=[100]), "horizon", "whole number"),
+    "horizon as text": (lambda: problem(horizon="100"), "Problem.horizon", "whole number"),
+    "horizon as a list": (lambda: problem(horizon=[100]), "Problem.horizon", "whole number"),
     "horizon beyond exact numbers": (lambda: problem(horizon=10**400), "horizon", "at most"),
-    "plays as text": (lambda: problem(n_plays="1"), "n_plays", "whole number"),
-    "actions as numbers": (lambda: problem(actions=(1, 2)), "actions", "text"),
-    "an action as a list": (lambda: problem(actions=(["stay"], ["go"])), "actions", "text"),
-    "actions as a number": (lambda: problem(actions=2), "actions", "a sequence"),
+    "plays as text": (lambda: problem(n_plays="1"), "Problem.n_plays", "whole number"),
+    "actions as numbers": (lambda: problem(actions=(1, 2)), "Problem.actions[0]", "text"),
+    "an action as a list": (lambda: problem(actions=(["stay"], ["go"])), "Problem.actions[0]", "text"),
+    "actions as a number": (lambda: problem(actions=2), "Problem.actions", "a sequence"),
     "outcomes as names": (lambda: problem(outcomes=["gain", "cost"]), "Problem.outcomes[0]", "an Outcome"),
     "an outcome class": (lambda: problem(outcomes=[Outcome]), "Problem.outcomes[0]", "the class Outcome"),
     "a constraint class": (lambda: problem(subject_to=[Budget]), "Problem.subject_to[0]", "the class Budget"),
@@ -91,7 +92,7 @@ PROBLEMS = {
     "an objective class": (lambda: problem(maximize=Linear), "Problem.maximize", "the class Linear"),
     "an objective as a mapping": (lambda: problem(maximize={"gain": 1}), "Problem.maximize", "an Objective"),
     "an objective misspelt": (lambda: problem(maximize="gian"), "maximize", f"({DID} gain?)"),
-    "groups as a mapping": (lambda: problem(groups={"side": ["l", "r"]}), "groups", "Groups"),
+    "groups as a mapping": (lambda: problem(groups={"side": ["l", "r"]}), "Problem.groups", "Groups"),
     "a group's name as a number": (lambda: Groups("side", [1, 2]), "Groups.shares", "text"),
     "a share as text": (lambda: Groups("side", {"a": "0.5", "b": "0.5"}), "Groups.shares", "number"),
     "shares as a number": (lambda: Groups("side", 2), "Groups.shares", "number"),
@@ -139,6 +140,7 @@ PARTS = {
     "an estimator class": (lambda: Sklearn(estimator=LogisticRegression), "Sklearn.estimator", "instance"),
     "plays of a choice as text": (lambda: TopK("1"), "TopK.k", "whole number"),
     "half a warm-up": (lambda: Staged(2.5, TopK(1)), "Staged", "whole number"),
+    "a curve that is none": (lambda: PerArm((Capped(1.0), 3)), "PerArm.each[1]", "a Curve"),
     "stages of nothing": (lambda: Staged(5, None), "Staged", "Choice"),
     "a chance as text": (lambda: EpsilonGreedy("0.1"), "EpsilonGreedy", "number"),
     "a model as text": (lambda: pgd(PLAIN, "logistic"), "model", "a Model"),

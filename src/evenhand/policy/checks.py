@@ -21,6 +21,8 @@ FAR = 1e5
 
 _NUMBERS = frozenset(np.dtype(kind) for kind in "?bBhHiIlLqQfd")  # types of arrays that kernels can read
 
+_USUAL = [np.dtype(np.int64 if f in ("id", "plays", "groups") else np.float64) for f in Decision._fields]
+
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # to kernels, a mask of outcomes that is true everywhere
 EVERY_PLAY = np.zeros((0, 0), bool)  # and one of plays
 
@@ -94,7 +96,7 @@ def context(c: Context, replicas: int, features: int, problem: Problem, last: Co
     Raises:
         InvalidInput: naming the field.
     """
-    if last is None or not _alike(c, last):
+    if last is None or type(c) is not Context or not _alike(c, last):
         c = _readable(c)
         _shapes(c, replicas, features, problem)
     if problem.noisy:
@@ -194,13 +196,18 @@ def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: 
 
 
 def receipt(d: object) -> None:
-    """Refuse what is no decision.
+    """Refuse what is no decision, or one of other things than arrays of numbers.
 
     Raises:
         InvalidInput: saying what it is.
     """
     if not isinstance(d, Decision):
         raise InvalidInput("decision", "a Decision, as `decide` and `act` return them", shown(d))
+    if [getattr(z, "dtype", None) for z in d] == _USUAL:
+        return
+    for field, z in zip(d._fields, d, strict=True):
+        if readable(f"decision.{field}", z) is not z:
+            raise InvalidInput(f"decision.{field}", "an array as `decide` and `act` return them", z.dtype)
 
 
 def decision(d: Decision, replicas: int, plays: int, features: int, problem: Problem) -> None:
@@ -210,6 +217,8 @@ def decision(d: Decision, replicas: int, plays: int, features: int, problem: Pro
         InvalidInput: naming what does not fit.
     """
     receipt(d)
+    if d.id.shape != (3,):
+        raise InvalidInput("decision.id", "shape (3,)", d.id.shape)
     shape, x, z, groups = d.plays.shape, d.features.shape, d.known.shape, d.groups.shape
     each = len(d.counted) == len(d.forced) == groups[0] == replicas
     if not each or not shape == x[:2] == z[:2] == (replicas, plays) or groups[1] not in (1, plays):
