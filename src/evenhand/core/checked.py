@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeVar, Union
 
-import numpy as np
-
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 
@@ -27,7 +25,7 @@ _WORDS = {
     str: ("a text", "texts"),
     type(None): ("None", "None"),
 }
-_KINDS = {int: Real, float: Real, bool: bool | np.bool_, str: str, type(None): type(None)}
+_KINDS = {int: Real, float: Real, str: str, type(None): type(None)}
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -145,6 +143,8 @@ def _wrong(value: Any, hint: Any) -> Wrong | None:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint in _KINDS:
         fits = isinstance(value, _KINDS[hint])
+    elif hint is bool:
+        fits = isinstance(value, bool) or (getattr(value, "dtype", None) == "bool" and value.ndim == 0)
     elif origin is Literal:
         fits = any(value is z or (isinstance(value, type(z)) and value == z) for z in inner)
     elif origin in (Union, types.UnionType):
@@ -154,7 +154,7 @@ def _wrong(value: Any, hint: Any) -> Wrong | None:
             least = min((w for w in found if w is not None), key=lambda w: (w.got == shown(value), len(w.got)))
             return inside[0] if len(inside) == 1 else Wrong("", _said(hint), least.got)
         return None
-    elif origin is np.ndarray:
+    elif _is_array(origin):
         fits = _numeric(value)
     elif isinstance(origin, type) and issubclass(origin, Mapping):
         return _wrong_entries(value, inner, hint)
@@ -169,8 +169,14 @@ def _wrong(value: Any, hint: Any) -> Wrong | None:
     return None if fits else Wrong("", _said(hint), shown(value))
 
 
+def _is_array(origin: Any) -> bool:
+    return getattr(origin, "__module__", "") == "numpy"
+
+
 def _numeric(value: Any) -> bool:
     """Whether a value is an array of numbers, or can be one."""
+    import numpy as np  # not above, as the command line names experiments before it needs any
+
     try:
         return not isinstance(value, str | bytes) and np.asarray(value).dtype.kind in "biuf"
     except (TypeError, ValueError):
@@ -227,7 +233,7 @@ def _said(hint: Any, many: bool = False) -> str:
         return f"one of {', '.join(map(repr, inner))}"
     if origin in (Union, types.UnionType):
         return " or ".join(dict.fromkeys(_said(h, many) for h in inner if h is not type(None)))
-    if origin is np.ndarray:
+    if _is_array(origin):
         return "arrays of numbers" if many else "an array of numbers"
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return f"a mapping to {_said(inner[1], True)}" if len(inner) == 2 else "a mapping"
