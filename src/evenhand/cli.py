@@ -45,7 +45,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"unrecognized arguments: {given}{guess if rest[0].startswith('-') else ''}")
 
 
-def build() -> Parser.ArgumentParser:
+def build() -> Parser:
     """Build the parser of all commands, with one command per experiment."""
     experiments = discover()
     parser = Parser(

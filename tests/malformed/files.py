@@ -36,7 +36,7 @@ PROBLEM_FILES = {
     "a section twice": (PROBLEM + "\n[policy]\nwarmup = 3", "problem.toml, line 35", "a TOML file"),
     "an endless number": (swap("300", "9" * 5000), "problem.toml", "a TOML file"),
     "a nest of lists": (PROBLEM + "x = " + "[" * 5000, "problem.toml", "nested too deeply"),
-    "a large number": (swap("300", "9" * 40), "problem.toml, line 3: horizon", "at most"),
+    "a large number": (swap("300", "9" * 40), "problem.toml, line 3: Problem.horizon", "at most"),
     "an empty file": ("", "problem.toml: ", "got nothing"),
     "a key misspelt": (swap("horizon", "horizn"), "problem.toml, line 3: horizn", f"({DID} horizon?)"),
     "a section misspelt": (swap("[features]", "[feature]"), "problem.toml, line 5: feature", f"({DID} features?)"),

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import NOWHERE, TIE, draw, tied
+from evenhand.choices._shared import TIE, draw, place_of, tied
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
@@ -176,6 +176,6 @@ class Lottery:
         if self.wanted > readings:
             raise InvalidInput("Lottery.wanted", f"at most {readings}, the readings that the goals have", self.wanted)
         known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left
-        nothing = NOWHERE if self.nothing is None else self.nothing
+        nothing = place_of("Lottery", self.nothing, worth)
         constant = np.zeros((len(u), readings)) if worth.constant is None else worth.constant
         return Pick(*_draw(*known, self.wanted, nothing, constant, u), forced=np.zeros(len(offer.playable)))

@@ -7,7 +7,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 from evenhand.core.errors import InvalidInput
@@ -25,7 +25,8 @@ _WORDS = {
     str: ("a text", "texts"),
     type(None): ("None", "None"),
 }
-_KINDS = {int: Real, float: Real, str: str, type(None): type(None)}
+_KINDS: dict[Any, type] = {float: Real, str: str, type(None): type(None)}
+_MOST = 2**64  # whole numbers that arrays can have are below it
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -40,8 +41,8 @@ class Wrong(NamedTuple):
 def checked(part: T) -> T:
     """Make a function or class refuse arguments of other types than it declares, and keywords that it does not have.
 
-    Types are not taken too literally: any sequence is taken for a tuple, and broken numbers for whole ones, as parts
-    say themselves which numbers they take. Protocols are compared by the names of their members.
+    Types are not taken too literally: any sequence is taken for a tuple, and any real number for a float. Protocols
+    are compared by the names of their members.
 
     >>> @checked
     ... def half(of: float, *, times: int = 1) -> float: return of / 2**times
@@ -90,7 +91,10 @@ def shown(value: object) -> str:
     """
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # a number of thousands of digits
+        text = f"{type(value).__name__} of thousands of digits"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]}..."
 
 
@@ -144,7 +148,11 @@ def _wrong(value: Any, hint: Any) -> Wrong | None:
     if hint in _KINDS:
         fits = isinstance(value, _KINDS[hint])
     elif hint is bool:
-        fits = isinstance(value, bool) or (getattr(value, "dtype", None) == "bool" and value.ndim == 0)
+        fits = _is_flag(value)
+    elif hint is int:
+        fits = isinstance(value, Integral) and not _is_flag(value)
+        if fits and not -_MOST < value < _MOST:
+            return Wrong("", "a whole number of at most 64 bits", shown(value))
     elif origin is Literal:
         fits = any(value is z or (isinstance(value, type(z)) and value == z) for z in inner)
     elif origin in (Union, types.UnionType):
@@ -167,6 +175,10 @@ def _wrong(value: Any, hint: Any) -> Wrong | None:
     else:
         return None
     return None if fits else Wrong("", _said(hint), shown(value))
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool) or (getattr(value, "dtype", None) == "bool" and value.ndim == 0)
 
 
 def _is_array(origin: Any) -> bool:
@@ -243,4 +255,4 @@ def _said(hint: Any, many: bool = False) -> str:
     if origin is Callable or hint is Callable:
         return "functions" if many else "a function"
     name = getattr(hint, "__name__", "") or "value of its type"
-    return f"values of type {name}" if many else f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"
+    return f"{name} objects" if many else f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"

@@ -32,8 +32,6 @@ def optimism(mean: float, half: float, low: float, high: float, price: float) ->
 
 def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float = 1.0) -> None:
     """Refuse sizes below 1 and a ridge that is not positive, because with ridge 0 early estimates need not exist."""
-    if n_features != int(n_features) or n_outcomes != int(n_outcomes):
-        raise InvalidInput(f"{name}.n_features, n_outcomes", "whole numbers", (n_features, n_outcomes))
     if n_features < 1 or n_outcomes < 1:
         raise InvalidInput(f"{name}.n_features, n_outcomes", "at least 1 each", (n_features, n_outcomes))
     if not (math.isfinite(ridge) and ridge > 0):

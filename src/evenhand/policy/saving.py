@@ -156,7 +156,8 @@ def _fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "")
             if here not in arrays:
                 raise StateMismatch(f"the saved state lacks {here}")
             new = arrays[here]
-            if new.ndim != np.ndim(old) or (new.dtype.kind == "f" and np.isnan(new).any()):
+            kind, axes = np.asarray(old).dtype.kind, np.ndim(old)
+            if new.ndim != axes or new.dtype.kind != kind or (kind == "f" and np.isnan(new).any()):
                 raise StateMismatch(f"the saved {here} has {new.ndim} axes, or something that is no number")
             setattr(z, f.name, type(old)(arrays[here]) if isinstance(old, int) else arrays[here])
 
@@ -238,6 +239,9 @@ def load(start: Callable[..., S], belongs: Mark, path: Path, allow: tuple[str, .
     arrays = _read(belongs, path, allow)
     if ".seed" not in arrays or ".replicas" not in arrays:
         raise StateMismatch(f"{path}: not a saved state of evenhand")
-    state = start(seed=int(arrays[".seed"]), replicas=arrays[".replicas"].tolist())
-    _fill(state, arrays)
+    try:
+        state = start(seed=int(arrays[".seed"]), replicas=arrays[".replicas"].tolist())
+        _fill(state, arrays)
+    except (StateMismatch, TypeError, ValueError) as error:
+        raise StateMismatch(f"{path}: {error}") from error
     return state

@@ -45,7 +45,7 @@ def text_file(path: Path, expected: str) -> Iterator[TextIO]:
             if first.startswith(start):
                 raise InvalidInput(path.name, expected, kind)
         try:
-            with _bytes(path, first) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
+            with _bytes(path, first) as data, io.TextIOWrapper(data, encoding="utf-8-sig", newline="") as file:
                 yield file
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InvalidInput(path.name, "a gzip file that is whole", error) from error
@@ -53,8 +53,8 @@ def text_file(path: Path, expected: str) -> Iterator[TextIO]:
             raise _undecodable(path, first, expected) from None
 
 
-def _bytes(path: Path, first: bytes) -> io.BufferedIOBase:
-    return gzip.open(path, "rb") if first.startswith(_GZIP) else path.open("rb")  # type: ignore[return-value]
+def _bytes(path: Path, first: bytes) -> io.BufferedReader | gzip.GzipFile:
+    return gzip.GzipFile(path) if first.startswith(_GZIP) else path.open("rb")
 
 
 def _undecodable(path: Path, first: bytes, expected: str) -> InvalidInput:

@@ -62,6 +62,7 @@ def line_of(text: str, field: str, got: str = "") -> int | None:
 def _keys(data: dict[str, Any], field: str, got: str) -> Keys:
     """The path of what a field of an error names: keys of the file, or a part by its class and outcome."""
     part = re.match(r"(\w+)\('(.*?)'\)\.?(\w*)", field)
+    field = field.removeprefix("Problem.")
     first = re.split(r"\W", field)[0]
     kind = snake(first)
     if part and kind in ("outcome", "groups"):
