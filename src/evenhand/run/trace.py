@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.records import Decision
+from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.saving import fingerprint
 from evenhand.problem.constraints import Constraint
@@ -283,7 +284,7 @@ class Trace:
         if name in measures:
             return np.asarray(self.measured[:, :, measures.index(name)])
         if name not in outcomes:
-            raise InvalidInput("outcome", f"one of {outcomes + measures}", name)
+            raise InvalidInput("outcome", f"one of {outcomes + measures}", f"{name}{meant(name, outcomes + measures)}")
         return np.asarray(self.totals[:, :, outcomes.index(name)])
 
 
