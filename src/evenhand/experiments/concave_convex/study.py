@@ -23,6 +23,7 @@ from evenhand.sets import Ball
 
 PARTS = (64, 16, 4, 1)  # of the longest run
 REGRET, OUTSIDE, PER_ROUND = "regret", "outside", "microseconds per round and replica"
+HARD = ", hard"  # how names of hard variants end
 CONTEXTS = 4000  # of which an optimum is computed
 KEPT = 0.1  # microseconds; a round that took less was not run, but kept by an earlier call
 
@@ -101,18 +102,23 @@ class Lengths:
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
         from evenhand.report.plots import Curve, in_plane, over_sweep, save  # matplotlib only when asked for
 
+        found = self._found(runs)
+        looks = looks_of(list(found))
         panels: dict[str, list[Curve]] = {}
-        for system, by in self._found(runs).items():
-            for metric, (rounds, values) in by.items():
+        for metric in (REGRET, OUTSIDE):
+            for system, by in found.items():
+                rounds, values = by[metric]
                 above = values.mean(1) > 0.0  # nothing else has a place on a logarithmic scale
-                if len(rounds) > 1 and above.any():
-                    panels.setdefault(metric, []).append(Curve(system, rounds[above].tolist(), values[above]))
+                if above.sum() > 1:
+                    curve = Curve(system, rounds[above].tolist(), values[above], looks[system])
+                    panels.setdefault(metric, []).append(curve)
         if not panels:
             return []
-        axes = over_sweep(panels, "rounds of a run", "per round")
-        for a in axes:
+        axes = over_sweep(panels, "rounds of a run", "per round, where above 0")
+        for a, curves in zip(axes, panels.values(), strict=True):
             a.set_xscale("log")
             a.set_yscale("log")
+            a.set_ylim(bottom=0.5 * min(float(c.values.mean(1).min()) for c in curves))  # bands may reach below 0
         drawn = [save(axes, out / f"concave-convex-{self.setting.name.replace(' ', '-')}.png")]
         if self.setting.name == "disc":
             drawn.append(save(in_plane(self._paths(runs), outline(DISC), PLANE), out / "concave-convex-paths.png"))
@@ -141,6 +147,16 @@ class Lengths:
                 regret, far = (np.stack([f(t) for _, t in mine]) for f in (self._regret, outside))
                 found[system] = {REGRET: (rounds, regret), OUTSIDE: (rounds, far)}
         return found
+
+
+def looks_of(systems: Sequence[str]) -> dict[str, str]:
+    """A colour per recipe, dashed where its hard variant stands beside a soft one.
+
+    >>> looks_of(["bwcr", "bwcr, hard", "resolving"])
+    {'bwcr': 'C0', 'bwcr, hard': 'C0--', 'resolving': 'C1'}
+    """
+    colours = {name: f"C{i}" for i, name in enumerate(dict.fromkeys(s.removesuffix(HARD) for s in systems))}
+    return {s: colours[s.removesuffix(HARD)] + ("--" if s.endswith(HARD) else "") for s in systems}
 
 
 def outside(trace: Trace) -> Floats:
