@@ -62,7 +62,7 @@ def test_results_and_pictures_of_a_small_run(tmp_path):
     lines = []
     small = ConcaveConvexExperiment(worlds=("knapsacks",), instances=1, replicas=2, rounds=640)
     results = run(small, out=tmp_path, progress=False, log=lines.append)
-    at = {"T": 640.0}
+    at = {"T": 640.0, "knapsacks": 0.0}
     world = BernoulliKnapsacks(horizon=640)
     model = Tabular(arms=10, n_outcomes=4, confidence=np.log(11 * 640 * 4 / 0.05) / 32)
     trace = simulate(bwcr(world.problem, model), world, replicas=2, progress=False)
@@ -71,7 +71,7 @@ def test_results_and_pictures_of_a_small_run(tmp_path):
     np.testing.assert_allclose(found.mean, best - trace.objective()[-1].mean())
     for system in ("ucb_bwk", "greedy_bwk", "pd_bwk", "lin_cbwk", "resolving"):
         assert results.find(system, OUTSIDE, at).mean == 0.0  # hard
-    assert results.find("bwcr, dual-dual", f"exponent of {OUTSIDE}") is not None
+    assert results.find("bwcr, dual-dual", f"exponent of {OUTSIDE}", {"knapsacks": 0.0}) is not None
     assert (tmp_path / "concave-convex-knapsacks-0.png").stat().st_size > 10_000
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["rounds"] == 640
     assert "exponent" in "\n".join(lines)

@@ -65,19 +65,20 @@ class Lengths:
                 self.took[name, point["T"]] = each
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
-        rows = []
+        rows, here = [], self.setting.at_instance  # as the systems of all worlds are in one list
         for case, trace in runs:
             if trace is None or not self.optimum:
                 continue
+            at = {**case.at, **here}
             for metric, values in (REGRET, self._regret(trace)), (OUTSIDE, outside(trace)):
-                rows.append(Measurement.of(case.system, case.at, metric, values, worst="high"))
+                rows.append(Measurement.of(case.system, at, metric, values, worst="high"))
             took = self.took.get((case.system, case.at["T"]))
             if took is not None:
-                rows.append(Measurement(case.system, case.at, PER_ROUND, took, None, None, None))
+                rows.append(Measurement(case.system, at, PER_ROUND, took, None, None, None))
         for system, found in self._found(runs).items():
             for metric, (rounds, values) in found.items():
                 x = rate(rounds, values)
-                rows.append(Measurement(system, {}, f"exponent of {metric}", x.exponent, x.se, None, None))
+                rows.append(Measurement(system, here, f"exponent of {metric}", x.exponent, x.se, None, None))
         return rows
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
