@@ -1,6 +1,7 @@
 """Rates of regrets: what is run, what is measured, and what is reported and drawn."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,6 +45,19 @@ def test_outside_is_the_norm_of_all_excesses():
     over = [np.maximum(trace.total(c.outcome) / 200 - c.limit(200), 0.0) for c in world.problem.subject_to]
     assert (np.array(over) > 0).any()
     np.testing.assert_allclose(outside(trace), np.sqrt(over[0] ** 2 + over[1] ** 2))
+
+
+def test_budgets_that_are_used_up_are_not_exceeded_by_rounding():
+    world = BernoulliKnapsacks(arms=3, resources=2, horizon=200)
+    trace = simulate(
+        bwcr(world.problem, Tabular(arms=3, n_outcomes=3, confidence=0.5)), world, replicas=2, progress=False
+    )
+    (one, two), spent = trace.problem.subject_to, trace.totals[-1].max(0) / 200
+    used = dict(zip(trace.problem.names, spent, strict=True))
+    for part, expected in ((1.0 - 1e-14, 0.0), (0.9, 0.1 * used[one.outcome])):
+        limits = (replace(one, rate=part * used[one.outcome]), replace(two, rate=1.0))
+        found = outside(replace(trace, problem=replace(trace.problem, subject_to=limits)))
+        np.testing.assert_allclose(found.max(), expected, rtol=1e-9, atol=0.0)
 
 
 def test_every_world_has_systems_and_one_that_is_reached_by_resolving():
