@@ -15,6 +15,7 @@ from evenhand.experiments.concave_convex.systems import systems
 from evenhand.experiments.concave_convex.worlds import settings
 from evenhand.experiments.loop import run
 from evenhand.models import Tabular
+from evenhand.problem.constraints import Budget
 from evenhand.recipes import bwcr
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
@@ -48,16 +49,14 @@ def test_outside_is_the_norm_of_all_excesses():
 
 
 def test_budgets_that_are_used_up_are_not_exceeded_by_rounding():
-    world = BernoulliKnapsacks(arms=3, resources=2, horizon=200)
-    trace = simulate(
-        bwcr(world.problem, Tabular(arms=3, n_outcomes=3, confidence=0.5)), world, replicas=2, progress=False
-    )
-    (one, two), spent = trace.problem.subject_to, trace.totals[-1].max(0) / 200
-    used = dict(zip(trace.problem.names, spent, strict=True))
-    for part, expected in ((1.0 - 1e-14, 0.0), (0.9, 0.1 * used[one.outcome])):
-        limits = (replace(one, rate=part * used[one.outcome]), replace(two, rate=1.0))
-        found = outside(replace(trace, problem=replace(trace.problem, subject_to=limits)))
-        np.testing.assert_allclose(found.max(), expected, rtol=1e-9, atol=0.0)
+    world = BernoulliKnapsacks(arms=3, resources=1, horizon=200)
+    model = Tabular(arms=3, n_outcomes=2, confidence=0.5)
+    trace = simulate(bwcr(world.problem, model), world, replicas=1, progress=False)
+    (budget,) = trace.problem.subject_to
+    spent = float(trace.total(budget.outcome)[0]) / 200
+    for part, expected in ((1.0 - 1e-14, 0.0), (0.9, 0.1 * spent)):
+        limited = replace(trace.problem, subject_to=(Budget(budget.outcome, rate=part * spent),))
+        np.testing.assert_allclose(outside(replace(trace, problem=limited)), [expected], rtol=1e-9, atol=0.0)
 
 
 def test_every_world_has_systems_and_one_that_is_reached_by_resolving():
