@@ -55,6 +55,7 @@ class PolicyState:
         self.guard = Guard()  # not a field, so that it is never saved
         self.checked: Context | None = None  # the context that was looked at last; not a field either
         self.made: Decision | None = None  # nor is the last decision that was made here, whose shapes are right
+        self.quoted: tuple[Floats, Floats, Floats, Floats] | None = None  # nor prices, where these are always the same
         self._luck = Luck(seed=self.seed, replicas=self.replicas)
         self._no_luck = np.zeros((len(self.t), 0))
 
