@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST
+from evenhand.models.base import Model
+from evenhand.models.null_model import NullModel
 from evenhand.problem.problem import Problem
 
 # Times the largest declared size of an outcome. A ridge of 1e-6 interpolates noise with predictions of thousands where
@@ -19,6 +23,7 @@ _NUMBERS = frozenset(np.dtype(kind) for kind in "?bBhHiIlLqQfd")  # types of arr
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # to kernels, a mask of outcomes that is true everywhere
 EVERY_PLAY = np.zeros((0, 0), bool)  # and one of plays
+NOTHING = np.zeros((0, 0), bool)  # what was not observed, where everything was
 
 
 @kernel
@@ -139,6 +144,23 @@ def _kinds_and_shapes(c: Context, replicas: int, features: int, problem: Problem
         raise InvalidInput("context.groups", "whole numbers", c.groups.dtype)
     if c.offered.dtype.kind != "b":
         raise InvalidInput("context.offered", "true or false", c.offered.dtype)
+
+
+def alike(c: Context, model: Model) -> None:
+    """Warn of candidates with the same features, which no model tells apart, `(A,n)`, where outcomes are to be learned.
+
+    It calls for a look at the first context only.
+    """
+    if model.n_outcomes == 0 or isinstance(model, NullModel):
+        return
+    x = distinct(c.features)
+    if x.shape[1] > 1 and (x == x[:, :1]).all():
+        text = (
+            f"all {x.shape[1]} candidates have the same features, so {type(model).__name__} predicts the same learned "
+            "outcomes for all of them: wrap the model in PerAction, which gives actions coefficients of their own, or "
+            "give each candidate features of its own"
+        )
+        warnings.warn(text, EvenhandWarning, stacklevel=5)
 
 
 def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:

@@ -269,6 +269,8 @@ class Policy:
 
     def _decide(self, state: PolicyState, context: Context) -> Decision:
         checks.context(context, len(state.t), self.model.n_features, self.problem, state.checked)
+        if state.checked is None:  # the first context
+            checks.alike(context, self.model)
         state.checked = context
         ask, candidates = self._questions, context.features.shape[1]
         shares = ask.believed(state, context)
@@ -276,7 +278,8 @@ class Policy:
         w, offset, row_prices, constant = ask.prices(state, context, shares)
         luck = state.luck(Stream.MODEL, self.model.draws(candidates))
         worth = ask.worth(state, context.features, w, luck)
-        worth = Worth(worth.mean + offset, worth.bonus, worth.random, constant)
+        mean = worth.mean if self._can.fixed else worth.mean + offset  # fixed prices have no offset
+        worth = Worth(mean, worth.bonus, worth.random, constant)
         luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
         propensities = pick.propensities
@@ -295,7 +298,7 @@ class Policy:
             self._horizon,
         )
         prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
-        carried = np.zeros((len(counted), 0)) if pick.carried is None else pick.carried
+        carried = state.nothing if pick.carried is None else pick.carried
         of_plays = features, known, groups, shares, prices, row_prices, carried
         made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, *of_plays
         state.made = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
@@ -349,7 +352,8 @@ class Policy:
         if pending is not None or len(state.receipts.split):
             part = self._part(state, decision, pending)
         taken = decision if part is None else part.decision
-        checksum, counts, r, m, learned, known, seen, missing = entries.at_arrival(
+        missing = checks.NOTHING if observed is None else np.zeros((len(y), len(self.problem.names)), bool)
+        checksum, counts, r, m, learned, known, seen = entries.at_arrival(
             taken.plays,
             decision.counted,
             decision.groups,
@@ -361,6 +365,7 @@ class Policy:
             len(self.problem.noisy),
             self.problem.span,
             self.problem.free,
+            missing,
         )
         if r >= 0:
             raise checks.wrong_outcome(r, m, y, observed, exposed, decision, taken.plays, self.problem)
