@@ -160,7 +160,7 @@ def alike(c: Context, model: Model) -> None:
             "outcomes for all of them: wrap the model in PerAction, which gives actions coefficients of their own, or "
             "give each candidate features of its own"
         )
-        warnings.warn(text, EvenhandWarning, stacklevel=5)
+        warnings.warn(text, EvenhandWarning, stacklevel=4)
 
 
 def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:
