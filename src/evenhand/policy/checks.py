@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from evenhand.core.checked import shown
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST, whole
+from evenhand.models.base import Model
+from evenhand.models.null_model import NullModel
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
@@ -25,7 +28,7 @@ _USUAL = [np.dtype(np.int64 if f in ("id", "plays", "groups") else np.float64) f
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # to kernels, a mask of outcomes that is true everywhere
 EVERY_PLAY = np.zeros((0, 0), bool)  # and one of plays
-NONE_MISSING = np.zeros((0, 0), bool)  # and one of outcomes in a book, which is false everywhere
+NOTHING = np.zeros((0, 0), bool)  # what was not observed, where everything was
 
 
 def replica(place: int, count: int) -> None:
@@ -186,6 +189,23 @@ def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
     if len(g) != 3 or g[0] != replicas or g[1] not in (1, x[1]) or g[2] != len(problem.groups):
         shapes = f"shape {(replicas, 1, len(problem.groups))} or {(replicas, x[1], len(problem.groups))}"
         raise InvalidInput("context.groups", shapes, g)
+
+
+def alike(c: Context, model: Model) -> None:
+    """Warn of candidates with the same features, which no model tells apart, `(A,n)`, where outcomes are to be learned.
+
+    It calls for a look at the first context only.
+    """
+    if model.n_outcomes == 0 or isinstance(model, NullModel):
+        return
+    x = distinct(c.features)
+    if x.shape[1] > 1 and (x == x[:, :1]).all():
+        text = (
+            f"all {x.shape[1]} candidates have the same features, so {type(model).__name__} predicts the same learned "
+            "outcomes for all of them: wrap the model in PerAction, which gives actions coefficients of their own, or "
+            "give each candidate features of its own"
+        )
+        warnings.warn(text, EvenhandWarning, stacklevel=4)
 
 
 def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:
