@@ -26,8 +26,7 @@ for second in range(problem.horizon):
     case = {trait: luck.random() for trait in TRAITS}
     decision = policy.act(state, policy.encode(case))
     if decision.action is not None:  # else nothing fits the budget any more
-        hard = (case["trait 0"] + case["trait 1"]) / 2
-        quality = 1 - hard * {"nano": 1.0, "small": 0.8, "large": 0.4, "expert": 0.1}[decision.action]
+        quality = 1 - case["trait 0"] * {"nano": 1.0, "small": 0.8, "large": 0.4, "expert": 0.1}[decision.action]
         bill = MODELS[decision.action] * min(luck.expovariate(1), 5)
         wait = min(SECONDS[decision.action] * luck.expovariate(1), 60)
         outcomes = {"quality": float(luck.random() < quality), "dollars": bill, "seconds": wait}
