@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.choices.base import Choice
+from evenhand.core import faces
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream, check_seed
 from evenhand.core.records import Context, Decision, Worth, distinct
@@ -17,7 +18,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import numbered
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
-from evenhand.policy import checks, entries, named, saving, tally
+from evenhand.policy import checks, entries, face, named, saving, tally
 from evenhand.policy.abilities import Abilities, abilities
 from evenhand.policy.encode import Encoder, Frame
 from evenhand.policy.explain import explain
@@ -58,6 +59,8 @@ class Policy:
     name: str = "policy"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InvalidInput("name", "a text", repr(self.name))
         if self.model.n_outcomes != len(self.problem.learned):
             raise InvalidInput("model", f"one of {self.problem.learned}", f"one of {self.model.n_outcomes} outcomes")
         if self.choice.n_plays != self.problem.n_plays:
@@ -72,6 +75,12 @@ class Policy:
         if self.model.draws(1) and not self.choice.reads_bonus:
             expected = f"one that reads bonuses, as {type(self.model).__name__} explores by drawing them"
             raise InvalidInput("choice", expected, type(self.choice).__name__)
+
+    def __repr__(self) -> str:
+        return faces.text(face.title(self), face.rows(self))
+
+    def _repr_html_(self) -> str:
+        return faces.table(face.title(self), face.rows(self))
 
     def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
         """The state before the first round, for replicas 0 to R - 1 or for the ones that are named."""

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core import faces
 from evenhand.core.errors import ConcurrentUse
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
+from evenhand.policy import face
 from evenhand.policy.receipts import Receipts
 
 
@@ -58,6 +60,9 @@ class PolicyState:
         self.made: Decision | None = None  # nor is the last decision that was made here, whose shapes are right
         self._luck = Luck(seed=self.seed, replicas=self.replicas)
         self._no_luck = np.zeros((len(self.t), 0))
+
+    def __repr__(self) -> str:
+        return faces.text(face.state_title(self), face.state_rows(self))
 
     def luck(self, stream: Stream, size: int) -> Floats:
         """The luck of the round that comes, `->(size)`."""

@@ -8,9 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from evenhand.core import faces
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.objectives import Linear, Objective
+from evenhand.problem import face
 from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.feasible import feasible
 from evenhand.problem.features import Feature
@@ -89,6 +91,12 @@ class Problem:
                 + ", ".join(f"{type(c).__name__} ({c.label}: {c.limit(self.horizon):g})" for c in stated)
                 + f" over {self.horizon} rounds: relax one of them, or add an action that keeps to them"
             )
+
+    def __repr__(self) -> str:
+        return faces.text(face.title(self), face.rows(self))
+
+    def _repr_html_(self) -> str:
+        return faces.table(face.title(self), face.rows(self))
 
     def _check_kinds(self) -> None:
         kinds: tuple[tuple[str, type, str], ...] = (
