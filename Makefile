@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fast lint bench clean
+.PHONY: demo test fast lint docs bench clean
 
 demo: $(READY)
 	$(BIN)/evenhand demo --out out/demo
@@ -19,6 +19,10 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(READY)
+	rm -rf out/api
+	$(BIN)/python -W error docs/reference/build.py out/api
 
 bench: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.run

@@ -53,12 +53,15 @@ STATEMENTS = {
     # the problem
     "horizon of 0": (lambda: problem(horizon=0), "horizon: expected a whole number of at least 1, got 0"),
     "negative horizon": (lambda: problem(horizon=-3), "horizon: expected a whole number of at least 1, got -3"),
-    "broken horizon": (lambda: problem(horizon=9.5), "horizon: expected a whole number of at least 1, got 9.5"),
-    "horizon nan": (lambda: problem(horizon=NAN), "horizon: expected a whole number of at least 1, got nan"),
+    "broken horizon": (lambda: problem(horizon=9.5), "Problem.horizon: expected a whole number, got 9.5"),
+    "horizon nan": (lambda: problem(horizon=NAN), "Problem.horizon: expected a whole number, got nan"),
     "no actions": (lambda: problem(actions=()), "actions and outcomes: expected at least one each"),
     "no outcomes": (lambda: problem(outcomes=()), "actions and outcomes: expected at least one each"),
-    "an action alone": (lambda: problem(actions="stay"), "actions: expected a sequence, got 'stay'"),
-    "a budget alone": (lambda: problem(subject_to=Budget("cost", rate=1)), "subject_to: expected a sequence, got"),
+    "an action alone": (lambda: problem(actions="stay"), "Problem.actions: expected a sequence of texts, got 'stay'"),
+    "a budget alone": (
+        lambda: problem(subject_to=Budget("cost", rate=1)),
+        "Problem.subject_to: expected a sequence of Constraint objects, got",
+    ),
     "same action": (lambda: problem(actions=("go", "go")), "actions: expected names that differ"),
     "same outcome": (lambda: problem(outcomes=(Outcome("gain"),) * 2), "outcomes: expected names that differ"),
     "same grouping": (
@@ -134,7 +137,7 @@ STATEMENTS = {
     ),
     "a group alone": (
         lambda: Groups("side", "left"),
-        "Groups('side'): expected a mapping from names to shares, or names",
+        "Groups.shares: expected a mapping to numbers or a sequence of texts, got 'left'",
     ),
     "same group": (lambda: Groups("side", ["left", "left"]), "Groups('side'): expected at least two different groups"),
     "three of two": (lambda: Groups("side", ["l", "r", "r"]), "Groups('side'): expected at least two different groups"),

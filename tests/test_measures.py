@@ -249,7 +249,7 @@ def test_problems_refuse_names_that_are_taken_and_things_that_are_no_measures():
     common = {"actions": actions, "outcomes": outcomes, "maximize": "click", "horizon": 5}
     with pytest.raises(InvalidInput, match=r"measures: expected names that differ from each other"):
         Problem(**common, measures=(Satisfaction(Capped(1.0), 2, of="click", name="click"),))
-    with pytest.raises(InvalidInput, match=r"measures: expected measures such as Satisfaction, got 3"):
+    with pytest.raises(InvalidInput, match=r"Problem.measures\[0\]: expected a Measure, got 3"):
         Problem(**common, measures=(3,))
     with pytest.raises(InvalidInput, match=r"Satisfaction.arms: expected a whole number of at least 1, got 0"):
         Satisfaction(Capped(1.0), 0)

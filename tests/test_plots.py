@@ -25,6 +25,16 @@ def test_a_sweep_shows_the_middle_in_a_band_around_the_mean(middle, shown, tmp_p
     assert save([left, right], tmp_path / "sweep.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_a_name_has_one_look_in_all_panels_and_one_place_in_the_legend():
+    ours, theirs, dashed = (Curve(n, [10, 20], VALUES, look) for n, look in (("a", ""), ("b", ""), ("c", "C7--")))
+    left, right = over_sweep({"x": [ours], "y": [theirs, ours, dashed]}, "dimension", "regret")
+    colours = {line.get_label(): line.get_color() for line in right.get_lines()}
+    assert same_color(colours["a"], left.get_lines()[0].get_color())
+    assert len(set(colours.values())) == 3
+    (legend,) = left.figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b", "c"]
+
+
 def test_preferences_draw_every_objective(tmp_path):
     two = ("a", "b")
     objectives = {"sum": Linear({"a": 1.0, "b": 1.0}), "gini": GeneralizedGini(two), "equal": EqualExposure(two)}

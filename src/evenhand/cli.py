@@ -6,17 +6,19 @@ import argparse
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
 from evenhand.experiments.options import options
 from evenhand.version import __version__
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+    Subparsers = argparse._SubParsersAction["Parser"]
 
 DESCRIPTION = """\
 Decide, one case after another, who gets what: contextual bandits that keep to budgets, share fairly,
@@ -25,10 +27,28 @@ and pursue goals that are not a plain sum of clicks."""
 DEMO = "demo"  # the experiment that has a command of its own
 
 
-def build() -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """Says which command, option or choice was probably meant."""
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            guess = meant(value, action.choices or ())
+            raise argparse.ArgumentError(action, f"{error.message}{guess}") from None
+
+    def refuse(self, rest: Sequence[str]) -> NoReturn:
+        """End with the first argument that there is not."""
+        known = [option.lstrip("-") for option in self._option_string_actions]
+        guess = meant(rest[0].split("=")[0].lstrip("-"), known).replace("mean ", "mean --")
+        given = textwrap.shorten(" ".join(rest), 200)
+        self.error(f"unrecognized arguments: {given}{guess if rest[0].startswith('-') else ''}")
+
+
+def build() -> Parser:
     """Build the parser of all commands, with one command per experiment."""
     experiments = discover()
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="evenhand",
         description=DESCRIPTION,
         epilog=_examples(experiments),
@@ -52,15 +72,17 @@ def build() -> argparse.ArgumentParser:
     replay.add_argument("--policy", default=None, metavar="NAME",
                         help="any recipe, such as pgd or resolving (default: named in the problem file)")  # fmt: skip
     replay.add_argument("--replicas", type=_count, default=20, metavar="R", help="shuffles of the log (default: 20)")
-    replay.add_argument("--bootstrap", type=int, default=40, metavar="N",
+    replay.add_argument("--bootstrap", type=partial(_count, least=0), default=40, metavar="N",
                         help="resamples of the rows, for standard errors (default: 40; 0 for none)")  # fmt: skip
     replay.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
     replay.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and a picture here")
+    replay.set_defaults(parser=replay)
 
     systems = commands.add_parser("systems", help="list every named system, or print what one of them does")
     systems.add_argument("name", nargs="?", default=None, metavar="NAME",
                          help="of a recipe, model, objective, ... such as pgd, or an id such as K1")  # fmt: skip
     systems.add_argument("--json", action="store_true", help="the list as JSON")
+    systems.set_defaults(parser=systems)
     return parser
 
 
@@ -98,7 +120,7 @@ def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
     parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and plots here")
     parser.add_argument("--resume", action="store_true",
                         help="keep runs in DIR, finished or not; after an interruption, go on from them")  # fmt: skip
-    parser.set_defaults(made=experiment)
+    parser.set_defaults(made=experiment, parser=parser)
 
 
 def _count(text: str, least: int = 1) -> int:
@@ -114,7 +136,9 @@ def _count(text: str, least: int = 1) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
-    options = build().parse_args(arguments)
+    options, rest = build().parse_known_args(arguments)
+    if rest:
+        options.parser.refuse(rest)
     from evenhand.core.errors import EvenhandError
 
     try:
@@ -133,6 +157,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:  # such as a full disk
+        print(f"evenhand: {error}", file=sys.stderr)
+        return 2
 
 
 def _run(o: argparse.Namespace) -> int:

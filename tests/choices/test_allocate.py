@@ -9,7 +9,7 @@ from evenhand.core.records import Worth
 from evenhand.environments import Matching
 from evenhand.models import Fixed, Ridge
 from evenhand.recipes import cab_ucb
-from evenhand.welfare import Anyone, Capped, Exact, Greedy, Linear, PerArm, Power, Sequential, satisfaction
+from evenhand.welfare import Anyone, Capped, Exact, Greedy, Linear, Power, Sequential, satisfaction
 from tests.choices import plain
 
 
@@ -154,7 +154,6 @@ def test_a_policy_with_a_warm_up_starts_its_prices_after_it(warmup):
         ({"capacity": (1, -1)}, r"Allocate\.capacity"),
         ({"curve": None}, r"Allocate\.curve: expected a function of matches, such as Capped\(5.0\), got None"),
         ({"oracle": None}, r"Allocate\.oracle: expected an oracle of evenhand.welfare, such as Priced\(\), got None"),
-        ({"curve": PerArm((Capped(1.0), 3))}, r"PerArm\.each\[1\]: expected a function of matches, .* got 3"),
         ({"capacity": (1, 1)}, r"Allocate\.capacity: expected room for 3 users, or may_stay=True, got \(1, 1\), 2 in"),
     ],
 )

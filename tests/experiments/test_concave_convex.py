@@ -1,6 +1,7 @@
 """Rates of regrets: what is run, what is measured, and what is reported and drawn."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from evenhand.experiments.concave_convex.systems import systems
 from evenhand.experiments.concave_convex.worlds import settings
 from evenhand.experiments.loop import run
 from evenhand.models import Tabular
+from evenhand.problem.constraints import Budget
 from evenhand.recipes import bwcr
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
@@ -46,6 +48,17 @@ def test_outside_is_the_norm_of_all_excesses():
     np.testing.assert_allclose(outside(trace), np.sqrt(over[0] ** 2 + over[1] ** 2))
 
 
+def test_budgets_that_are_used_up_are_not_exceeded_by_rounding():
+    world = BernoulliKnapsacks(arms=3, resources=1, horizon=200)
+    model = Tabular(arms=3, n_outcomes=2, confidence=0.5)
+    trace = simulate(bwcr(world.problem, model), world, replicas=1, progress=False)
+    (budget,) = trace.problem.subject_to
+    spent = float(trace.total(budget.outcome)[0]) / 200
+    for part, expected in ((1.0 - 1e-14, 0.0), (0.9, 0.1 * spent)):
+        limited = replace(trace.problem, subject_to=(Budget(budget.outcome, rate=part * spent),))
+        np.testing.assert_allclose(outside(replace(trace, problem=limited)), [expected], rtol=1e-9, atol=0.0)
+
+
 def test_every_world_has_systems_and_one_that_is_reached_by_resolving():
     for setting in settings(WORLDS, 1):
         world = setting.at(50)
@@ -62,7 +75,7 @@ def test_results_and_pictures_of_a_small_run(tmp_path):
     lines = []
     small = ConcaveConvexExperiment(worlds=("knapsacks",), instances=1, replicas=2, rounds=640)
     results = run(small, out=tmp_path, progress=False, log=lines.append)
-    at = {"T": 640.0}
+    at = {"T": 640.0, "knapsacks": 0.0}
     world = BernoulliKnapsacks(horizon=640)
     model = Tabular(arms=10, n_outcomes=4, confidence=np.log(11 * 640 * 4 / 0.05) / 32)
     trace = simulate(bwcr(world.problem, model), world, replicas=2, progress=False)
@@ -71,7 +84,7 @@ def test_results_and_pictures_of_a_small_run(tmp_path):
     np.testing.assert_allclose(found.mean, best - trace.objective()[-1].mean())
     for system in ("ucb_bwk", "greedy_bwk", "pd_bwk", "lin_cbwk", "resolving"):
         assert results.find(system, OUTSIDE, at).mean == 0.0  # hard
-    assert results.find("bwcr, dual-dual", f"exponent of {OUTSIDE}") is not None
+    assert results.find("bwcr, dual-dual", f"exponent of {OUTSIDE}", {"knapsacks": 0.0}) is not None
     assert (tmp_path / "concave-convex-knapsacks-0.png").stat().st_size > 10_000
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["rounds"] == 640
     assert "exponent" in "\n".join(lines)

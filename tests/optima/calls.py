@@ -7,6 +7,7 @@ from evenhand.choices import Rate
 from evenhand.policy.policy import Policy
 from evenhand.recipes import (
     bwcr,
+    dual_bwr,
     fw,
     fw_dual,
     fw_epsilon_greedy,
@@ -19,6 +20,7 @@ from evenhand.recipes import (
     pd_bwk,
     pgd,
     pgd_adaptive,
+    primal_bwr,
     primal_lp,
     resolving,
     square_cbwk,
@@ -84,6 +86,7 @@ def _fw(w: World) -> Policy:
 
 CALLS: dict[str, Callable[[World], Policy]] = {
     "bwcr": lambda w: bwcr(w.environment.problem, w.model),
+    "dual_bwr": lambda w: dual_bwr(w.environment.problem, w.model),
     "fw": _fw,
     "fw_dual": lambda w: fw_dual(w.environment.problem, w.model),
     "fw_epsilon_greedy": lambda w: fw_epsilon_greedy(w.environment.problem, w.model),
@@ -96,6 +99,7 @@ CALLS: dict[str, Callable[[World], Policy]] = {
     "pd_bwk": lambda w: pd_bwk(w.environment.problem, w.model),
     "pgd": lambda w: pgd(w.environment.problem, w.model),
     "pgd_adaptive": lambda w: pgd_adaptive(w.environment.problem, w.model),
+    "primal_bwr": lambda w: primal_bwr(w.environment.problem, w.model),
     "primal_lp": lambda w: primal_lp(w.environment.problem, w.model),
     "resolving": lambda w: resolving(w.environment.problem, w.model),
     "square_cbwk": lambda w: square_cbwk(w.environment.problem, w.model, rate=_rate(w)),

@@ -16,6 +16,9 @@ TOGETHER_ONLY = (
 )
 SETS_TOO = "problem.subject_to: expected budgets and convex sets, as constraints by group are not supported"
 UNLIMITED = "problem.subject_to: expected no constraints; fw_dual keeps to them"
+UNLIMITED_BY_BWCR = "problem.subject_to: expected no constraints; bwcr keeps to them"
+BOUNDED = "the range of 'outcome 1': expected finite ends, as dual updates need them"
+LARGE = "explore, radius: expected a budget above (A + 2) T0 = 19 and T M = 250"
 
 STATED: dict[str, dict[str, float | str]] = {
     "bwcr": {
@@ -29,6 +32,22 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.85,
         "WithoutContexts(MixedArms)": 0.91,
         "WithoutContexts(Lessons)": 0.98,
+        "BernoulliKnapsacks": 0.83,
+        "Routing": 0.98,
+    },
+    "dual_bwr": {
+        "Court": UNLIMITED_BY_BWCR,
+        "FixedContexts": UNLIMITED_BY_BWCR,
+        "MixedArms": UNLIMITED_BY_BWCR,
+        "MixedContexts": UNLIMITED_BY_BWCR,
+        "Lessons": UNLIMITED_BY_BWCR,
+        "Lessons, goal only": 0.96,
+        "MultiObjective": BOUNDED,
+        "Delayed(MixedContexts, 50)": UNLIMITED_BY_BWCR,
+        "WithoutContexts(MixedArms)": UNLIMITED_BY_BWCR,
+        "WithoutContexts(Lessons)": UNLIMITED_BY_BWCR,
+        "BernoulliKnapsacks": UNLIMITED_BY_BWCR,
+        "Routing": UNLIMITED_BY_BWCR,
     },
     "fw": {
         "Court": 0.95,
@@ -41,6 +60,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.84,
         "WithoutContexts(MixedArms)": 0.88,
         "WithoutContexts(Lessons)": 0.97,
+        "BernoulliKnapsacks": 0.81,
+        "Routing": 0.98,
     },
     "fw_dual": {
         "Court": 0.98,
@@ -53,6 +74,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.9,
         "WithoutContexts(MixedArms)": 0.94,
         "WithoutContexts(Lessons)": 0.98,
+        "BernoulliKnapsacks": 0.79,
+        "Routing": 0.99,
     },
     "fw_epsilon_greedy": {
         "Court": UNLIMITED,
@@ -65,6 +88,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": UNLIMITED,
         "WithoutContexts(MixedArms)": UNLIMITED,
         "WithoutContexts(Lessons)": UNLIMITED,
+        "BernoulliKnapsacks": UNLIMITED,
+        "Routing": UNLIMITED,
     },
     "fw_linucb": {
         "Court": UNLIMITED,
@@ -77,6 +102,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": UNLIMITED,
         "WithoutContexts(MixedArms)": UNLIMITED,
         "WithoutContexts(Lessons)": UNLIMITED,
+        "BernoulliKnapsacks": UNLIMITED,
+        "Routing": UNLIMITED,
     },
     "fw_squarecb": {
         "Court": UNLIMITED,
@@ -89,6 +116,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": UNLIMITED,
         "WithoutContexts(MixedArms)": UNLIMITED,
         "WithoutContexts(Lessons)": UNLIMITED,
+        "BernoulliKnapsacks": UNLIMITED,
+        "Routing": UNLIMITED,
     },
     "greedy_bwk": {
         "Court": BUDGETS_ONLY,
@@ -101,6 +130,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.86,
         "WithoutContexts(MixedArms)": 0.51,
         "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 0.85,
+        "Routing": PLAIN,
     },
     "lin_cbwk": {
         "Court": 0.95,
@@ -113,6 +144,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.84,
         "WithoutContexts(MixedArms)": 0.88,
         "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 0.81,
+        "Routing": PLAIN,
     },
     "mixed_oracle": {
         "Court": 0.94,
@@ -125,6 +158,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.95,
         "WithoutContexts(MixedArms)": 1.0,
         "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 1.0,
+        "Routing": PLAIN,
     },
     "molincb": {
         "Court": UNLIMITED,
@@ -137,6 +172,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": UNLIMITED,
         "WithoutContexts(MixedArms)": UNLIMITED,
         "WithoutContexts(Lessons)": UNLIMITED,
+        "BernoulliKnapsacks": UNLIMITED,
+        "Routing": UNLIMITED,
     },
     "pd_bwk": {
         "Court": BUDGETS_ONLY,
@@ -149,6 +186,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.88,
         "WithoutContexts(MixedArms)": 0.92,
         "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 0.85,
+        "Routing": PLAIN,
     },
     "pgd": {
         "Court": 0.97,
@@ -161,6 +200,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 1.0,
         "WithoutContexts(MixedArms)": 1.0,
         "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 1.0,
+        "Routing": PLAIN,
     },
     "pgd_adaptive": {
         "Court": 0.96,
@@ -173,6 +214,22 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.74,
         "WithoutContexts(MixedArms)": 0.7,
         "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 0.93,
+        "Routing": PLAIN,
+    },
+    "primal_bwr": {
+        "Court": UNLIMITED_BY_BWCR,
+        "FixedContexts": UNLIMITED_BY_BWCR,
+        "MixedArms": UNLIMITED_BY_BWCR,
+        "MixedContexts": UNLIMITED_BY_BWCR,
+        "Lessons": UNLIMITED_BY_BWCR,
+        "Lessons, goal only": 0.95,
+        "MultiObjective": 0.99,
+        "Delayed(MixedContexts, 50)": UNLIMITED_BY_BWCR,
+        "WithoutContexts(MixedArms)": UNLIMITED_BY_BWCR,
+        "WithoutContexts(Lessons)": UNLIMITED_BY_BWCR,
+        "BernoulliKnapsacks": UNLIMITED_BY_BWCR,
+        "Routing": UNLIMITED_BY_BWCR,
     },
     "primal_lp": {
         "Court": 0.98,
@@ -185,6 +242,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.94,
         "WithoutContexts(MixedArms)": 1.0,
         "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 1.0,
+        "Routing": PLAIN,
     },
     "resolving": {
         "Court": 0.99,
@@ -197,6 +256,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.92,
         "WithoutContexts(MixedArms)": 0.91,
         "WithoutContexts(Lessons)": 0.99,
+        "BernoulliKnapsacks": 0.85,
+        "Routing": 0.99,
     },
     "square_cbwk": {
         "Court": 0.9,
@@ -209,6 +270,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.77,
         "WithoutContexts(MixedArms)": 0.91,
         "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 0.78,
+        "Routing": PLAIN,
     },
     "two_stage_square_cbwk": {
         "Court": 0.89,
@@ -221,6 +284,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.7,
         "WithoutContexts(MixedArms)": 0.83,
         "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 0.78,
+        "Routing": LARGE,
     },
     "ucb": {
         "Court": 1.0,
@@ -233,6 +298,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 1.0,
         "WithoutContexts(MixedArms)": 1.0,
         "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 1.0,
+        "Routing": PLAIN,
     },
     "ucb_bwcr": {
         "Court": SETS_TOO,
@@ -245,6 +312,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.78,
         "WithoutContexts(MixedArms)": 0.86,
         "WithoutContexts(Lessons)": 0.96,
+        "BernoulliKnapsacks": 0.83,
+        "Routing": 0.67,
     },
     "ucb_bwk": {
         "Court": BUDGETS_ONLY,
@@ -257,6 +326,8 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.78,
         "WithoutContexts(MixedArms)": 0.86,
         "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 0.84,
+        "Routing": PLAIN,
     },
     "uniform": {
         "Court": 0.9,
@@ -269,5 +340,7 @@ STATED: dict[str, dict[str, float | str]] = {
         "Delayed(MixedContexts, 50)": 0.71,
         "WithoutContexts(MixedArms)": 0.86,
         "WithoutContexts(Lessons)": 0.75,
+        "BernoulliKnapsacks": 0.79,
+        "Routing": 0.68,
     },
 }

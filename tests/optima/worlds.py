@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.environments import (
+    BernoulliKnapsacks,
     Court,
     Delayed,
     FixedContexts,
@@ -15,6 +16,7 @@ from evenhand.environments import (
     MixedArms,
     MixedContexts,
     MultiObjective,
+    Routing,
     WithoutContexts,
 )
 from evenhand.environments.base import Environment
@@ -111,6 +113,17 @@ def _blind_arms() -> World:
     return World(environment=world, model=model, noise=COINS, blind=True)
 
 
+def _knapsacks() -> World:
+    world = BernoulliKnapsacks(horizon=2000)
+    model = Tabular(arms=world.n_features, n_outcomes=4, confidence=0.5)
+    return World(environment=world, model=model, noise=COINS)
+
+
+def _routing() -> World:
+    world = Routing(horizon=2000)
+    return World(environment=world, model=Tabular(arms=world.n_features, confidence=0.5), noise=COINS)
+
+
 WORLDS: dict[str, Callable[[], World]] = {
     "Court": _court,
     "FixedContexts": lambda: _linear(FixedContexts(dimension=10, null_arm=True, horizon=2000), 0.2),
@@ -122,6 +135,8 @@ WORLDS: dict[str, Callable[[], World]] = {
     "Delayed(MixedContexts, 50)": lambda: _linear(Delayed(MixedContexts(horizon=2000), 50), COSTS),
     "WithoutContexts(MixedArms)": _blind_arms,
     "WithoutContexts(Lessons)": _blind_lessons,
+    "BernoulliKnapsacks": _knapsacks,
+    "Routing": _routing,
 }
 
 

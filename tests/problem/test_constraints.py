@@ -142,7 +142,7 @@ def test_the_same_problem_without_any_hard_limit_has_no_goal_for_one():
         (lambda: Floor("x", total=np.inf), r"^Floor\('x'\)\.total: expected a finite number"),
         (lambda: court(Floor("bus", rate=0.1)), r"^Floor: expected one of the outcomes"),
         (lambda: court(Floor("ride", rate=0.1, by="age")), r"^Floor\('ride'\)\.by: expected one of \['group'\]"),
-        (lambda: court("ride"), r"^subject_to: expected Budgets, Parities, Floors or other constraints"),
+        (lambda: court("ride"), r"^Problem.subject_to\[0\]: expected a Constraint, got 'ride'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_a_sentence(build, message):

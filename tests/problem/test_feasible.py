@@ -91,7 +91,7 @@ def test_reach_is_the_least_and_the_most_of_every_corner():
 
 @pytest.mark.parametrize("n_plays", [0, -1, 1.5, True, None, "2"])
 def test_the_number_of_plays_is_whole_and_at_least_one(n_plays):
-    with pytest.raises(InvalidInput, match=r"^n_plays: expected a whole number of at least 1"):
+    with pytest.raises(InvalidInput, match=r"n_plays: expected a whole number"):
         replace(EVERYTHING, n_plays=n_plays)
 
 

@@ -22,6 +22,19 @@ def check_candidates(name: str, candidates: int, worth: Worth) -> None:
         raise InvalidInput(f"{name}.candidates", f"as many as come, {worth.mean.shape[2]}", candidates)
 
 
+def place_of(name: str, nothing: int | None, worth: Worth) -> int:
+    """The place of the candidate that does nothing, `NOWHERE` if there is none.
+
+    Raises:
+        InvalidInput: there is no such candidate; kernels would write beyond their arrays.
+    """
+    if nothing is None:
+        return NOWHERE
+    if not 0 <= nothing < worth.mean.shape[2]:
+        raise InvalidInput(f"{name}.nothing", f"a candidate from 0 to {worth.mean.shape[2] - 1}, or None", nothing)
+    return nothing
+
+
 @kernel
 def add_up(readings: Floats) -> Floats:
     """Sum the worth of every candidate over all readings, `(K,A)->(A)`."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.choices._shared import fits, use_up
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
@@ -189,6 +190,7 @@ def _plays(chosen: Ints, chances: Floats, arms: int) -> tuple[Ints, Floats]:
     return plays, propensities
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Allocate:
     """Give each of N users one of A arms, where what an arm's users bring it counts by a concave function.

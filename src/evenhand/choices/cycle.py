@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.choices._shared import fits, nothing_played, use_up
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
@@ -32,6 +33,7 @@ def _next(playable: Bools, worst: Floats, left: Floats, t: Floats, n_plays: int)
     return plays, propensities, lottery
 
 
+@checked
 @dataclass(frozen=True)
 class Cycle:
     """Play candidate t mod A in round t, or the next one that is playable.

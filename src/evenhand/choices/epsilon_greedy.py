@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.choices._shared import add_up, drawn, nothing_played, settle, tied
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -43,6 +44,7 @@ def _draw(
     return plays, propensities, lottery
 
 
+@checked
 @dataclass(frozen=True)
 class EpsilonGreedy:
     """Play the candidate of highest optimistic value with probability 1 - epsilon, else a uniformly drawn one.

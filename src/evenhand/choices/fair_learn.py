@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.choices._shared import add_up, check_candidates, count_plays, fits, nothing_played, tied, use_up
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
@@ -68,6 +69,7 @@ def _fill(
     return plays, propensities, lottery
 
 
+@checked
 @dataclass(frozen=True)
 class FairLearn:
     """Fill k places with candidates that were ranked too rarely, the most deprived first, then with the best.

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.choices._shared import add_up, drawn, nothing_played, settle
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -56,6 +57,7 @@ def _draw(
     return plays, propensities, lottery
 
 
+@checked
 @dataclass(frozen=True)
 class Gibbs:
     """Play candidate a with probability proportional to exp(worth of a / temperature).

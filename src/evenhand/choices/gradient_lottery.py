@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.choices._shared import draw
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
@@ -77,6 +78,7 @@ def _restrict(p: Floats, playable: Bools) -> Floats:
     return q
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class GradientLottery:
     """Draw from a lottery that takes gradient steps each round, from the last one, to increase f of its outcomes.

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import NOWHERE, TIE, draw, tied
+from evenhand.choices._shared import TIE, draw, place_of, tied
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -74,6 +75,7 @@ def _draw(
     return draw(p, playable, worst, left, u, 1)
 
 
+@checked
 @dataclass(frozen=True)
 class GreedyRatio:
     """Play the candidate of most worth per priced use, as often as budgets allow, and otherwise do nothing.
@@ -127,6 +129,6 @@ class GreedyRatio:
             raise InvalidInput("GreedyRatio.wanted", expected, self.wanted)
         constant = np.zeros((len(u), 1)) if worth.constant is None else worth.constant
         known = worth.mean, worth.bonus, constant, offer.playable, offer.worst, offer.left
-        nothing = NOWHERE if self.nothing is None else self.nothing
+        nothing = place_of("GreedyRatio", self.nothing, worth)
         made = _draw(*known, self.wanted, nothing, float(self.rent), u)
         return Pick(*made, forced=np.zeros(len(offer.playable)))

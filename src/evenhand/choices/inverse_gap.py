@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.choices._shared import add_up, drawn, nothing_played, settle, tied
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -21,6 +22,7 @@ def _at(scale: float, power: float, t: float) -> float:
     return scale if power == 0.0 else scale * (t + 1.0) ** power
 
 
+@checked
 @dataclass(frozen=True)
 class Rate:
     """A learning rate scale * (t + 1)^power in decided round t, t counted from 0.
@@ -93,6 +95,7 @@ def _draw(
     return plays, propensities, lottery
 
 
+@checked
 @dataclass(frozen=True)
 class InverseGap:
     """Play candidate a with probability 1 / (A + rate (best - worth of a)), and the best one otherwise.

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import NOWHERE, draw
+from evenhand.choices._shared import draw, place_of
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -43,6 +44,7 @@ def _draw(
     return draw(lotteries(worth, use, bound, playable)[0], playable, worst, left, u, 1)
 
 
+@checked
 @dataclass(frozen=True)
 class LinearProgram:
     """Draw from the lottery of highest expected worth whose expected uses keep to all bounds.
@@ -95,7 +97,7 @@ class LinearProgram:
             expected = f"{readings} in all, the readings that the goals have"
             raise InvalidInput("LinearProgram.wanted, bound", expected, (self.wanted, len(self.bound)))
         known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left
-        nothing = NOWHERE if self.nothing is None else self.nothing
+        nothing = place_of("LinearProgram", self.nothing, worth)
         return Pick(*_draw(*known, self.wanted, self._bound, nothing, u), forced=np.zeros(len(offer.playable)))
 
     @cached_property

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import NOWHERE, TIE, draw, tied
+from evenhand.choices._shared import TIE, draw, place_of, tied
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -126,6 +127,7 @@ def _draw(
     return draw(_lottery(mean, bonus, playable, wanted, nothing, constant), playable, worst, left, u, 1)
 
 
+@checked
 @dataclass(frozen=True)
 class Lottery:
     """Draw from the lottery of highest expected worth whose expected slack is at least 0, both taken optimistically.
@@ -174,6 +176,6 @@ class Lottery:
         if self.wanted > readings:
             raise InvalidInput("Lottery.wanted", f"at most {readings}, the readings that the goals have", self.wanted)
         known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left
-        nothing = NOWHERE if self.nothing is None else self.nothing
+        nothing = place_of("Lottery", self.nothing, worth)
         constant = np.zeros((len(u), readings)) if worth.constant is None else worth.constant
         return Pick(*_draw(*known, self.wanted, nothing, constant, u), forced=np.zeros(len(offer.playable)))

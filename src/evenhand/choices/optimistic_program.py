@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import check_candidates, draw
+from evenhand.choices._shared import check_candidates, draw, place_of
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Floats
@@ -27,6 +28,7 @@ class OptimisticProgramState:
     placed: Floats  # (R, D)
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class OptimisticProgram:
     """Draw from the lottery that is best if all outcomes are as good, within their intervals, as they can be together.
@@ -101,8 +103,9 @@ class OptimisticProgram:
             expected = f"2 ({m} + {placed}) + {budgets}, both ends of outcomes and one of budgets"
             raise InvalidInput("readings", expected, worth.mean.shape[1])
         ends = worth.mean + worth.bonus
-        if self.nothing is not None:
-            ends[:, :, self.nothing] = 0.0
+        nothing = place_of("OptimisticProgram", self.nothing, worth)
+        if nothing >= 0:
+            ends[:, :, nothing] = 0.0
         due = (t % self.every == 0.0) | ~state.lottery.any(1)
         lottery, wanted, there = state.lottery.copy(), state.wanted.copy(), state.placed.copy()
         if due.any():

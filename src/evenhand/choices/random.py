@@ -9,11 +9,13 @@ import numpy as np
 
 from evenhand.choices._shared import draw
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import whole
 
 
+@checked
 @dataclass(frozen=True)
 class Random:
     """Draw playable candidates whatever their values, uniformly or in proportion to fixed weights.

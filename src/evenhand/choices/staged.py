@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Warms, Worth
 from evenhand.choices.random import Random
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
@@ -42,6 +43,7 @@ class StagedState:
     then: Any
 
 
+@checked
 @dataclass(frozen=True)
 class Staged:
     """A warm-up: one choice for the given number of decided rounds, `then` for the rest.

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.choices._shared import TIE, fits, nothing_played, use_up
 from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.core.checked import checked
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
@@ -83,6 +84,7 @@ def top(
     return plays, propensities, lottery
 
 
+@checked
 @dataclass(frozen=True)
 class TopK:
     """The k candidates of highest optimistic value, best first; k = 1 is the argmax.

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.choices._shared import check_candidates, count_plays
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.choices.top_k import TopK
+from evenhand.core.checked import checked
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
@@ -23,6 +24,7 @@ class UnbiasedState:
     exposures: Floats  # (R, A)
 
 
+@checked
 @dataclass(frozen=True)
 class Unbiased:
     """The k candidates of highest optimistic value, with bonuses that shrink by past exposure.

@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import exported, meant, snake
 
@@ -43,7 +44,7 @@ class System(NamedTuple):
 
 
 def named(identifier: str, source: str) -> Callable[[T], T]:
-    """Mark a class or function as the implementation of a named system.
+    """Mark a class or function as the implementation of a named system, and check what it is given by its signature.
 
     >>> @named("K0", source="an example")
     ... def nothing() -> None: ...
@@ -53,7 +54,7 @@ def named(identifier: str, source: str) -> Callable[[T], T]:
 
     def mark(thing: T) -> T:
         thing.__named__ = (identifier, source)  # type: ignore[attr-defined]
-        return thing
+        return checked(thing)
 
     return mark
 

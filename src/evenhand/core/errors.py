@@ -9,6 +9,7 @@ __all__ = [
     "InfeasibleProblem",
     "InvalidInput",
     "MissingExtra",
+    "MissingFile",
     "StaleDecision",
     "StateMismatch",
 ]
@@ -32,6 +33,10 @@ class InvalidInput(EvenhandError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.field}: expected {self.expected}, got {self.got}"
+
+
+class MissingFile(InvalidInput, FileNotFoundError):
+    """A file that is not there."""
 
 
 class InfeasibleProblem(EvenhandError, ValueError):

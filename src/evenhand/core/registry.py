@@ -58,11 +58,11 @@ def unknown_key(field: str, known: Iterable[str], key: str) -> InvalidInput:
     return InvalidInput(field, f"one of the keys {', '.join(known)}", f"an unknown key{meant(key, known)}")
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def meant(name: object, known: Iterable[object]) -> str:
     """The known name closest to `name`, worded for a message; an empty text if none is close.
 
     >>> meant("rigde", ["ridge", "logistic"]), meant("tree", ["ridge", "logistic"])
     (' (did you mean ridge?)', '')
     """
-    found = difflib.get_close_matches(name, list(known), n=1)
+    found = difflib.get_close_matches(str(name), [str(k) for k in known], n=1)
     return f" (did you mean {found[0]}?)" if found else ""

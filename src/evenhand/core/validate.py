@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InvalidInput, MissingFile
+from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
 
+EXACT = 2**53  # whole numbers up to this are the same as floats
+MOST = 10**7  # replicas
 LARGEST = 1e100  # the largest feature or outcome: sums of squares of such numbers stay finite
 
 
@@ -58,14 +64,23 @@ def numbered(field: str, value: int | Sequence[int] | Ints) -> Ints:
     """Numbers from 0 on for a count, or those of a list, `->(n)`.
 
     Raises:
-        InvalidInput: fewer than one, or numbers that are not whole or below 0.
+        InvalidInput: fewer than one or more than `MOST`, or numbers that are not whole, below 0 or there twice.
 
     >>> numbered("replicas", 3), numbered("replicas", [4, 1])
     (array([0, 1, 2]), array([4, 1]))
     """
-    ids = np.arange(value) if isinstance(value, int | np.integer) else np.array(value)
+    count = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
+    if count is not None and count > MOST:
+        raise InvalidInput(field, f"at most {MOST:,}", count)
+    try:
+        ids = np.array(value) if count is None else np.arange(count)
+    except ValueError:  # lists of different lengths
+        ids = np.zeros(0)
     if ids.ndim != 1 or len(ids) < 1 or ids.dtype.kind not in "iu" or (ids < 0).any():
-        raise InvalidInput(field, "at least one, numbered from 0", value)
+        raise InvalidInput(field, "at least one, numbered from 0", repr(value) if isinstance(value, str) else value)
+    found, times = np.unique(ids, return_counts=True)
+    if len(found) < len(ids):
+        raise InvalidInput(field, "numbers that differ from each other", f"{found[times.argmax()]} twice")
     return ids.astype(np.int64)
 
 
@@ -84,7 +99,36 @@ def one_of(field: str, value: object, names: tuple[str, ...]) -> None:
     >>> one_of("on", "observed", ("observed", "optimistic"))
     """
     if value not in names:
-        raise InvalidInput(field, f"one of {names}", repr(value))
+        raise InvalidInput(field, f"one of {names}", f"{value!r}{meant(value, names)}")
+
+
+def file(field: str, path: object) -> Path:
+    """The path of a file or folder.
+
+    Raises:
+        InvalidInput: something else than a text or a path.
+
+    >>> file("out", "results").name
+    'results'
+    """
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise InvalidInput(field, "the path of a file or folder", repr(path))
+    return Path(path)
+
+
+@contextmanager
+def on_disk(field: str, expected: str) -> Iterator[None]:
+    """Name a file or folder that cannot be read or written.
+
+    Raises:
+        InvalidInput: in place of the error of the operating system.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise MissingFile(field, expected, error.strerror or error) from error
+    except OSError as error:
+        raise InvalidInput(field, expected, error.strerror or error) from error
 
 
 def picklable(field: str, build: object) -> None:

@@ -8,11 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.problem.groups import some
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Audience:
     """Users and items by their factors, and the probability that a user likes an item.

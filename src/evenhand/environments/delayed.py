@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
@@ -64,6 +65,7 @@ def _part(a: Arrival, due: Ints, now: int) -> Arrival:
     return a._replace(y=np.where(other[:, :, None], np.nan, a.y), pending=due > now) if other.any() else a
 
 
+@checked
 @dataclass(frozen=True)
 class Delayed:
     """Outcomes arrive `delay` steps after the decision; those that are due after the last step never do.

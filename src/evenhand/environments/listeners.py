@@ -7,12 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.luck import Stream, check_seed, uniform
 from evenhand.core.types import Floats
 from evenhand.core.validate import whole
 from evenhand.environments.audience import Audience
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Listeners:
     """Users with a few tastes each, and items of which a few are popular.

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.types import Bools
@@ -24,6 +25,7 @@ class Offers(Protocol):
         """Which items are offered in a phase, numbered from 0; a pure function of the luck and the phase, `->(m)`."""
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Phases:
     """A plan that repeats: which items are offered in each phase.
@@ -59,6 +61,7 @@ class Phases:
         return np.asarray(self.plan[phase % len(self.plan)][None])
 
 
+@checked
 @dataclass(frozen=True)
 class Absences:
     """Every item is absent in a share of the phases, by luck and independently of the others.

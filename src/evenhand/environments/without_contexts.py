@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
@@ -61,6 +62,7 @@ class _BlindWorld:
         return decision._replace(features=self._one_hot[decision.plays])
 
 
+@checked
 @dataclass(frozen=True)
 class WithoutContexts:
     """Every case looks alike: each candidate's features say which action it is, and nothing else.

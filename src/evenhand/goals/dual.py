@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
@@ -83,6 +84,7 @@ def _advance(
                 price[r] = 0.0
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DualGradient:
     """Keep the average of rows v below a bound, with dual prices from projected gradient steps.
@@ -238,6 +240,7 @@ def _hedge(weight: Floats, step: float, bound: Floats, counted: Floats, forced: 
             weight[r, j] = max(weight[r, j] / total, 1e-300)  # a weight of 0 would never rise again
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DualHedge:
     """Keep the average of rows v below a bound: dual prices by exponentiated gradient on a simplex with a slack.

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, normal
@@ -52,6 +53,7 @@ def _enter_observed(total: Floats, rounds: Floats, counted: Floats, waits: Bools
                 rounds[r, j] += counted[r]
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FrankWolfe:
     """Maximise a concave function of average outcomes, with its slope at the average as prices.

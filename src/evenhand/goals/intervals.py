@@ -7,12 +7,14 @@ from typing import Literal
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.types import Floats
 from evenhand.core.validate import one_of
 from evenhand.goals.linear_reward import LinearRewardState
 from evenhand.problem.rows import Rows
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Intervals:
     """Read every row by itself at price 1, at price -1, or at both.

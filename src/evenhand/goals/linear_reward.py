@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import one_of
@@ -23,6 +24,7 @@ class LinearRewardState:
     o: Floats  # (R,)
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LinearReward:
     """Maximise a weighted sum of rows.

@@ -11,6 +11,7 @@ from typing import Protocol, get_args
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
@@ -48,6 +49,7 @@ def _descend(at: Floats, g: Floats, rounds: Floats, size: float, falls: bool, ra
                 at[r, j] *= shrink
 
 
+@checked
 @dataclass(frozen=True)
 class Descent:
     """Gradient descent, projected to the Euclidean ball.
@@ -101,6 +103,7 @@ def _weigh(at: Floats, rounds: Floats, size: float, falls: bool, radius: float) 
     return theta
 
 
+@checked
 @dataclass(frozen=True)
 class Entropic:
     """Exponential weights on both signs of every coordinate and on a slack: outcomes are compared in the sup norm.

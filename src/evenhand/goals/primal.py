@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
@@ -38,6 +39,7 @@ class PrimalState:
     history: HistoryState
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Primal:
     """Keep the average of rows below a bound, by the policy that is best for the contexts so far.

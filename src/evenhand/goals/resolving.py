@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
@@ -70,6 +71,7 @@ class ResolvingState:
     history: HistoryState
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Resolving:
     """Keep sums of rows within their totals, by prices that are optimal for the remaining rounds.

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number
 
@@ -30,6 +31,7 @@ class Step(Protocol):
         """Whether sizes are divided by the square root of the rounds so far."""
 
 
+@checked
 @dataclass(frozen=True)
 class Steady:
     """A constant step size.
@@ -60,6 +62,7 @@ class Steady:
         return False
 
 
+@checked
 @dataclass(frozen=True)
 class Falling:
     """A step size that falls with the rounds t that were decided by values: size / sqrt(t).
@@ -94,6 +97,7 @@ class Falling:
         return False
 
 
+@checked
 @dataclass(frozen=True)
 class Doubling:
     """A step size that doubles each time the excess of a regime passes that regime's limit.

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats
@@ -33,6 +34,7 @@ class TwoStageState:
     history: HistoryState
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TwoStage:
     """Exponentiated gradient on a simplex whose size Z is estimated after a first stage.

@@ -9,6 +9,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 
@@ -28,6 +29,7 @@ class ExpertSet(Protocol):
         """The levels for outcomes within [low, high], `(M),(M)->(M,J)`."""
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Experts:
     """Any finite set of linear functions.
@@ -63,6 +65,7 @@ class Experts:
         return np.zeros((len(low), len(self.matrix)))
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Cover:
     """All functions on [0, 1]^n that are constant in every cell of a grid, at one of finitely many levels.

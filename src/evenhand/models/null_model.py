@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.types import Bools, Floats
 from evenhand.models.base import Worth
 
@@ -15,6 +16,7 @@ class NullState:
     """An empty state."""
 
 
+@checked
 @dataclass(frozen=True)
 class NullModel:
     """Values every candidate at 0.

@@ -10,11 +10,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.catalogue import named
+from evenhand.core.checked import also_taken, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import scikit_learn
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import check_sizes
-from evenhand.models.base import Worth
+from evenhand.models.base import Model, Worth
 
 FAR = 10.0  # in widths of the declared range: predictions further outside are refused, others clipped
 
@@ -56,7 +57,7 @@ class Sklearn:
 
     Args:
         estimator: with `fit` (or `partial_fit`) and `predict`, or `predict_proba` for a classifier.
-        n_features: n.
+        n_features: n; 0 for as many as contexts have.
         n_outcomes: M.
         mode: "refit" or "partial_fit".
         growth: the factor between the numbers of observations at two fits, at least 1; 1 refits after every one.
@@ -80,7 +81,7 @@ class Sklearn:
     """
 
     estimator: Any
-    n_features: int
+    n_features: int = 0
     n_outcomes: int = 1
     mode: Literal["refit", "partial_fit"] = "refit"
     growth: float = 1.5
@@ -89,7 +90,7 @@ class Sklearn:
     per_outcome: bool = True
 
     def __post_init__(self) -> None:
-        check_sizes("Sklearn", self.n_features, self.n_outcomes)
+        check_sizes("Sklearn", 1 if self.n_features == 0 else self.n_features, self.n_outcomes)
         if self.mode not in ("refit", "partial_fit"):
             raise InvalidInput("Sklearn.mode", "'refit' or 'partial_fit'", self.mode)
         if not (math.isfinite(self.growth) and self.growth >= 1):
@@ -98,7 +99,9 @@ class Sklearn:
             got = (self.min_observations, self.buffer)
             raise InvalidInput("Sklearn.min_observations, buffer", "1 <= min_observations <= buffer", got)
         if not isinstance(self.estimator, _base().BaseEstimator):
-            raise InvalidInput("Sklearn.estimator", "an instance of an estimator of scikit-learn", self.estimator)
+            raise InvalidInput(
+                "Sklearn.estimator", "an instance of an estimator of scikit-learn", shown(self.estimator)
+            )
         fit = "partial_fit" if self.mode == "partial_fit" else "fit"
         needed = (fit, "predict_proba" if self._classifies else "predict")
         if not all(hasattr(self.estimator, name) for name in needed):
@@ -141,6 +144,8 @@ class Sklearn:
 
     def _keep(self, state: SklearnState, r: int, x: Floats, y: Floats) -> None:
         """Append an observation; if a fit is due, move its observations to the front."""
+        if state.x.shape[2] != len(x):
+            state.x = self._widened(state, len(x))
         fitted = int(state.fitted[r])
         end = min(fitted, self.buffer) + int(state.count[r]) - fitted
         if end == state.x.shape[1]:
@@ -154,6 +159,12 @@ class Sklearn:
             for z in (state.x, state.y):
                 z[r, :kept] = z[r, end + 1 - kept : end + 1].copy()
             state.fitted[r] = count
+
+    def _widened(self, state: SklearnState, n_features: int) -> Floats:
+        """Room for observations of n features, where n is known from the first one only."""
+        if self.n_features or state.count.any():
+            raise InvalidInput(f"{self._name}.n_features", f"{state.x.shape[2]}, as before", n_features)
+        return np.zeros((*state.x.shape[:2], n_features))
 
     def _pass_on(self, state: SklearnState, r: int, x: Floats, y: Floats) -> None:
         fit = state.fits[r] or _Fit(0, [self._fresh() for _ in self._targets])
@@ -229,6 +240,24 @@ class Sklearn:
     @cached_property
     def _classifies(self) -> bool:
         return bool(_base().is_classifier(self.estimator))
+
+
+def as_model(model: Model, n_outcomes: int) -> Model:
+    """A model as it is; an estimator of scikit-learn as a model of it.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> type(as_model(LinearRegression(), 1)).__name__
+    'Sklearn'
+    """
+    return Sklearn(estimator=model, n_outcomes=n_outcomes) if _is_estimator(model) else model
+
+
+def _is_estimator(value: object) -> bool:
+    """Whether a value is an estimator of scikit-learn, which need not be installed to say so."""
+    return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
+
+
+also_taken(Model, _is_estimator)
 
 
 def _base() -> Any:

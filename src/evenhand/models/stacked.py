@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
 from evenhand.models.base import Model, Worth
@@ -30,6 +31,7 @@ class _Part(NamedTuple):
     outcomes: slice
 
 
+@checked
 @dataclass(frozen=True)
 class Stacked:
     """Several models, whose outcomes are concatenated in their order.

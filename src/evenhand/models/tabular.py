@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import distinct
@@ -119,6 +120,7 @@ def _update(total: Floats, count: Floats, low: Floats, high: Floats, arms: Ints,
                 total[r, arms[r, p], m] += (y[r, p, m] - low[m]) / (high[m] - low[m])
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Tabular:
     """An average per arm and outcome, with an interval that is narrow where the average is small.

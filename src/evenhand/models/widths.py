@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
@@ -20,6 +21,7 @@ class Width(Protocol):
         """Radius after `count` observations with log det(V / ridge) = log_det, `(),(),()->()`."""
 
 
+@checked
 @dataclass(frozen=True)
 class Fixed:
     """The same radius at all times; 0 switches optimism off.
@@ -39,6 +41,7 @@ class Fixed:
         return np.full(len(count), self.value)
 
 
+@checked
 @dataclass(frozen=True)
 class Logarithmic:
     """A tuned radius that grows with the logarithm of the data.
@@ -71,6 +74,7 @@ def _self_normalised(log_det: Floats, noise: float, risk: float, start: float) -
     return radius
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class SelfNormalised:
     """A radius that covers a linear truth in all rounds simultaneously with probability 1 - delta, per outcome.

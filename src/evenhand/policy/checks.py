@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import LARGEST
+from evenhand.core.validate import LARGEST, whole
+from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
 # Times the largest declared size of an outcome. A ridge of 1e-6 interpolates noise with predictions of thousands where
@@ -16,6 +20,8 @@ from evenhand.problem.problem import Problem
 FAR = 1e5
 
 _NUMBERS = frozenset(np.dtype(kind) for kind in "?bBhHiIlLqQfd")  # types of arrays that kernels can read
+
+_USUAL = [np.dtype(np.int64 if f in ("id", "plays", "groups") else np.float64) for f in Decision._fields[:-1]]
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # to kernels, a mask of outcomes that is true everywhere
 EVERY_PLAY = np.zeros((0, 0), bool)  # and one of plays
@@ -27,7 +33,8 @@ def replica(place: int, count: int) -> None:
 
     >>> replica(0, 1)
     """
-    if not 0 <= place < count:
+    whole("replica", place, 0)
+    if place >= count:
         raise InvalidInput("replica", f"a place in the batch, from 0 to {count - 1}", place)
 
 
@@ -89,18 +96,24 @@ def _bad_worth(mean: Floats, bonus: Floats, w: Floats, reach: Floats) -> tuple[i
     return -1, -1
 
 
-def context(c: Context, replicas: int, features: int, problem: Problem, last: Context | None = None) -> None:
-    """Refuse a context that does not fit the problem and its model; `last` is one that did.
+def context(c: Context, replicas: int, features: int, problem: Problem, last: Context | None = None) -> Context:
+    """A context that kernels can read; refuse one that does not fit the problem and its model.
+
+    Args:
+        c: as it was given.
+        replicas, features, problem: what it must fit; 0 features for a model that takes any number of them.
+        last: a context that was returned before.
 
     Raises:
         InvalidInput: naming the field.
     """
-    if last is None or not _alike(c, last):
-        _kinds_and_shapes(c, replicas, features, problem)
+    if last is None or type(c) is not Context or not _alike(c, last):
+        c = _readable(c)
+        _shapes(c, replicas, features, problem)
     if problem.noisy:
         _means(c.known[:, :, : len(problem.noisy)], problem)
     if _sound(distinct(c.features), c.known, c.groups, problem.bounds):
-        return
+        return c
     for field, values in (("features", c.features), ("known", c.known)):
         bad = _bad_value(values)
         if bad >= 0:
@@ -123,17 +136,45 @@ def _alike(c: Context, last: Context) -> bool:
     return same and type(x) is np.ndarray and x.shape == before.shape and x.dtype == before.dtype
 
 
-def _kinds_and_shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
-    """Refuse what is no array, or one of another kind or shape."""
-    arrays = isinstance(c.features, np.ndarray) and isinstance(c.known, np.ndarray)
-    if not (arrays and isinstance(c.groups, np.ndarray) and isinstance(c.offered, np.ndarray)):
-        field = next(name for name, value in zip(c._fields, c, strict=True) if not isinstance(value, np.ndarray))
-        raise InvalidInput(f"context.{field}", "an array", type(getattr(c, field)).__name__)
-    if c.features.dtype not in _NUMBERS or c.known.dtype not in _NUMBERS:
-        raise InvalidInput("context", "features and known outcomes that are numbers", (c.features.dtype, c.known.dtype))
+def readable(field: str, z: object, kinds: str = "iufb") -> np.ndarray[Any, Any]:
+    """An array that kernels can read, converted where that changes no number.
+
+    Other byte orders and half precision are converted; numbers with more than 64 bits are not.
+
+    Args:
+        field: its name, for messages.
+        z: as it was given.
+        kinds: the kinds of its type, as numpy abbreviates them.
+
+    Raises:
+        InvalidInput: what is no array, has masked values, or is of another kind.
+    """
+    if not isinstance(z, np.ndarray) or isinstance(z, np.ma.MaskedArray):
+        raise InvalidInput(field, "an array", type(z).__name__)
+    if z.dtype.kind not in kinds or z.dtype.itemsize > 8:
+        expected = "numbers" if "f" in kinds else "whole numbers" if "i" in kinds else "true or false"
+        raise InvalidInput(field, expected, z.dtype)
+    if z.dtype not in _NUMBERS:
+        z = z.astype(np.float64 if z.dtype.itemsize == 2 and z.dtype.kind == "f" else z.dtype.newbyteorder("="))
+    return np.asarray(z)
+
+
+def _readable(c: Context) -> Context:
+    """The same context in arrays that kernels can read."""
+    if not isinstance(c, Context):
+        raise InvalidInput("context", "a Context of features, known, groups and offered", shown(c))
+    x, known = readable("context.features", c.features), readable("context.known", c.known)
+    groups, offered = readable("context.groups", c.groups, "iu"), readable("context.offered", c.offered, "b")
+    if x is c.features and known is c.known and groups is c.groups and offered is c.offered:
+        return c
+    return Context(x, known, groups, offered)
+
+
+def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
+    """Refuse arrays of another shape."""
     x, z, may = c.features.shape, c.known.shape, c.offered.shape
-    if len(x) != 3 or x[0] != replicas or x[2] != features:
-        raise InvalidInput("context.features", f"shape ({replicas}, A, {features})", x)
+    if len(x) != 3 or x[0] != replicas or features not in (0, x[2]):
+        raise InvalidInput("context.features", f"shape ({replicas}, A, {features or 'n'})", x)
     if z[1:] != (x[1], len(problem.known)) or z[0] not in (1, replicas):
         raise _misshapen("context.known", z, (replicas, x[1], len(problem.known)))
     if may[1:] != (x[1],) or may[0] not in (1, replicas):
@@ -145,10 +186,6 @@ def _kinds_and_shapes(c: Context, replicas: int, features: int, problem: Problem
     if len(g) != 3 or g[0] != replicas or g[1] not in (1, x[1]) or g[2] != len(problem.groups):
         shapes = f"shape {(replicas, 1, len(problem.groups))} or {(replicas, x[1], len(problem.groups))}"
         raise InvalidInput("context.groups", shapes, g)
-    if c.groups.dtype.kind not in "iu":
-        raise InvalidInput("context.groups", "whole numbers", c.groups.dtype)
-    if c.offered.dtype.kind != "b":
-        raise InvalidInput("context.offered", "true or false", c.offered.dtype)
 
 
 def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:
@@ -169,18 +206,37 @@ def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: 
         raise InvalidInput(f"{name} in round {int(t[r]) + 1} of replica {r}, candidate {a}", expected, found)
 
 
+def receipt(d: object) -> None:
+    """Refuse what is no decision, or one of other things than arrays of numbers.
+
+    Raises:
+        InvalidInput: saying what it is.
+    """
+    if not isinstance(d, Decision):
+        raise InvalidInput("decision", "a Decision, as `decide` and `act` return them", shown(d))
+    if [getattr(z, "dtype", None) for z in d[:-1]] == _USUAL:  # the last field is names
+        return
+    arrays: tuple[Any, ...] = d[:-1]
+    for field, z in zip(d._fields, arrays, strict=False):
+        if readable(f"decision.{field}", z) is not z:
+            raise InvalidInput(f"decision.{field}", "an array as `decide` and `act` return them", z.dtype)
+
+
 def decision(d: Decision, replicas: int, plays: int, features: int, problem: Problem) -> None:
     """Refuse a decision of another state or policy: kernels do not look.
 
     Raises:
         InvalidInput: naming what does not fit.
     """
+    receipt(d)
+    if d.id.shape != (3,):
+        raise InvalidInput("decision.id", "shape (3,)", d.id.shape)
     shape, x, z, groups = d.plays.shape, d.features.shape, d.known.shape, d.groups.shape
     each = len(d.counted) == len(d.forced) == groups[0] == replicas
     if not each or not shape == x[:2] == z[:2] == (replicas, plays) or groups[1] not in (1, plays):
         raise InvalidInput("decision", f"one of this state, with plays of shape {(replicas, plays)}", shape)
     widths = x[2], z[2], d.prices.shape[3], groups[2]
-    expected = features, len(problem.known), len(problem.learned), len(problem.groups)
+    expected = features or x[2], len(problem.known), len(problem.learned), len(problem.groups)
     if widths != expected:
         names = "features, known outcomes, learned outcomes and groupings"
         raise InvalidInput("decision", f"one of this policy, with {expected} {names}", widths)
@@ -207,21 +263,36 @@ def pair(c: Context, d: Decision, n_rows: int) -> None:
         raise InvalidInput("decision", f"one of this policy, with {n_rows} priced rows", d.row_prices.shape)
 
 
-def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decision, problem: Problem) -> None:
-    """Refuse outcomes that do not belong to a decision.
+def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decision, problem: Problem) -> Floats:
+    """Outcomes that kernels can read, `(P,M+B)`; refuse those that do not belong to a decision.
 
     Raises:
         InvalidInput: naming the outcome.
     """
     expected = (*d.plays.shape, len(problem.observed))
-    if not isinstance(y, np.ndarray) or y.dtype not in _NUMBERS:
-        raise InvalidInput("outcomes", "an array of numbers", getattr(y, "dtype", type(y).__name__))
+    if type(y) is not np.ndarray or y.dtype not in _NUMBERS:
+        y = readable("outcomes", y)
     if y.shape != expected:
         raise InvalidInput("outcomes", f"shape {expected}, a column for each of {problem.observed}", y.shape)
     if observed is not None:
         mask("observed", observed, expected)
     if exposed is not None:
         mask("exposed", exposed, d.plays.shape)
+    return y
+
+
+def state(s: object, shape: str) -> None:
+    """Refuse what is no state, or one whose arrays have other shapes: kernels would read beyond them.
+
+    Raises:
+        InvalidInput: saying which.
+    """
+    if not isinstance(s, PolicyState):
+        raise InvalidInput("state", "a PolicyState, as `start` and `load` return them", shown(s))
+    if s.shape != shape:
+        raise InvalidInput(
+            "state", "one of this policy, as its `start` and `load` return them", "one of another policy"
+        )
 
 
 def mask(name: str, given: Bools, shape: tuple[int, ...]) -> None:
@@ -230,7 +301,7 @@ def mask(name: str, given: Bools, shape: tuple[int, ...]) -> None:
     Raises:
         InvalidInput: naming the mask.
     """
-    if not isinstance(given, np.ndarray):
+    if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
         raise InvalidInput(name, "an array", type(given).__name__)
     if given.shape != shape or given.dtype.kind != "b":
         raise InvalidInput(name, f"true or false, of shape {shape}", f"{given.dtype} of shape {given.shape}")

@@ -11,13 +11,15 @@ import numpy as np
 
 from evenhand.choices.base import Choice
 from evenhand.core import faces
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream, check_seed
 from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import numbered
+from evenhand.core.validate import file, numbered, on_disk
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
+from evenhand.models.sklearn import as_model
 from evenhand.policy import checks, entries, face, named, saving, tally
 from evenhand.policy.abilities import Abilities, abilities
 from evenhand.policy.encode import Encoder, Frame
@@ -25,13 +27,14 @@ from evenhand.policy.explain import explain
 from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
-from evenhand.policy.state import PolicyState
+from evenhand.policy.state import MANY, PolicyState, refuse_too_many
 from evenhand.policy.status import Status, status
 from evenhand.problem.problem import Problem
 
 _UNNUMBERED = np.full(3, -1)
 
 
+@checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Policy:
     """Decides case after case, and learns from what follows.
@@ -41,7 +44,7 @@ class Policy:
 
     Args:
         problem: what is decided; gives names, ranges, shares and the horizon.
-        model: predicts the learned outcomes; noisy and known ones need none.
+        model: predicts the learned outcomes; noisy and known ones need none. An estimator of scikit-learn is wrapped.
         goals: priced ones add up to the worth of a candidate; limits forbid candidates.
         choice: turns worth into plays.
         name: for tables and plots.
@@ -59,8 +62,7 @@ class Policy:
     name: str = "policy"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise InvalidInput("name", "a text", repr(self.name))
+        object.__setattr__(self, "model", as_model(self.model, len(self.problem.learned)))
         if self.model.n_outcomes != len(self.problem.learned):
             raise InvalidInput("model", f"one of {self.problem.learned}", f"one of {self.model.n_outcomes} outcomes")
         if self.choice.n_plays != self.problem.n_plays:
@@ -87,7 +89,9 @@ class Policy:
         ids = numbered("replicas", replicas)
         check_seed(seed)
         count = len(ids)
-        return PolicyState(
+        if count > MANY:
+            refuse_too_many(self.start(), count)
+        state = PolicyState(
             seed=seed,
             replicas=ids,
             t=np.zeros(count),
@@ -98,6 +102,8 @@ class Policy:
             goals=[g.start(count) for g in self.goals],
             choice=self.choice.start(count),
         )
+        state.shape = saving.shape(state)
+        return state
 
     def encode(
         self,
@@ -138,8 +144,9 @@ class Policy:
                 model whose predictions have the wrong shape, are not finite or far outside of what was declared.
             ConcurrentUse: another thread is using the state.
         """
+        self._own(state)
         with state.guard:
-            return self._decide(state, context)
+            return self._decide(state, self._read(state, context))
 
     def commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
         """Carry out a decision: number it, hold back its worst case and count its round where `counted` is 1.
@@ -150,16 +157,19 @@ class Policy:
                 the problem; or predictions that no plan can use, in which case the decision is cancelled.
             ConcurrentUse: another thread is using the state.
         """
+        self._own(state)
         with state.guard:
             if context is not state.checked or self._can.planning:  # plans keep contexts
-                checks.context(context, len(state.t), self.model.n_features, self.problem)
+                context = checks.context(context, len(state.t), self.model.n_features, self.problem)
             if decision is not state.made:
                 checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             self._commit(state, context, decision)
 
     def act(self, state: PolicyState, context: Context) -> Decision:
         """Decide and commit."""
+        self._own(state)
         with state.guard:
+            context = self._read(state, context)
             decision = self._decide(state, context)
             self._commit(state, context, decision)
         return decision
@@ -196,6 +206,7 @@ class Policy:
                 that does not wait for its outcome in this state.
             ConcurrentUse: another thread is using the state.
         """
+        self._own(state)
         with state.guard:
             self._settlement.learn(state, decision, y, observed, exposed, pending)
 
@@ -227,6 +238,7 @@ class Policy:
                 arrived, as these are in the books.
             ConcurrentUse: another thread is using the state.
         """
+        self._own(state)
         with state.guard:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             self._settlement.cancel(state, decision)
@@ -245,12 +257,14 @@ class Policy:
             InvalidInput: a decision that does not wait for its outcome in this state.
             ConcurrentUse: another thread is using the state.
         """
+        self._own(state)
         with state.guard:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             self._settlement.expire(state, decision)
 
     def over(self, state: PolicyState) -> Bools:
         """Replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
+        self._own(state)
         over = state.t >= self.problem.horizon
         for i, limits in self._can.limits:
             over |= limits.over(state.goals[i])
@@ -266,8 +280,9 @@ class Policy:
             InvalidInput: a context or decision that does not fit the problem, or not the other.
             ConcurrentUse: another thread is using the state.
         """
+        self._own(state)
         with state.guard:
-            checks.context(context, len(state.t), self.model.n_features, self.problem)
+            context = checks.context(context, len(state.t), self.model.n_features, self.problem)
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             checks.pair(context, decision, len(self._questions.rows))
             return self._questions.net_worth(state, context, decision)
@@ -279,6 +294,7 @@ class Policy:
             InvalidInput: no such replica.
             ConcurrentUse: another thread is using the state.
         """
+        self._own(state)
         checks.replica(replica, len(state.t))
         with state.guard:
             return status(self.problem, self._can, state, replica)
@@ -292,6 +308,8 @@ class Policy:
             InvalidInput: a context or decision that does not fit the problem, or not the other; or no such replica.
             ConcurrentUse: another thread is using the state.
         """
+        self._own(state)
+        context = checks.context(context, len(state.t), self.model.n_features, self.problem)
         checks.replica(replica, len(state.t))
         worth = self.worth(state, context, decision)
         with state.guard:
@@ -304,8 +322,10 @@ class Policy:
 
     def save(self, state: PolicyState, path: str | Path) -> None:
         """Write a state as `.npz`, with the shape and the settings that it belongs to."""
-        with state.guard:
-            saving.save(state, self._mark, Path(path))
+        self._own(state)
+        place = file("path", path)
+        with state.guard, on_disk(str(place), "a file that can be written"):
+            saving.save(state, self._mark, place)
 
     def load(self, path: str | Path, *, allow: tuple[str, ...] = ()) -> PolicyState:
         """Read a state back; the policy then goes on with the same actions.
@@ -315,13 +335,20 @@ class Policy:
             allow: names of settings that may differ from those under which it was saved, such as ("horizon", "name").
 
         Raises:
+            MissingFile: there is no such file.
+            InvalidInput: a file that cannot be read.
             StateMismatch: the state has another shape, or was saved under other settings, which are named.
         """
-        return saving.load(self.start, self._mark, Path(path), allow)
+        place = file("path", path)
+        with on_disk(str(place), "a file that can be read"):
+            return saving.load(self.start, self._mark, place, allow)
 
     def save_decision(self, decision: Decision, path: str | Path) -> None:
         """Write a decision that waits for its outcome; save it beside the state, which holds back what it may cost."""
-        saving.save_decision(decision, self._mark, Path(path))
+        place = file("path", path)
+        checks.receipt(decision)
+        with on_disk(str(place), "a file that can be written"):
+            saving.save_decision(decision, self._mark, place)
 
     def load_decision(self, path: str | Path, *, allow: tuple[str, ...] = ()) -> Decision:
         """Read a waiting decision back, to learn its outcome when that comes.
@@ -329,15 +356,30 @@ class Policy:
         Raises:
             StateMismatch: the file is no decision, or one of a policy of another shape or under other settings.
         """
-        return saving.load_decision(self._mark, Path(path), allow, self.problem.actions)
+        place = file("path", path)
+        with on_disk(str(place), "a file that can be read"):
+            return saving.load_decision(self._mark, place, allow, self.problem.actions)
 
     @cached_property
     def _mark(self) -> saving.Mark:
         return saving.mark(self, self.start(), (self.problem.actions, self.problem.names, self.problem.columns))
 
-    def _decide(self, state: PolicyState, context: Context) -> Decision:
-        checks.context(context, len(state.t), self.model.n_features, self.problem, state.checked)
+    def _own(self, state: PolicyState) -> None:
+        """Refuse what is no state of this policy."""
+        if state.__class__ is not PolicyState or state.shape != self._shape:
+            checks.state(state, self._shape)
+
+    @cached_property
+    def _shape(self) -> str:
+        return self.start().shape
+
+    def _read(self, state: PolicyState, context: Context) -> Context:
+        """A context whose arrays kernels can read, which is looked at once."""
+        context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.checked)
         state.checked = context
+        return context
+
+    def _decide(self, state: PolicyState, context: Context) -> Decision:
         ask, candidates = self._questions, context.features.shape[1]
         shares = ask.believed(state, context)
         offer = ask.offer(state, context)

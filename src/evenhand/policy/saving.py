@@ -15,13 +15,13 @@ import numpy as np
 
 from evenhand.core.errors import CannotSave, InvalidInput, StateMismatch
 from evenhand.core.records import Decision
+from evenhand.core.validate import EXACT
 from evenhand.version import __version__
 
 S = TypeVar("S")
 PART = ".part"  # how the names of files end that are being written
 _META = "meta"
 _NAMES = "names"  # of actions in a decision, which the problem has
-_EXACT = 2**53  # whole numbers up to this are the same as floats
 
 
 class Mark(NamedTuple):
@@ -33,8 +33,16 @@ class Mark(NamedTuple):
 
 def mark(config: object, state: object, names: object) -> Mark:
     """The mark of a configuration: its shape is that of a fresh state of one replica, and the names of its arrays."""
-    arrays = [(path, z.shape[1:] if len(z.shape) > 1 else ()) for path, z in flatten(state)]
-    return Mark(_digest(_tokens((arrays, names))), dict(_settings(config)))
+    return Mark(_digest(_tokens((_shapes(state), names))), dict(_settings(config)))
+
+
+def shape(state: object) -> str:
+    """The shapes of a fresh state's arrays, whatever the number of replicas, by a hash."""
+    return _digest(_tokens(_shapes(state)))
+
+
+def _shapes(state: object) -> list[tuple[str, tuple[int, ...]]]:
+    return [(path, z.shape[1:] if len(z.shape) > 1 else ()) for path, z in flatten(state)]
 
 
 def fingerprint(config: object) -> str:
@@ -80,7 +88,7 @@ def _tokens(z: object) -> Iterator[str]:
             yield from _tokens(getattr(z, f.name))
     elif isinstance(z, np.ndarray) and z.dtype.kind in "iuf":
         plain = z.astype(np.float64)
-        exact = plain if z.dtype.kind == "f" or (np.abs(plain) <= _EXACT).all() else z
+        exact = plain if z.dtype.kind == "f" or (np.abs(plain) <= EXACT).all() else z
         yield f"array{z.shape}{hashlib.sha256(exact.tobytes()).hexdigest()}"
     elif isinstance(z, np.ndarray):
         yield f"array{z.shape}"
@@ -97,7 +105,7 @@ def _tokens(z: object) -> Iterator[str]:
             yield from _tokens(value)
     elif isinstance(z, bool | str) or z is None:
         yield repr(z)
-    elif isinstance(z, int | np.integer) and abs(int(z)) > _EXACT:
+    elif isinstance(z, int | np.integer) and abs(int(z)) > EXACT:
         yield repr(int(z))
     elif isinstance(z, int | float | np.number):
         yield repr(float(z))
@@ -149,7 +157,8 @@ def _fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "")
             if here not in arrays:
                 raise StateMismatch(f"the saved state lacks {here}")
             new = arrays[here]
-            if new.ndim != np.ndim(old) or (new.dtype.kind == "f" and np.isnan(new).any()):
+            kind, axes = np.asarray(old).dtype.kind, np.ndim(old)
+            if new.ndim != axes or new.dtype.kind != kind or (kind == "f" and np.isnan(new).any()):
                 raise StateMismatch(f"the saved {here} has {new.ndim} axes, or something that is no number")
             setattr(z, f.name, type(old)(arrays[here]) if isinstance(old, int) else arrays[here])
 
@@ -177,19 +186,24 @@ def _meta(belongs: Mark) -> np.ndarray[Any, Any]:
 
 def _read(belongs: Mark, path: Path, allow: tuple[str, ...]) -> dict[str, np.ndarray[Any, Any]]:
     """All arrays of a file that belongs to this configuration, but for the settings that may differ."""
+    if isinstance(allow, str):
+        raise InvalidInput("allow", "a sequence of names of settings", repr(allow))
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays.pop(_META)))
         saved = Mark(meta["shape"], dict(meta["settings"]))
     except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise StateMismatch(f"{path}: not a saved state of evenhand") from error
+        raise StateMismatch(f"{path}: not a saved state of evenhand, or one that was cut off") from error
+    other = meta.get("version")
+    written = f" (by evenhand {other}; this is {__version__})" if other != __version__ else ""
     names = [n for n in {**saved.settings, **belongs.settings} if saved.settings.get(n) != belongs.settings.get(n)]
     others = [n for n in names if n not in allow and n.rpartition(".")[2] not in allow]
     if saved.shape != belongs.shape:
-        raise StateMismatch(f"{path}: saved by a policy of another shape{_differing(saved, belongs, names)}")
+        raise StateMismatch(f"{path}: saved by a policy of another shape{written}{_differing(saved, belongs, names)}")
     if others:
-        raise StateMismatch(f"{path}: saved by a policy configured differently{_differing(saved, belongs, others)}")
+        told = _differing(saved, belongs, others)
+        raise StateMismatch(f"{path}: saved by a policy configured differently{written}{told}")
     return arrays
 
 
@@ -227,6 +241,9 @@ def load(start: Callable[..., S], belongs: Mark, path: Path, allow: tuple[str, .
     arrays = _read(belongs, path, allow)
     if ".seed" not in arrays or ".replicas" not in arrays:
         raise StateMismatch(f"{path}: not a saved state of evenhand")
-    state = start(seed=int(arrays[".seed"]), replicas=arrays[".replicas"].tolist())
-    _fill(state, arrays)
+    try:
+        state = start(seed=int(arrays[".seed"]), replicas=arrays[".replicas"].tolist())
+        _fill(state, arrays)
+    except (StateMismatch, TypeError, ValueError) as error:
+        raise StateMismatch(f"{path}: {error}") from error
     return state

@@ -46,7 +46,7 @@ class Settlement:
         """Take in outcomes, `(P,M+B),(P,M+B),(P),(P)`; see `Policy.learn`."""
         if decision is not state.made:
             checks.decision(decision, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
-        checks.outcomes(y, observed, exposed, decision, self.problem)
+        y = checks.outcomes(y, observed, exposed, decision, self.problem)
         part = None
         if pending is not None or len(state.receipts.split):
             part = self._part(state, decision, pending)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.errors import ConcurrentUse
+from evenhand.core.errors import ConcurrentUse, InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.policy import face
 from evenhand.policy.receipts import Receipts
+from evenhand.policy.saving import flatten
+
+MANY = 10_000  # replicas, from which on their memory is reckoned up before they start
 
 
 class Guard:
@@ -56,6 +60,7 @@ class PolicyState:
 
     def __post_init__(self) -> None:
         self.guard = Guard()  # not a field, so that it is never saved
+        self.shape = ""  # of its arrays at the start, by a hash; not a field either
         self.checked: Context | None = None  # the context that was looked at last; not a field either
         self.made: Decision | None = None  # nor is the last decision that was made here, whose shapes are right
         self._luck = Luck(seed=self.seed, replicas=self.replicas)
@@ -67,3 +72,16 @@ class PolicyState:
     def luck(self, stream: Stream, size: int) -> Floats:
         """The luck of the round that comes, `->(size)`."""
         return self._luck.uniform(stream, self.t, size) if size else self._no_luck
+
+
+def refuse_too_many(one: PolicyState, replicas: int) -> None:
+    """Refuse more replicas than fit into the memory of this machine, by the state of one.
+
+    Raises:
+        InvalidInput: with the number that fits.
+    """
+    pages = {"SC_PAGE_SIZE", "SC_PHYS_PAGES"} & set(getattr(os, "sysconf_names", ()))
+    if len(pages) == 2:  # known on most systems
+        most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (2 * sum(z.nbytes for _, z in flatten(one)))
+        if replicas > most:
+            raise InvalidInput("replicas", f"at most about {most:,}, as this machine has memory for", f"{replicas:,}")

@@ -8,9 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
 
 
+@checked
 @dataclass(frozen=True)
 class Groups:
     """A way to divide cases, or candidates, into groups, with each group's share if that is known.
@@ -56,7 +59,8 @@ class Groups:
         known = set(self.names)
         for action, group in (self.of or {}).items():
             if group not in known:
-                raise InvalidInput(f"Groups({self.name!r}).of[{action!r}]", f"one of {some(self.names)}", group)
+                got = f"{group}{meant(group, self.names)}"
+                raise InvalidInput(f"Groups({self.name!r}).of[{action!r}]", f"one of {some(self.names)}", got)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -9,8 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core import faces
+from evenhand.core.checked import checked, shown
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import EXACT
 from evenhand.objectives import Linear, Objective
 from evenhand.problem import face
 from evenhand.problem.constraints.base import Constraint
@@ -21,6 +24,7 @@ from evenhand.problem.measures import COLUMNS, Measure
 from evenhand.problem.outcome import Outcome
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """A decision problem: actions, outcomes, groups, an objective, constraints and a horizon.
@@ -77,9 +81,10 @@ class Problem:
             value = getattr(self, field)
             if isinstance(value, bool) or not (isinstance(value, int | np.integer) and value >= 1):
                 raise InvalidInput(field, "a whole number of at least 1", value)
+            if value > EXACT:
+                raise InvalidInput(field, f"at most {EXACT:,}, as rounds are counted exactly", shown(value))
         if not self.actions or not self.outcomes:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
-        self._check_kinds()
         self._check_names()
         if self.names_candidates and self.n_plays > len(self.actions):
             expected = f"at most {len(self.actions)}, the number of actions, as some are free or divided into groups"
@@ -98,22 +103,6 @@ class Problem:
     def _repr_html_(self) -> str:
         return faces.table(face.title(self), face.rows(self))
 
-    def _check_kinds(self) -> None:
-        kinds: tuple[tuple[str, type, str], ...] = (
-            ("outcomes", Outcome, "Outcomes"),
-            ("subject_to", Constraint, "Budgets, Parities, Floors or other constraints"),
-            ("features", Feature, "features such as Numeric and Categorical"),
-            ("groups", Groups, "Groups"),
-            ("measures", Measure, "measures such as Satisfaction"),
-        )
-        for field, kind, expected in kinds:
-            for value in getattr(self, field):
-                if not isinstance(value, kind):
-                    raise InvalidInput(field, expected, repr(value))
-        if not isinstance(self.maximize, str | Objective):
-            expected = "the name of an outcome, or an objective such as Linear or GeneralizedGini"
-            raise InvalidInput("maximize", expected, repr(self.maximize))
-
     def _check_names(self) -> None:
         names, actions = [o.name for o in self.outcomes], set(self.actions)
         measures = [*names, *(m.name for m in self.measures)]
@@ -130,7 +119,8 @@ class Problem:
             for field, mentioned in (("known", o.known), ("mean", o.mean), ("free", o.free)):
                 for action in mentioned if isinstance(mentioned, Mapping | tuple | list) else ():
                     if action not in actions:
-                        raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {self.actions}", action)
+                        got = f"{action}{meant(action, self.actions)}"
+                        raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {self.actions}", got)
             free = [a for a in self.actions if o.is_free(a)]
             if free and not o.low <= 0 <= o.high:
                 expected = f"a mean for every action, as 0 is outside of the range [{o.low:g}, {o.high:g}]"
@@ -237,7 +227,7 @@ class Problem:
         ('shown label=major', 'shown label=indie')
         """
         if by not in self._groupings:
-            raise InvalidInput("each: by", f"one of {tuple(self._groupings)}", by)
+            raise InvalidInput("each: by", f"one of {tuple(self._groupings)}", f"{by}{meant(by, self._groupings)}")
         names = tuple(f"{outcome} {by}={group}" for group in self.groups[self._groupings[by]].names)
         self.row(names[0], "each: outcome")
         return names
@@ -253,7 +243,7 @@ class Problem:
         for prefix, (outcome, grouping) in self._prefixes.items():
             if name.startswith(prefix) and name[len(prefix) :] in self._within[grouping]:
                 return outcome, grouping, self._within[grouping][name[len(prefix) :]]
-        raise InvalidInput(field, f"one of the outcomes {list(self.names)}", name)
+        raise InvalidInput(field, f"one of the outcomes {list(self.names)}", f"{name}{meant(name, self.names)}")
 
     @cached_property
     def _groupings(self) -> dict[str, int]:

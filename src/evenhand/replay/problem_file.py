@@ -12,6 +12,7 @@ from evenhand.core.registry import exported
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.constraints import Constraint, by_group
 from evenhand.problem.outcome import Outcome
+from evenhand.replay.lines import located
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping, Spec
 from evenhand.replay.toml import Table, load
@@ -34,8 +35,14 @@ def read_spec(path: Path) -> Spec:
     """Read and check a problem file.
 
     Raises:
-        InvalidInput: the file is missing or no TOML, or names the key that is unknown, missing or wrong.
+        InvalidInput: the file is missing or no TOML, or names the key that is unknown, missing or wrong, and its line.
+        InfeasibleProblem: no mixture of the actions keeps to the constraints.
     """
+    with located(path):
+        return _read(path)
+
+
+def _read(path: Path) -> Spec:
     root = load(path, (*_PLAIN, *_TABLES, *constraint_kinds()))
     features, action = root.table("features", ("numeric", "categorical")), root.table("action", ("column", "values"))
     interactions = root.table("interactions", None)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
+from evenhand.replay.files import text_file
+
+DELIMITERS = (",", ";", "\t")
+LONGEST = 300  # characters of a header in a message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,36 +33,66 @@ class Columns:
 def read_csv(path: Path, places: Mapping[str, str]) -> Columns:
     """Read the columns named by the keys of `places`; the values say, for error messages, which setting asks for each.
 
+    Fields are divided by commas, semicolons or tabs, whichever gives the header the columns that are asked for.
+
     Raises:
         InvalidInput: the file is missing, empty, no CSV, or lacks a column.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return _read(path.name, file, places)
-    except OSError as error:
-        raise InvalidInput(path.name, "a file that can be read", error.strerror or error) from error
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InvalidInput(path.name, "a CSV file in UTF-8", error) from error
+    with text_file(path, "a CSV file in UTF-8") as file:
+        return _read(path.name, file, places)
 
 
 def _read(name: str, file: TextIO, places: Mapping[str, str]) -> Columns:
-    reader = csv.reader(file, strict=True)
-    header = [field.strip() for field in next(reader, [])]
-    if not header:
-        raise InvalidInput(name, "a header line and rows", "an empty file")
-    for column, place in places.items():
-        if header.count(column) != 1:
-            got = "none of that name" if column not in header else "several of that name"
-            raise InvalidInput(f"{place}: {column!r}", f"a column of {name} ({', '.join(header)})", got)
-    indices = [header.index(column) for column in places]
-    text: list[list[str]] = [[] for _ in indices]
-    lines, torn, line = [], [], reader.line_num + 1
-    for row in reader:
-        if len(row) == len(header):
-            lines.append(line)
-            for values, i in zip(text, indices, strict=True):
-                values.append(row[i].strip())
-        elif row:  # a blank line is no row
-            torn.append(line)
+    delimiter = _delimiter(file, places)
+    file.seek(0)
+    reader, line = csv.reader(file, delimiter=delimiter, strict=True), 1
+    text: list[list[str]] = [[] for _ in places]
+    lines: list[int] = []
+    torn: list[int] = []
+    try:
+        header = _header(name, reader)
+        indices = [_index(name, header, column, place) for column, place in places.items()]
         line = reader.line_num + 1
+        for row in reader:
+            if len(row) == len(header):
+                lines.append(line)
+                for values, i in zip(text, indices, strict=True):
+                    values.append(row[i].strip())
+            elif row:  # a blank line is no row
+                torn.append(line)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InvalidInput(f"{name}, line {line}", "a CSV file in UTF-8", error) from error
     return Columns(text=dict(zip(places, text, strict=True)), lines=lines, torn=torn)
+
+
+def _delimiter(file: TextIO, places: Mapping[str, str]) -> str:
+    """The delimiter that gives the header most of the columns that are asked for, or else most columns."""
+    first = file.readline()
+
+    def columns(delimiter: str) -> tuple[int, int]:
+        header = [field.strip().strip('"') for field in first.split(delimiter)]
+        return len(set(header) & set(places)), len(header)
+
+    return max(DELIMITERS, key=columns)
+
+
+def _header(name: str, reader: Iterator[list[str]]) -> list[str]:
+    header = next(reader, None)
+    if not header or not any(header):
+        raise InvalidInput(name, "a header line and rows", "an empty file" if header is None else "an empty first line")
+    return [field.strip() for field in header]
+
+
+def _index(name: str, header: list[str], column: str, place: str) -> int:
+    """Where a column is.
+
+    Raises:
+        InvalidInput: there is none of this name, or several.
+    """
+    if header.count(column) != 1:
+        guess = meant(column, header)
+        got = f"none of that name{guess}" if column not in header else "several of that name"
+        expected = f"a column of {name}, line 1 ({textwrap.shorten(', '.join(header), LONGEST)})"
+        raise InvalidInput(f"{place}: {column!r}", expected, got)
+    return header.index(column)

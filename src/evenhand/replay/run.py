@@ -7,8 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import check_seed
 from evenhand.core.registry import closest
+from evenhand.core.validate import MOST, file, whole
 from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
@@ -27,6 +30,7 @@ from evenhand.run.simulation import simulate
 ORDERS = 3  # in which each resample is read: enough to tell the people in a log from the order of its rows
 
 
+@checked
 def replay_log(
     log_path: str | Path,
     problem_path: str | Path,
@@ -74,13 +78,16 @@ def replay_log(
     >>> result.measured["pgd, budget"]["post used"][1].worst
     10.0
     """
-    if replicas < 1:
-        raise InvalidInput("replicas", "a whole number of at least 1", replicas)
-    if bootstrap < 0 or bootstrap == 1:
+    whole("replicas", replicas, 1)
+    whole("bootstrap", bootstrap, 0)
+    if replicas + ORDERS * bootstrap > MOST:
+        raise InvalidInput("replicas + 3 bootstrap", f"at most {MOST:,}", replicas + ORDERS * bootstrap)
+    check_seed(seed)
+    if bootstrap == 1:
         raise InvalidInput("bootstrap", "0, or a whole number of at least 2", bootstrap)
     if policy is not None:
         closest("policy", recipes(), policy)
-    log_path, problem_path = Path(log_path), Path(problem_path)
+    log_path, problem_path = file("log_path", log_path), file("problem_path", problem_path)
     spec = read_spec(problem_path)
     notes: list[str] = []
     if policy is not None and policy != spec.settings.name:
@@ -92,7 +99,7 @@ def replay_log(
     if out is not None:
         from evenhand.replay.pictures import draw  # matplotlib only when asked for, but before the long run
 
-        out = folder(Path(out))
+        out = folder(file("out", out))
     policies = systems(problem, spec.settings, log.n_features)
     if policies[0].model.n_features != log.n_features:
         expected = f"one of {log.n_features} features, as the log has"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
 from evenhand.objectives import Objective
 from evenhand.problem.constraints import Constraint, of_one_outcome
 from evenhand.problem.groups import Groups
@@ -122,4 +123,4 @@ class Spec:
 
 def _one_of(field: str, known: Sequence[str], got: str) -> None:
     if got not in known:
-        raise InvalidInput(field, f"one of {', '.join(known)}", got)
+        raise InvalidInput(field, f"one of {', '.join(known)}", f"{got}{meant(got, known)}")

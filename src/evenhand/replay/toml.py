@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import unknown_key
+from evenhand.replay.files import text_file
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -126,12 +128,18 @@ def load(path: Path, keys: tuple[str, ...]) -> Table:
     Raises:
         InvalidInput: it cannot be read, is not TOML, or has another key.
     """
+    with text_file(path, "a TOML file") as file:
+        text = file.read()
     try:
-        return Table(tomllib.loads(path.read_text(encoding="utf-8")), "", keys)
-    except OSError as error:
-        raise InvalidInput(path.name, "a file that can be read", error.strerror or error) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(path.name, "a TOML file", error) from error
+        return Table(tomllib.loads(text.replace("\r\n", "\n")), "", keys)
+    except RecursionError:
+        raise InvalidInput(path.name, "a TOML file", "lists or tables that are nested too deeply") from None
+    except InvalidInput:
+        raise
+    except ValueError as error:  # also of a number with thousands of digits
+        found = re.fullmatch(r"(.*) \(at (?:line (\d+), .*|end of document)\)", str(error), re.DOTALL)
+        line = "" if found is None else f", line {found[2] or len(text.splitlines())}"
+        raise InvalidInput(path.name + line, "a TOML file", error if found is None else found[1]) from error
 
 
 def _number(z: Any) -> float | None:

@@ -100,29 +100,34 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course]) -> None:
 def over_sweep(
     panels: Mapping[str, Sequence[Curve]], parameter: str, quantity: str, middle: Literal["mean", "median"] = "mean"
 ) -> list[Axes]:
-    """Each panel's curves over a parameter: means or medians, in bands of two standard errors of the mean."""
+    """Each panel's curves over a parameter: means or medians, in bands of two standard errors of the mean.
+
+    A name has one look in all panels, which may show different systems.
+    """
     figure = Figure(figsize=(5.2 * len(panels), 4.2), layout="constrained")
     grid = figure.subplots(1, len(panels), squeeze=False)[0]
+    looks: dict[str, str] = {}
     for axes, (title, curves) in zip(grid, panels.items(), strict=True):
         for curve in curves:
-            _draw_curve(axes, curve, middle)
+            look = looks.setdefault(curve.name, curve.look or f"C{len(looks) % 10}")
+            _draw_curve(axes, curve._replace(look=look), middle, 0.15 if len(curves) < 7 else 0.06)
         axes.set_title(title, fontsize=10)
         axes.set_xlabel(parameter)
         axes.set_ylabel(quantity)
         axes.grid(alpha=0.25)
     figure.suptitle(BANDS, fontsize=9)
-    handles, labels = grid[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    named = {label: handle for axes in grid for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=3, frameon=False)
     return list(grid)
 
 
-def _draw_curve(axes: Axes, curve: Curve, middle: Literal["mean", "median"]) -> None:
+def _draw_curve(axes: Axes, curve: Curve, middle: Literal["mean", "median"], alpha: float) -> None:
     mean = curve.values.mean(1)
     shown = mean if middle == "mean" else np.median(curve.values, 1)
     (line,) = axes.plot(curve.at, shown, curve.look, label=curve.name, marker=".", lw=1.4)
     if curve.values.shape[1] > 1:
         band = 2 * curve.values.std(1, ddof=1) / np.sqrt(curve.values.shape[1])
-        axes.fill_between(curve.at, mean - band, mean + band, color=line.get_color(), alpha=0.15, lw=0)
+        axes.fill_between(curve.at, mean - band, mean + band, color=line.get_color(), alpha=alpha, lw=0)
 
 
 def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]) -> list[Axes]:

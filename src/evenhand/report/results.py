@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
+from evenhand.core.validate import on_disk
 from evenhand.report.summary import number, standard_error, table
 from evenhand.version import __version__
 
@@ -105,13 +106,12 @@ def folder(path: Path) -> Path:
     """Make a folder for results, before the work starts.
 
     Raises:
-        InvalidInput: it cannot be made, or is a file.
+        InvalidInput: it cannot be made or written to, or is a file.
     """
-    try:
+    with on_disk("out", "a folder, or the name of one that can be made"):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput("out", "a folder, or the name of one that can be made", error.strerror or error) from error
-    return path
+    with on_disk("out", "a folder that can be written to"), tempfile.TemporaryFile(dir=path):
+        return path
 
 
 def prepare(out: Path) -> None:

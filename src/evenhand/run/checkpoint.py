@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import CannotSave, InvalidInput, StateMismatch
 from evenhand.core.types import Ints
+from evenhand.core.validate import file, on_disk
 from evenhand.environments.base import World
 from evenhand.policy.saving import PART, Mark, fingerprint, load, save
 from evenhand.policy.state import PolicyState
@@ -21,6 +23,7 @@ from evenhand.run.recorder import Books
 from evenhand.version import __version__
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Checkpoints:
     """Where runs write how far they came, and how often.
@@ -38,7 +41,7 @@ class Checkpoints:
     every: float = 60.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "folder", Path(self.folder))
+        object.__setattr__(self, "folder", file("Checkpoints.folder", self.folder))
         if not self.every >= 0:
             raise InvalidInput("Checkpoints.every", "seconds, at least 0", self.every)
 
@@ -48,10 +51,8 @@ class Checkpoints:
         Raises:
             InvalidInput: it cannot be made, or is a file.
         """
-        try:
+        with on_disk("Checkpoints.folder", "a folder, or the name of one that can be made"):
             self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidInput("Checkpoints.folder", "a folder, or the name of one that can be made", error) from error
 
 
 @dataclass

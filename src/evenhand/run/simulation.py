@@ -10,9 +10,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Ints
+from evenhand.core.validate import whole
 from evenhand.environments.base import Arrival, Environment, World
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
@@ -23,6 +25,7 @@ from evenhand.run.trace import Trace, join
 
 Watch = Callable[[int], bool]  # told how many steps were done since it was last called; says whether to go on
 _EVERY = 64  # steps between two calls of a watch
+MOST_JOBS = 1024  # more processes than machines have cores
 TRIAL = 10 * _EVERY  # steps of a trial
 
 
@@ -58,6 +61,7 @@ def play(policy: Policy, state: PolicyState, world: World, steps: range) -> Iter
         yield Round(step, context, decision, taken, arrivals)
 
 
+@checked
 def simulate(
     policy: Policy,
     environment: Environment,
@@ -101,8 +105,9 @@ def simulate(
         raise InvalidInput("policy", "one made for the environment's problem", "one made for another problem")
     if record not in ("grid", "all"):
         raise InvalidInput("record", "'grid' or 'all'", record)
-    if jobs < 1:
-        raise InvalidInput("jobs", "a whole number of at least 1", jobs)
+    whole("jobs", jobs, 1)
+    if jobs > MOST_JOBS:
+        raise InvalidInput("jobs", f"at most {MOST_JOBS} processes", jobs)
     if checkpoints is not None:
         if record == "all":
             raise InvalidInput("record", "'grid', as checkpoints do not keep every play", record)

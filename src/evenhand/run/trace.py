@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.records import Decision
+from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.saving import fingerprint
 from evenhand.problem.constraints import Constraint
@@ -291,7 +292,7 @@ class Trace:
         if name in measures:
             return np.asarray(self.measured[:, :, measures.index(name)])
         if name not in outcomes:
-            raise InvalidInput("outcome", f"one of {outcomes + measures}", name)
+            raise InvalidInput("outcome", f"one of {outcomes + measures}", f"{name}{meant(name, outcomes + measures)}")
         return np.asarray(self.totals[:, :, outcomes.index(name)])
 
 

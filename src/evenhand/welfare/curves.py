@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol, cast, runtime_checkable
 import numpy as np
 
 from evenhand.core.catalogue import named
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number, whole
@@ -42,6 +43,7 @@ class Curve(Protocol):
         """The functions of all arms."""
 
 
+@checked
 @dataclass(frozen=True)
 class Linear:
     """Every match counts alike: r(x) = x.
@@ -80,6 +82,7 @@ class Capped:
         return _repeated(Curves.of(CAPPED, float(self.cap)), arms)
 
 
+@checked
 @dataclass(frozen=True)
 class Logarithmic:
     """Returns diminish at once: r(x) = scale ln(1 + x / scale), whose slope at 0 is 1.
@@ -104,6 +107,7 @@ class Logarithmic:
         return _repeated(Curves.of(LOGARITHMIC, float(self.scale)), arms)
 
 
+@checked
 @dataclass(frozen=True)
 class Power:
     """Returns diminish as a power: r(x) = ((1 + x)^exponent - 1) / exponent, whose slope at 0 is 1.
@@ -128,6 +132,7 @@ class Power:
         return _repeated(Curves.of(POWER, float(self.exponent)), arms)
 
 
+@checked
 @dataclass(frozen=True)
 class Piecewise:
     """Straight lines between points, which start at (0, 0); flat after the last point.
@@ -185,6 +190,7 @@ def tabulated(function: Callable[[float], float], up_to: float, pieces: int = 25
     return Piecewise(tuple(x[1:].tolist()), tuple((y[1:] - y[0]).tolist()))
 
 
+@checked
 @dataclass(frozen=True)
 class PerArm:
     """A function for each arm.

@@ -23,6 +23,8 @@ from evenhand.sets import Ball
 
 PARTS = (64, 16, 4, 1)  # of the longest run
 REGRET, OUTSIDE, PER_ROUND = "regret", "outside", "microseconds per round and replica"
+ROUNDING = 1e-12  # of averages: hard budgets that are used up are not exceeded
+HARD = ", hard"  # how names of hard variants end
 CONTEXTS = 4000  # of which an optimum is computed
 KEPT = 0.1  # microseconds; a round that took less was not run, but kept by an earlier call
 
@@ -64,19 +66,20 @@ class Lengths:
                 self.took[name, point["T"]] = each
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
-        rows = []
+        rows, here = [], self.setting.at_instance  # as the systems of all worlds are in one list
         for case, trace in runs:
             if trace is None or not self.optimum:
                 continue
+            at = {**case.at, **here}
             for metric, values in (REGRET, self._regret(trace)), (OUTSIDE, outside(trace)):
-                rows.append(Measurement.of(case.system, case.at, metric, values, worst="high"))
+                rows.append(Measurement.of(case.system, at, metric, values, worst="high"))
             took = self.took.get((case.system, case.at["T"]))
             if took is not None:
-                rows.append(Measurement(case.system, case.at, PER_ROUND, took, None, None, None))
+                rows.append(Measurement(case.system, at, PER_ROUND, took, None, None, None))
         for system, found in self._found(runs).items():
             for metric, (rounds, values) in found.items():
                 x = rate(rounds, values)
-                rows.append(Measurement(system, {}, f"exponent of {metric}", x.exponent, x.se, None, None))
+                rows.append(Measurement(system, here, f"exponent of {metric}", x.exponent, x.se, None, None))
         return rows
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
@@ -101,18 +104,23 @@ class Lengths:
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
         from evenhand.report.plots import Curve, in_plane, over_sweep, save  # matplotlib only when asked for
 
+        found = self._found(runs)
+        looks = looks_of(list(found))
         panels: dict[str, list[Curve]] = {}
-        for system, by in self._found(runs).items():
-            for metric, (rounds, values) in by.items():
+        for metric in (REGRET, OUTSIDE):
+            for system, by in found.items():
+                rounds, values = by[metric]
                 above = values.mean(1) > 0.0  # nothing else has a place on a logarithmic scale
-                if len(rounds) > 1 and above.any():
-                    panels.setdefault(metric, []).append(Curve(system, rounds[above].tolist(), values[above]))
+                if above.sum() > 1:
+                    curve = Curve(system, rounds[above].tolist(), values[above], looks[system])
+                    panels.setdefault(metric, []).append(curve)
         if not panels:
             return []
-        axes = over_sweep(panels, "rounds of a run", "per round")
-        for a in axes:
+        axes = over_sweep(panels, "rounds of a run", "per round, where above 0")
+        for a, curves in zip(axes, panels.values(), strict=True):
             a.set_xscale("log")
             a.set_yscale("log")
+            a.set_ylim(bottom=0.5 * min(float(c.values.mean(1).min()) for c in curves))  # bands may reach below 0
         drawn = [save(axes, out / f"concave-convex-{self.setting.name.replace(' ', '-')}.png")]
         if self.setting.name == "disc":
             drawn.append(save(in_plane(self._paths(runs), outline(DISC), PLANE), out / "concave-convex-paths.png"))
@@ -143,13 +151,24 @@ class Lengths:
         return found
 
 
+def looks_of(systems: Sequence[str]) -> dict[str, str]:
+    """A colour per recipe, dashed where its hard variant stands beside a soft one.
+
+    >>> looks_of(["bwcr", "bwcr, hard", "resolving"])
+    {'bwcr': 'C0', 'bwcr, hard': 'C0--', 'resolving': 'C1'}
+    """
+    colours = {name: f"C{i}" for i, name in enumerate(dict.fromkeys(s.removesuffix(HARD) for s in systems))}
+    return {s: colours[s.removesuffix(HARD)] + ("--" if s.endswith(HARD) else "") for s in systems}
+
+
 def outside(trace: Trace) -> Floats:
     """How far averages are from what all constraints allow: the root of the sum of squared excesses, `->(R)`."""
     total = np.zeros(len(trace.replicas))
     for c in trace.problem.subject_to:
         sign = 1.0 if c.worst == "high" else -1.0
         total += np.maximum(sign * (trace.measure(c)[-1] - c.limit(trace.problem.horizon)), 0.0) ** 2
-    return np.sqrt(total)
+    far = np.sqrt(total)
+    return np.where(far > ROUNDING, far, 0.0)
 
 
 def outline(disc: Ball) -> Floats:

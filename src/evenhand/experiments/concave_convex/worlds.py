@@ -25,6 +25,16 @@ class Setting(NamedTuple):
     at: Callable[[int], Environment]  # of a horizon
     contexts: bool = False
 
+    @property
+    def at_instance(self) -> dict[str, float]:
+        """Which of its instances this is, by the name of the world.
+
+        >>> next(settings(("knapsacks",), 1)).at_instance
+        {'knapsacks': 0.0}
+        """
+        world, _, instance = self.name.partition(" ")
+        return {world: float(instance or 0)}
+
 
 @dataclass(frozen=True)
 class Restated:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkab
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.rows import Rows, select, stack
@@ -152,7 +153,8 @@ def outcome_row(problem: Problem, kind: str, outcome: str) -> Rows:
         InvalidInput: the problem has no such outcome; `kind` is what asks for it.
     """
     if outcome not in problem.names:
-        raise InvalidInput(kind, f"one of the outcomes {list(problem.names)}", outcome)
+        got = f"{outcome}{meant(outcome, problem.names)}"
+        raise InvalidInput(kind, f"one of the outcomes {list(problem.names)}", got)
     return select(problem, (outcome,))
 
 
@@ -165,7 +167,7 @@ def group_rows(problem: Problem, kind: str, outcome: str, by: str, signs: dict[s
     one = outcome_row(problem, kind, outcome)
     names = [g.name for g in problem.groups]
     if by not in names:
-        raise InvalidInput(f"{kind}({outcome!r}).by", f"one of {names}", by)
+        raise InvalidInput(f"{kind}({outcome!r}).by", f"one of {names}", f"{by}{meant(by, names)}")
     columns = [i for i, (name, _) in enumerate(problem.columns) if name == by]
     d = len(columns) * len(signs)
     return Rows(

@@ -1,0 +1,147 @@
+"""The tables of docs/convex*.md that no experiment prints, each by name: `sets`, `mixture`, `gamma`, `dimensions`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.environments import Environment, MixedArms, Sensors
+from evenhand.experiments.concave_convex.rates import rate
+from evenhand.experiments.concave_convex.systems import SCALE
+from evenhand.experiments.concave_convex.worlds import settings
+from evenhand.models import BayesianRidge, Tabular
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Within
+from evenhand.recipes import bwcr, greedy_bwk, pd_bwk, resolving, ucb_bwk
+from evenhand.recipes.bwcr import theoretical_gamma
+from evenhand.report.summary import standard_error
+from evenhand.run.optimum import opt
+from evenhand.run.simulation import simulate
+from evenhand.run.trace import Trace
+from evenhand.sets import Ball, Halfspaces, Intersection
+from tests.ads import CLICKS, Ads
+
+MIX = Halfspaces(((-0.2, 0.8, -0.2), (-0.3, -0.3, 0.7), (0.6, -0.4, -0.4)), (0.0, 0.0, 0.05))
+SETS = {
+    "a ball": Ball((0.16, 0.12, 0.1), 0.04),
+    "a ball and three half-spaces": Intersection((Ball((0.2, 0.12, 0.06), 0.06), MIX)),
+    "three half-spaces": MIX,
+}
+
+
+def sets() -> Iterator[str]:
+    """`resolving` on visitors of three ages, whose clicks must lie in a set; T = 20,000, four replicas, seed 1."""
+    for name, within in SETS.items():
+        world = Ads(horizon=20_000, extra=(Within(CLICKS, within),))
+        best = opt(world, contexts=5000, replicas=2, progress=False).value
+        policy = resolving(world.problem, BayesianRidge(n_features=25))
+        trace = simulate(policy, world, replicas=4, seed=1, progress=False)
+        share = trace.average("click")[-1] / best
+        far = trace.measure(world.problem.subject_to[1])[-1]
+        truth = trace.objective()[-1] / best
+        yield (
+            f"{name}: optimum {best:.4f}, clicks / optimum {share.mean():.3f}, worst {share.min():.3f}; "
+            f"of expected clicks {truth.mean():.3f}, {truth.min():.3f}; "
+            f"distance, worst {far.max():.5f}; spending, worst {trace.average('spend')[-1].max():.4f}"
+        )
+
+
+def mixture() -> Iterator[str]:
+    """Regret on `MixedArms` over all rounds, at a fixed confidence of 0.5; 20 replicas, seed 0."""
+    for horizon in (4000, 16_000):
+        world = MixedArms(horizon=horizon)
+        best = opt(world, contexts=1, replicas=1, progress=False).value
+        for recipe in (ucb_bwk, bwcr, pd_bwk, greedy_bwk):
+            policy = recipe(world.problem, Tabular(arms=world.n_features, n_outcomes=3, confidence=0.5))
+            trace = simulate(policy, world, replicas=20, progress=False)
+            reached = trace.objective()[-1]
+            regret = horizon * (best - reached)
+            over = max(float((trace.total(c.outcome) - c.total_over(horizon)).max()) for c in world.problem.spending)
+            yield (
+                f"T = {horizon:,}, {policy.name}: {regret.mean():.0f} ({standard_error(regret):.0f}), "
+                f"share {reached.mean() / best:.3f}, worst {reached.min() / best:.3f}, budgets + {max(over, 0.0):g}"
+            )
+
+
+class Cell(NamedTuple):
+    """A recipe in one world of `evenhand reproduce concave-convex`."""
+
+    world: str
+    recipe: Callable[..., Policy]
+
+
+CELLS = (Cell("knapsacks", bwcr), Cell("arms", bwcr), Cell("gini", bwcr), Cell("knapsacks", ucb_bwk))
+LENGTHS = (1562, 6250, 25_000, 100_000)
+
+
+def gamma(cells: str = "0123", scales: str = "0.25,1,4", replicas: str = "8") -> Iterator[str]:
+    """Hard regret per round, and the exponent from each length to the next, with gamma a quarter and four times it."""
+    for cell in (CELLS[int(i)] for i in cells):
+        setting = next(settings((cell.world,), 1))
+        best = opt(setting.at(1000), contexts=1, replicas=1, progress=False).value
+        for scale in map(float, scales.split(",")):
+            found = np.stack([best - _hard(cell.recipe, setting.at(t), scale, int(replicas)) for t in LENGTHS])
+            local = [rate(np.array(LENGTHS[i : i + 2], float), found[i : i + 2]) for i in range(len(LENGTHS) - 1)]
+            whole = rate(np.array(LENGTHS, float), found)
+            yield (
+                f"{cell.world}, {cell.recipe.__name__}, gamma x {scale:g}: "
+                + ", ".join(f"{x:.5f}" for x in found.mean(1))
+                + "; worst "
+                + f"{found[-1].max():.5f}; exponents "
+                + ", ".join(f"{x.exponent:.2f} ({x.se:.2f})" for x in (*local, whole))
+            )
+
+
+def _hard(recipe: Callable[..., Policy], world: Environment, scale: float, replicas: int) -> Floats:
+    """What hard policies reach, `->(R)`."""
+    confidence = scale * SCALE * theoretical_gamma(world.problem)
+    model = Tabular(arms=world.n_features, n_outcomes=len(world.problem.learned), confidence=confidence)
+    return np.asarray(simulate(recipe(world.problem, model), world, replicas=replicas, progress=False).objective()[-1])
+
+
+def dimensions() -> Iterator[str]:
+    """The same points seen, with sensors or points as outcomes: shortfalls and energies; five replicas, seed 0."""
+    kinds: tuple[Literal["sensors", "points"], ...] = ("sensors", "points")
+    for points, horizon, replicas in ((100, 4000, 5), (1000, 1000, 2)):
+        for instance in range(5):
+            for how in ("primal", "dual"):
+                for kind in kinds:
+                    world = Sensors(points=points, outcomes=kind, instance=instance, horizon=horizon)
+                    yield (
+                        f"N = {points}, instance {instance}, {how}, {kind}: {_missing(world, how, replicas)}"  # type: ignore[arg-type]
+                    )
+
+
+def _missing(world: Sensors, how: Literal["primal", "dual"], replicas: int) -> str:
+    """The largest shortfall of a point, the norm of all shortfalls, and how far energy is below the optimum's."""
+    learned = len(world.problem.learned)
+    confidence = SCALE * theoretical_gamma(world.problem)
+    model = Tabular(arms=world.sensors, n_outcomes=learned, confidence=confidence)
+    policy = bwcr(world.problem, model, objective=how, constraints=how, hard=False)
+    trace = simulate(policy, world, replicas=replicas, progress=False)
+    short = np.maximum(world.rate - _seen(world, trace), 0.0)
+    best = opt(world, contexts=1, replicas=1, progress=False).value
+    saved = trace.objective()[-1] - best
+    most, norm = short.max(1), np.sqrt((short**2).sum(1))
+    return (
+        f"shortfall {most.mean():.4f} ({standard_error(most):.4f}) of {world.rate:.4f}, norm {norm.mean():.4f}, "
+        f"energy saved {saved.mean():.4f}"
+    )
+
+
+def _seen(world: Sensors, trace: Trace) -> Floats:
+    """How often each point was seen per round, `->(R,N)`."""
+    names = [o.name for o in world.problem.outcomes[: len(world.problem.learned)]]
+    rates = np.stack([trace.average(name)[-1] for name in names], 1)
+    return rates @ world.covers if world.outcomes == "sensors" else rates
+
+
+TABLES = {f.__name__: f for f in (sets, mixture, gamma, dimensions)}
+
+if __name__ == "__main__":
+    for line in TABLES[sys.argv[1]](*sys.argv[2:]):
+        print(line, flush=True)

@@ -1,0 +1,258 @@
+"""Refuse arguments of another type than a signature declares: one place, instead of a check per argument."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple, TypeVar, Union
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
+
+__all__ = ["also_taken", "checked", "lacks", "shown"]
+
+T = TypeVar("T")
+
+_also: dict[Any, Callable[[object], bool]] = {}  # what is taken in place of the parts of a protocol
+_WORDS = {
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    bool: ("True or False", "True or False"),
+    str: ("a text", "texts"),
+    type(None): ("None", "None"),
+}
+_KINDS: dict[Any, type] = {float: Real, str: str, type(None): type(None)}
+_MOST = 2**64  # whole numbers that arrays can have are below it
+_LONGEST = 60  # characters of a value in a message
+
+
+class Wrong(NamedTuple):
+    """What is wrong with a value."""
+
+    place: str  # within it, such as "[0]"
+    expected: str
+    got: str
+
+
+def checked(part: T) -> T:
+    """Make a function or class refuse arguments of other types than it declares, and keywords that it does not have.
+
+    Types are not taken too literally: any sequence is taken for a tuple, and any real number for a float. Protocols
+    are compared by the names of their members.
+
+    >>> @checked
+    ... def half(of: float, *, times: int = 1) -> float: return of / 2**times
+    >>> half("3")
+    Traceback (most recent call last):
+    evenhand.core.errors.InvalidInput: of: expected a number, got '3'
+    >>> half(3, tims=2)
+    Traceback (most recent call last):
+    evenhand.core.errors.InvalidInput: tims: expected one of the arguments of half: of, times, \
+got an unknown one (did you mean times?)
+    """
+    call: Any = part.__init__ if isinstance(part, type) else part  # type: ignore[misc]
+    first = 1 if isinstance(part, type) else 0
+
+    @functools.wraps(call)
+    def careful(*given: Any, **named: Any) -> Any:
+        _refuse(part, given[first:], named)
+        return call(*given, **named)
+
+    if not isinstance(part, type):
+        return careful  # type: ignore[return-value]
+    part.__init__ = careful  # type: ignore[misc]
+    return part
+
+
+def also_taken(protocol: Any, test: Callable[[object], bool]) -> None:
+    """Take values for which `test` is true in place of parts of a protocol, as a caller wraps them."""
+    _also[protocol] = test
+
+
+def lacks(value: object, protocol: Any) -> list[str]:
+    """The public members of a protocol that a value does not have.
+
+    >>> from evenhand.models.base import Model
+    >>> lacks(3, Model)
+    ['draws', 'n_features', 'n_outcomes', 'start', 'update', 'value']
+    """
+    return [name for name in _members(protocol) if not hasattr(value, name)]
+
+
+def shown(value: object) -> str:
+    """A value in a message: in one line, and not too long.
+
+    >>> shown("a" * 90)
+    "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # a number of thousands of digits
+        text = f"{type(value).__name__} of thousands of digits"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]}..."
+
+
+@functools.cache
+def _members(protocol: Any) -> list[str]:
+    parts = [c for c in protocol.__mro__ if getattr(c, "_is_protocol", False)]
+    names = {n for c in parts for n in (*vars(c), *vars(c).get("__annotations__", {}))}
+    return sorted(n for n in names if not n.startswith("_"))
+
+
+@functools.cache
+def _declared(part: Any) -> tuple[inspect.Signature, dict[str, Any]]:
+    return inspect.signature(part), typing.get_type_hints(part)
+
+
+def _refuse(part: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    signature, hints = _declared(part)
+    try:
+        bound = signature.bind(*given, **named).arguments
+    except TypeError:
+        raise _misused(part, signature, given, named) from None
+    for name, value in bound.items():
+        wrong = _wrong(value, hints.get(name, Any))
+        if wrong is not None:
+            field = f"{part.__name__}.{name}" if isinstance(part, type) else name
+            raise InvalidInput(field + wrong.place, wrong.expected, wrong.got)
+
+
+def _misused(part: Any, signature: inspect.Signature, given: tuple[Any, ...], named: dict[str, Any]) -> InvalidInput:
+    """The error of a call with arguments that there are not, too many of them, or too few."""
+    name, known = part.__name__, list(signature.parameters)
+    for key in named:
+        if key not in known:
+            expected = f"one of the arguments of {name}: {', '.join(known)}"
+            return InvalidInput(key, expected, f"an unknown one{meant(key, known)}")
+    by_place = [n for n, p in signature.parameters.items() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    if len(given) > len(by_place):
+        return InvalidInput(name, f"at most {len(by_place)} arguments without a keyword", len(given))
+    for key, p in signature.parameters.items():
+        if key in by_place[: len(given)]:
+            if key in named:
+                return InvalidInput(key, "one value", f"two: {shown(given[by_place.index(key)])} and a keyword")
+        elif key not in named and p.default is inspect.Parameter.empty:
+            return InvalidInput(key, f"a value, as {name} needs one", "nothing")
+    return InvalidInput(name, f"arguments {', '.join(known)}", "others")
+
+
+def _wrong(value: Any, hint: Any) -> Wrong | None:
+    """What is wrong with a value of a type, None where it fits or the type is none that can be looked at."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if hint in _KINDS:
+        fits = isinstance(value, _KINDS[hint])
+    elif hint is bool:
+        fits = _is_flag(value)
+    elif hint is int:
+        fits = isinstance(value, Integral) and not _is_flag(value)
+        if fits and not -_MOST < value < _MOST:
+            return Wrong("", "a whole number of at most 64 bits", shown(value))
+    elif origin is Literal:
+        fits = any(value is z or (isinstance(value, type(z)) and value == z) for z in inner)
+    elif origin in (Union, types.UnionType):
+        found = [_wrong(value, h) for h in inner]
+        inside = [w for w in found if w is not None and w.place]
+        if None not in found:  # say which entry of a list is wrong, or what the closest protocol has
+            least = min((w for w in found if w is not None), key=lambda w: (w.got == shown(value), len(w.got)))
+            return inside[0] if len(inside) == 1 else Wrong("", _said(hint), least.got)
+        return None
+    elif _is_array(origin):
+        fits = _numeric(value)
+    elif isinstance(origin, type) and issubclass(origin, Mapping):
+        return _wrong_entries(value, inner, hint)
+    elif isinstance(origin, type) and issubclass(origin, Iterable):
+        return _wrong_items(value, origin, inner, hint)
+    elif origin is Callable or hint is Callable:
+        fits = callable(value)
+    elif isinstance(hint, type) and not origin:
+        return _wrong_part(value, hint)
+    else:
+        return None
+    return None if fits else Wrong("", _said(hint), shown(value))
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool) or (getattr(value, "dtype", None) == "bool" and value.ndim == 0)
+
+
+def _is_array(origin: Any) -> bool:
+    return getattr(origin, "__module__", "") == "numpy"
+
+
+def _numeric(value: Any) -> bool:
+    """Whether a value is an array of numbers, or can be one."""
+    import numpy as np  # not above, as the command line names experiments before it needs any
+
+    try:
+        return not isinstance(value, str | bytes) and np.asarray(value).dtype.kind in "biuf"
+    except (TypeError, ValueError):
+        return False
+
+
+def _wrong_entries(value: Any, inner: tuple[Any, ...], hint: Any) -> Wrong | None:
+    if not isinstance(value, Mapping):
+        return Wrong("", _said(hint), shown(value))
+    for key, entry in value.items() if len(inner) == 2 else ():
+        wrong = _wrong(key, inner[0]) or _wrong(entry, inner[1])
+        if wrong is not None:
+            return Wrong(f"[{key!r}]{wrong.place}", wrong.expected, wrong.got)
+    return None
+
+
+def _wrong_items(value: Any, origin: type, inner: tuple[Any, ...], hint: Any) -> Wrong | None:
+    unordered = isinstance(value, Mapping | set | frozenset) and issubclass(origin, Sequence)
+    if unordered or isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        return Wrong("", _said(hint), shown(value))
+    if not isinstance(value, list | tuple) or not inner:
+        return None  # an iterator can be read once, and arrays are looked at by who reads them
+    hints = [inner[0]] * len(value) if len(inner) == 1 or inner[-1] is ... else list(inner)
+    if len(hints) != len(value):
+        return Wrong("", _said(hint), shown(value))
+    for i, (item, h) in enumerate(zip(value, hints, strict=True)):
+        wrong = _wrong(item, h)
+        if wrong is not None:
+            return Wrong(f"[{i}]{wrong.place}", wrong.expected, wrong.got)
+    return None
+
+
+def _wrong_part(value: Any, hint: type) -> Wrong | None:
+    if hint in (object, Any) or (hint in _also and _also[hint](value)):
+        return None
+    if isinstance(value, type) and not issubclass(hint, type):
+        return Wrong("", f"{_said(hint)}, as {value.__name__}(...) makes one", shown(value))
+    if not getattr(hint, "_is_protocol", False):
+        return None if isinstance(value, hint) else Wrong("", _said(hint), shown(value))
+    missing = lacks(value, hint)
+    if not missing:
+        return None
+    plain = type(value).__module__ == "builtins"  # such as a text, which is no part at all
+    got = shown(value) if plain else f"{type(value).__name__}, which has no {', '.join(missing)}"
+    return Wrong("", _said(hint), got)
+
+
+def _said(hint: Any, many: bool = False) -> str:
+    """A type in words."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if hint in _WORDS:
+        return _WORDS[hint][many]
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, inner))}"
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_said(h, many) for h in inner if h is not type(None)))
+    if _is_array(origin):
+        return "arrays of numbers" if many else "an array of numbers"
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return f"a mapping to {_said(inner[1], True)}" if len(inner) == 2 else "a mapping"
+    if isinstance(origin, type) and issubclass(origin, Iterable):
+        each = dict.fromkeys(_said(h, True) for h in inner if h is not ...)
+        return f"a sequence of {' and '.join(each)}" if each else "a sequence"
+    if origin is Callable or hint is Callable:
+        return "functions" if many else "a function"
+    name = getattr(hint, "__name__", "") or "value of its type"
+    return f"{name} objects" if many else f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"
