@@ -291,6 +291,6 @@ def test_a_status_in_words_says_what_is_missed_and_what_is_held():
         calls.observe(state, calls.act(state, calls.encode({}, offered=["call"])), {"answer": 0, "minutes": 4})
     calls.act(state, calls.encode({}, offered=["call"]))
     told = str(calls.status(state))
-    assert told.splitlines()[0] == "4 of 20 rounds decided, 1 outcomes to come"
+    assert told.splitlines()[0] == "4 of 20 rounds decided, 1 outcome to come"
     assert "12 of 90 spent, 9 held, 69 left; pace 67%" in told
     assert "0 (at least 0.5), missed so far" in told

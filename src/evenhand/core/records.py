@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from evenhand.core import faces
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
 
@@ -28,48 +31,127 @@ def distinct(z: Floats) -> Floats:
 
 
 class Context(NamedTuple):
-    """What the decision-maker sees before acting."""
+    """What the decision-maker sees before acting: arrays, which `Policy.encode` makes of a case that is stated by name.
 
-    features: Floats  # (R, A, n) of every candidate
-    known: Floats  # (R or 1, A, L) outcomes that are declared rather than learned; means of noisy ones
-    groups: Ints  # (R, 1, G) the groups of the case, or (R, A, G) of every candidate, as indices into all C groups
-    offered: Bools  # (R or 1, A) candidates that may be played at all
+    ========  ===================  ==================================================================================
+    field     shape                meaning
+    ========  ===================  ==================================================================================
+    features  (R, A, n)            n features of each of A candidates, in each of R replicas; a service has R = 1
+    known     (R or 1, A, L)       outcomes that are declared rather than learned, in the order of `Problem.known`;
+                                   of noisy ones the means
+    groups    (R, 1, G)            the group of the case in each of G groupings, as a place in `Problem.columns`
+              or (R, A, G)         the same for every candidate, where a grouping divides actions
+    offered   (R or 1, A)          whether a candidate may be played at all, True or False
+    ========  ===================  ==================================================================================
+    """
+
+    features: Floats
+    known: Floats
+    groups: Ints
+    offered: Bools
+
+    def __repr__(self) -> str:
+        rows = [(field, _shape(z)) for field, z in zip(self._fields, self, strict=True)]
+        if isinstance(self.offered, np.ndarray) and not self.offered.all():
+            rows[3] = "offered", f"{rows[3][1]}, {int(self.offered.sum()):,} of {self.offered.size:,}"
+        return faces.text("Context: arrays of these shapes", rows)
 
 
 class Worth(NamedTuple):
-    """The value of every candidate at the goals' prices."""
+    """The value of every candidate at the goals' prices.
 
-    mean: Floats  # (R, K, A)
-    bonus: Floats  # (R, K, A) added to it to explore: optimism, or the drawn worth minus the mean
-    random: bool = False  # whether luck was used; if so, the propensity of a play is unknown
-    constant: Floats | None = None  # (R, 1 to K) what the goals add to every mean, played or not; 0 for other readings
+    ========  ===================  ==================================================================================
+    field     shape                meaning
+    ========  ===================  ==================================================================================
+    mean      (R, K, A)            what each of A candidates is expected to be worth, in each of K readings
+    bonus     (R, K, A)            added to it to explore: optimism, or the drawn worth minus the mean
+    random                         whether luck was used; if so, the propensity of a play is unknown
+    constant  (R, 1 to K) or None  what the goals add to every mean, played or not; 0 for other readings
+    ========  ===================  ==================================================================================
+    """
+
+    mean: Floats
+    bonus: Floats
+    random: bool = False
+    constant: Floats | None = None
 
 
 class Offer(NamedTuple):
-    """Which candidates may be played, alone and together."""
+    """Which candidates may be played, alone and together.
 
-    playable: Bools  # (R, A) offered, and within every hard limit if played alone
-    worst: Floats  # (R or 1, A, d) the most that each candidate can use of each hard limit
-    left: Floats  # (R, d) what is left of each hard limit
+    ========  ===================  ==================================================================================
+    field     shape                meaning
+    ========  ===================  ==================================================================================
+    playable  (R, A)               whether a candidate is offered, and within every hard limit if played alone
+    worst     (R or 1, A, d)       the most that each candidate can use of each of d hard limits
+    left      (R, d)               what is left of each hard limit
+    ========  ===================  ==================================================================================
+    """
+
+    playable: Bools
+    worst: Floats
+    left: Floats
 
 
 class Decision(NamedTuple):
-    """What was decided: a receipt to keep or log until the outcome arrives."""
+    """What was decided: a receipt to keep or log until the outcome arrives.
 
-    id: Ints  # (3,) a number, a random token and a checksum of `counted`, given by `commit`; -1 before
-    plays: Ints  # (R, P) chosen candidates, -1 where nothing (more) could be played
-    propensities: Floats  # (R, P) probability of each play given the plays before it; NaN where unknown
-    counted: Floats  # (R,) 1 for a round that counts, 0 where nothing was played or the decision was not taken
-    forced: Floats  # (R,) 1 where the values did not make the choice, as in a warm-up
-    restricted: Floats  # (R,) 1 where a hard limit masked something that was offered
-    features: Floats  # (R, P, n) of the plays
-    known: Floats  # (R, P, L) known outcomes of the plays, means of noisy ones; 0 where nothing is played
-    groups: Ints  # (R, 1 or P, G)
-    shares: Floats  # (R or 1, C) shares of the groups, as believed when the decision was made
-    prices: Floats  # (R, K, 1 or P, M) of learned outcomes
-    row_prices: Floats  # (R, D) of the rows of all priced goals, one goal after the other
-    carried: Floats  # (R, C) what the choice continues from, such as its lottery; else (R, 0)
-    names: tuple[str, ...] = ()  # of the candidates, if these are the actions of the problem
+    A service reads `action` and `probability`, or `actions` where several are played at once.
+
+    ============  ===============  ==================================================================================
+    field         shape            meaning, in each of R replicas; a service has R = 1
+    ============  ===============  ==================================================================================
+    id            (3,)             a number, a random token and a checksum, which `commit` gives; -1 before
+    plays         (R, P)           the P chosen candidates, -1 where nothing (more) could be played
+    propensities  (R, P)           probability of each play given the plays before it; NaN where it is unknown
+    counted       (R,)             1 for a round that counts, 0 where nothing is played or the decision is not taken
+    forced        (R,)             1 where the values did not make the choice, as in a warm-up
+    restricted    (R,)             1 where a hard limit masked something that was offered
+    features      (R, P, n)        of the plays
+    known         (R, P, L)        known outcomes of the plays, means of noisy ones; 0 where nothing is played
+    groups        (R, 1 or P, G)   of the case, or of every play
+    shares        (R or 1, C)      shares of all C groups, as believed when the decision was made
+    prices        (R, K, 1|P, M)   of the M learned outcomes, in K readings; for all plays, or for each
+    row_prices    (R, D)           of the rows of all priced goals, one goal after the other
+    carried       (R, C) or (R,0)  what the choice continues from, such as its lottery
+    names         (A,) or ()       of the candidates, if these are the actions of the problem
+    ============  ===============  ==================================================================================
+    """
+
+    id: Ints
+    plays: Ints
+    propensities: Floats
+    counted: Floats
+    forced: Floats
+    restricted: Floats
+    features: Floats
+    known: Floats
+    groups: Ints
+    shares: Floats
+    prices: Floats
+    row_prices: Floats
+    carried: Floats
+    names: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        plays = self.plays[0].tolist() if len(self.plays) == 1 else []
+        rows = [
+            (self._name(a), "" if p != p else f"with probability {p:.4g}")
+            for a, p in zip(plays, self.propensities[0].tolist(), strict=False)
+            if a >= 0
+        ]
+        if len(self.plays) > 1:  # a batch: how often each candidate is played
+            found, times = np.unique(self.plays[self.plays >= 0], return_counts=True)
+            order = np.argsort(-times, kind="stable")
+            rows = [(self._name(int(found[i])), f"in {faces.count(int(times[i]), 'replica')}") for i in order]
+        number = f"number {self.id[0]}" if self.id[0] >= 0 else "not committed"
+        title = f"Decision ({number})" + ("" if rows else ": nothing is played")
+        if len(self.plays) > 1:
+            title += f" of {faces.count(len(self.plays), 'replica')}"
+        return faces.text(title, rows)
+
+    def _name(self, candidate: int) -> str:
+        return self.names[candidate] if candidate < len(self.names) else f"candidate {candidate}"
 
     @property
     def action(self) -> str | None:
@@ -108,3 +190,8 @@ class Decision(NamedTuple):
         if self.plays.shape != (1, 1):
             got = f"{len(self.plays)} replicas and {self.plays.shape[1]} plays; see `plays` and `actions`"
             raise InvalidInput("decision", "one play in one replica", got)
+
+
+def _shape(z: object) -> str:
+    """The shape of an array; of anything else, which a context may not have, its type."""
+    return str(z.shape) if isinstance(z, np.ndarray) else type(z).__name__

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.choices.base import Choice
+from evenhand.core import faces
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream, check_seed
@@ -19,7 +20,7 @@ from evenhand.core.validate import file, numbered, on_disk
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.models.sklearn import as_model
-from evenhand.policy import checks, entries, named, saving, tally
+from evenhand.policy import checks, entries, face, named, saving, tally
 from evenhand.policy.abilities import Abilities, abilities
 from evenhand.policy.encode import Encoder, Frame
 from evenhand.policy.explain import explain
@@ -76,6 +77,12 @@ class Policy:
         if self.model.draws(1) and not self.choice.reads_bonus:
             expected = f"one that reads bonuses, as {type(self.model).__name__} explores by drawing them"
             raise InvalidInput("choice", expected, type(self.choice).__name__)
+
+    def __repr__(self) -> str:
+        return faces.text(face.title(self), face.rows(self))
+
+    def _repr_html_(self) -> str:
+        return faces.table(face.title(self), face.rows(self))
 
     def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
         """The state before the first round, for replicas 0 to R - 1 or for the ones that are named."""

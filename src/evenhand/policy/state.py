@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core import faces
 from evenhand.core.errors import ConcurrentUse, InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
+from evenhand.policy import face
 from evenhand.policy.receipts import Receipts
 from evenhand.policy.saving import flatten
 
@@ -64,6 +66,9 @@ class PolicyState:
         self.quoted: tuple[Floats, Floats, Floats, Floats] | None = None  # nor prices, where these are always the same
         self._luck = Luck(seed=self.seed, replicas=self.replicas)
         self.nothing = np.zeros((len(self.t), 0))  # no luck, or nothing carried: an array without entries
+
+    def __repr__(self) -> str:
+        return faces.text(face.state_title(self), face.state_rows(self))
 
     def luck(self, stream: Stream, size: int) -> Floats:
         """The luck of the round that comes, `->(size)`."""

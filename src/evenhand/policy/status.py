@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.core import faces
 from evenhand.core.errors import MissingExtra
 from evenhand.goals.base import Accounts
 from evenhand.policy.abilities import Abilities
@@ -67,25 +68,33 @@ class Status:
     prices: Mapping[str, float]  # what one more unit of an outcome, or of a row, is worth at present
 
     def __str__(self) -> str:
-        waiting = f", {self.waiting} outcomes to come" if self.waiting else ""
-        lines = [f"{self.rounds:,} of {self.horizon:,} rounds decided{waiting}"]
-        if self.objective is not None:
-            lines.append(f"objective {self.objective:.4g}")
-        width = max([len(n) for n in (*self.averages, *self.accounts, *self.standings, *self.prices)], default=0)
-        for name, x in self.averages.items():
-            lines.append(f"  average  {name:<{width}}  {x:.4g}")
+        rows = self._rows()
+        width = max([len(name) for _, name, _ in rows], default=0)
+        return "\n".join([self._title(), *(f"  {what:<9}  {name:<{width}}  {said}" for what, name, said in rows)])
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+    def _repr_html_(self) -> str:
+        return faces.table(self._title(), self._rows())
+
+    def _title(self) -> str:
+        waiting = f", {faces.count(self.waiting, 'outcome')} to come" if self.waiting else ""
+        return f"{self.rounds:,} of {self.horizon:,} rounds decided{waiting}"
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """Lines of a kind, a name and what is said of it."""
+        rows = [] if self.objective is None else [("objective", "", f"{self.objective:.4g}")]
+        rows += [("average", name, f"{x:.4g}") for name, x in self.averages.items()]
         for name, a in self.accounts.items():
             held = f", {a.held:.4g} held" if a.held else ""
             pace = "" if math.isnan(a.pace) else f"; pace {a.pace:.0%}"
-            lines.append(
-                f"  budget   {name:<{width}}  {a.spent:.4g} of {a.total:.4g} spent{held}, {a.left:.4g} left{pace}"
-            )
+            said = f"{a.spent:.4g} of {a.total:.4g} spent{held}, {a.left:.4g} left{pace}"
+            rows.append(("budget", name, said))
         for name, s in self.standings.items():
             side, missed = "at most" if s.worst == "high" else "at least", "" if s.kept else ", missed so far"
-            lines.append(f"  limit    {name:<{width}}  {s.value:.4g} ({side} {s.limit:.4g}){missed}")
-        for name, x in self.prices.items():
-            lines.append(f"  price    {name:<{width}}  {x:+.4g}")
-        return "\n".join(lines)
+            rows.append(("limit", name, f"{s.value:.4g} ({side} {s.limit:.4g}){missed}"))
+        return rows + [("price", name, f"{x:+.4g}") for name, x in self.prices.items()]
 
     def to_frame(self) -> pd.DataFrame:
         """One line per average, account, standing and price.

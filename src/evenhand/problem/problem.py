@@ -8,12 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from evenhand.core import faces
 from evenhand.core.checked import checked, shown
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import EXACT
 from evenhand.objectives import Linear, Objective
+from evenhand.problem import face
 from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.feasible import feasible
 from evenhand.problem.features import Feature
@@ -94,6 +96,12 @@ class Problem:
                 + ", ".join(f"{type(c).__name__} ({c.label}: {c.limit(self.horizon):g})" for c in stated)
                 + f" over {self.horizon} rounds: relax one of them, or add an action that keeps to them"
             )
+
+    def __repr__(self) -> str:
+        return faces.text(face.title(self), face.rows(self))
+
+    def _repr_html_(self) -> str:
+        return faces.table(face.title(self), face.rows(self))
 
     def _check_names(self) -> None:
         names, actions = [o.name for o in self.outcomes], set(self.actions)

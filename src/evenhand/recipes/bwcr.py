@@ -34,6 +34,7 @@ def bwcr(
     smoothing: Smoothing | None = None,
     margin: float | None = None,
     hard: bool = True,
+    name: str | None = None,
 ) -> Policy:
     """Draw from the best lottery at the objective's slope that steers averages to what is allowed; hard budgets.
 
@@ -62,6 +63,7 @@ def bwcr(
         margin: taken off every budget b per round, and off every set on all sides; by default nothing of sets, and
             half of sqrt(c b / T) of budgets, or of b if that is less, with c the most that a round can use.
         hard: never exceed a budget.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: constraints by group, an objective that does not allow the updates, or a margin that leaves
@@ -75,12 +77,12 @@ def bwcr(
     one_of("objective", objective, get_args(How))
     one_of("constraints", constraints, get_args(How))
     one_of("norm", norm, get_args(Norm))
-    name = "bwcr" if (objective, constraints) == ("primal", "primal") else f"bwcr, {objective}-{constraints}"
+    own = "bwcr" if (objective, constraints) == ("primal", "primal") else f"bwcr, {objective}-{constraints}"
     if objective == constraints == "ucb":
-        return replace(ucb_bwcr(problem, model, margin=margin, hard=hard), name=name)
+        return replace(ucb_bwcr(problem, model, margin=margin, hard=hard), name=name or own)
     goals, choice = both_sides(problem, objective, constraints, smoothing, margin, norm)
     limits = hard_limits(problem, hard)
-    return Policy(problem=problem, model=model, goals=(*goals, *limits), choice=choice, name=name)
+    return Policy(problem=problem, model=model, goals=(*goals, *limits), choice=choice, name=name or own)
 
 
 def theoretical_gamma(problem: Problem, delta: float = 0.05) -> float:

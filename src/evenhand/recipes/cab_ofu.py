@@ -12,7 +12,7 @@ from evenhand.welfare import Oracle
 
 
 @named("A4", source="Shibukawa et al. 2026, Algorithm 4 (CAB-OFU, one-pass)")
-def cab_ofu(problem: Problem, model: Model, *, oracle: Oracle | None = None) -> Policy:
+def cab_ofu(problem: Problem, model: Model, *, oracle: Oracle | None = None, name: str | None = None) -> Policy:
     """Allocate for satisfaction at optimistic means, which enter r themselves; no constraints.
 
     Equation: arms pi(i) with a large sum_a r_a(sum_i mu(x_ia.theta + beta_t ||x_ia||_{Q^-1})), with theta and Q of
@@ -21,6 +21,7 @@ def cab_ofu(problem: Problem, model: Model, *, oracle: Oracle | None = None) -> 
     Args:
         problem, oracle: as for `cab_ucb`.
         model: with optimism, such as `OnePass`.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: a problem with constraints, without a satisfaction, or with another objective.
@@ -33,4 +34,4 @@ def cab_ofu(problem: Problem, model: Model, *, oracle: Oracle | None = None) -> 
     """
     need_no_constraints(problem, keeper="resolving_allocation")
     choice = allocating(problem, oracle, optimism="inside")
-    return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name="cab_ofu")
+    return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name=name or "cab_ofu")

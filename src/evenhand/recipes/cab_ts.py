@@ -12,7 +12,7 @@ from evenhand.welfare import Oracle
 
 
 @named("A2", source="Shibukawa et al. 2026, Algorithm 2 (CAB-TS)")
-def cab_ts(problem: Problem, model: Model, *, oracle: Oracle | None = None) -> Policy:
+def cab_ts(problem: Problem, model: Model, *, oracle: Oracle | None = None, name: str | None = None) -> Policy:
     """Allocate for satisfaction at the estimated means plus a drawn linear term per user; no constraints.
 
     Equation: arms pi(i) with a large sum_a r_a(sum_i mu(x_ia.theta)) + sum_i x_{i pi(i)}.e_i, e_i ~ N(0, a^2 H^-1)
@@ -23,6 +23,7 @@ def cab_ts(problem: Problem, model: Model, *, oracle: Oracle | None = None) -> P
     Args:
         problem, oracle: as for `cab_ucb`.
         model: one that draws, such as `Perturbed`.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: a problem with constraints, without a satisfaction, or with another objective.
@@ -36,4 +37,4 @@ def cab_ts(problem: Problem, model: Model, *, oracle: Oracle | None = None) -> P
     """
     need_no_constraints(problem, keeper="resolving_allocation")
     choice = allocating(problem, oracle)
-    return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name="cab_ts")
+    return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name=name or "cab_ts")

@@ -12,7 +12,9 @@ from evenhand.welfare import Oracle
 
 
 @named("A3", source="Shibukawa et al. 2026, Algorithm 3 (CAB-TS(theta), a heuristic)")
-def cab_ts_parameter(problem: Problem, model: Model, *, oracle: Oracle | None = None) -> Policy:
+def cab_ts_parameter(
+    problem: Problem, model: Model, *, oracle: Oracle | None = None, name: str | None = None
+) -> Policy:
     """Allocate for satisfaction at the means under a drawn parameter per user; no constraints.
 
     Equation: arms pi(i) with a large sum_a r_a(sum_i mu(x_ia.theta_i)), theta_i ~ N(theta, a^2 H^-1) independently per
@@ -21,6 +23,7 @@ def cab_ts_parameter(problem: Problem, model: Model, *, oracle: Oracle | None = 
     Args:
         problem, oracle: as for `cab_ucb`.
         model: one that draws, such as `Sampled`.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: a problem with constraints, without a satisfaction, or with another objective.
@@ -34,4 +37,6 @@ def cab_ts_parameter(problem: Problem, model: Model, *, oracle: Oracle | None = 
     """
     need_no_constraints(problem, keeper="resolving_allocation")
     choice = allocating(problem, oracle, optimism="inside")
-    return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name="cab_ts_parameter")
+    return Policy(
+        problem=problem, model=model, goals=(reward(problem),), choice=choice, name=name or "cab_ts_parameter"
+    )

@@ -19,6 +19,7 @@ def cab_ucb(
     oracle: Oracle | None = None,
     capacity: tuple[int, ...] | None = None,
     may_stay: bool = False,
+    name: str | None = None,
 ) -> Policy:
     """Allocate for satisfaction at the estimated means plus the bonus of every pair; no constraints.
 
@@ -34,6 +35,7 @@ def cab_ucb(
         oracle: finds the allocation; `welfare.Priced` by default.
         capacity: the most users of each arm; by default there is no limit.
         may_stay: whether users may stay without an arm where that is worth more.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: a problem with constraints, without a satisfaction, or with another objective.
@@ -51,5 +53,5 @@ def cab_ucb(
         model=model,
         goals=(reward(problem),),
         choice=allocating(problem, oracle, capacity=capacity, may_stay=may_stay),
-        name="cab_ucb",
+        name=name or "cab_ucb",
     )

@@ -15,7 +15,13 @@ from evenhand.recipes.defaults import need_constraints
 
 @named("B3", source="Agrawal & Devanur 2014, Algorithm 3 for constraints")
 def dual_bwc(
-    problem: Problem, model: Model, *, norm: Norm = "euclidean", margin: float | None = None, hard: bool = False
+    problem: Problem,
+    model: Model,
+    *,
+    norm: Norm = "euclidean",
+    margin: float | None = None,
+    hard: bool = False,
+    name: str | None = None,
 ) -> Policy:
     """Play the arm that leads the average outcome to the constraints at a dual vector; the objective is ignored.
 
@@ -29,6 +35,7 @@ def dual_bwc(
         norm: "euclidean" for gradient descent, "sup" for exponential weights.
         margin: as for `bwcr`.
         hard: never exceed a budget.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no constraint, one by group, or a margin that leaves nothing of a budget or a set.
@@ -45,5 +52,5 @@ def dual_bwc(
         model=model,
         goals=(*kept, *hard_limits(problem, hard)),
         choice=Lottery(readings(*kept)),
-        name="dual_bwc",
+        name=name or "dual_bwc",
     )

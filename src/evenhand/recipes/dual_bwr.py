@@ -13,7 +13,7 @@ from evenhand.recipes.defaults import need_no_constraints
 
 
 @named("B3", source="Agrawal & Devanur 2014, Algorithm 3")
-def dual_bwr(problem: Problem, model: Model, *, norm: Norm = "euclidean") -> Policy:
+def dual_bwr(problem: Problem, model: Model, *, norm: Norm = "euclidean", name: str | None = None) -> Policy:
     """Play the arm of highest optimistic worth at the objective's dual vector; no constraints.
 
     Equation: a = argmin theta.Z(theta)_a, with theta from losses f*(theta) - theta.Z(theta)_a (`goals.Fenchel`), and Z
@@ -24,6 +24,7 @@ def dual_bwr(problem: Problem, model: Model, *, norm: Norm = "euclidean") -> Pol
         problem: with any objective, without constraints.
         model: with widths.
         norm: "euclidean" for gradient descent, "sup" for exponential weights.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: constraints, or an objective without a maximizer or whose slope has no bound.
@@ -35,4 +36,6 @@ def dual_bwr(problem: Problem, model: Model, *, norm: Norm = "euclidean") -> Pol
     """
     need_no_constraints(problem, "bwcr")
     slope = for_objective(problem, "dual", norm=norm)
-    return Policy(problem=problem, model=model, goals=(slope,), choice=Lottery(readings(slope)), name="dual_bwr")
+    return Policy(
+        problem=problem, model=model, goals=(slope,), choice=Lottery(readings(slope)), name=name or "dual_bwr"
+    )

@@ -14,7 +14,13 @@ from evenhand.recipes.linucb_rank import linucb_rank
 
 @named("C8", source="Patil et al. 2020 (FairLearn), for rankings as in Do et al. 2023, Appendix B.1")
 def fairlearn_rank(
-    problem: Problem, model: Model, *, share: float, tolerance: float = 1.0, utility: str = "click"
+    problem: Problem,
+    model: Model,
+    *,
+    share: float,
+    tolerance: float = 1.0,
+    utility: str = "click",
+    name: str | None = None,
 ) -> Policy:
     """Show items that were ranked too rarely, then those of highest optimistic utility: a fair baseline.
 
@@ -27,6 +33,7 @@ def fairlearn_rank(
         share: c, at most k / A.
         tolerance: at least 0.
         utility: the outcome to rank by.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no such outcome, or a number out of its range.
@@ -39,4 +46,4 @@ def fairlearn_rank(
     'fairlearn_rank'
     """
     choice = FairLearn(problem.n_plays, len(problem.actions), share, tolerance)
-    return replace(linucb_rank(problem, model, utility=utility), choice=choice, name="fairlearn_rank")
+    return replace(linucb_rank(problem, model, utility=utility), choice=choice, name=name or "fairlearn_rank")

@@ -12,7 +12,7 @@ from evenhand.welfare import Proportional
 
 
 @named("A6", source="FairX: Wang et al. 2021, as in Shibukawa et al. 2026, Appendix F.1 (Algorithm 6)")
-def fairx(problem: Problem, model: Model) -> Policy:
+def fairx(problem: Problem, model: Model, *, name: str | None = None) -> Policy:
     """Draw each user's arm in proportion to its mean under an optimistic parameter; no constraints.
 
     Equation: P_i(a) = mu(x_ia.theta~) / sum_c mu(x_ic.theta~), theta~ the best of some parameters that are drawn from
@@ -21,6 +21,7 @@ def fairx(problem: Problem, model: Model) -> Policy:
     Args:
         problem: as for `cab_ucb`.
         model: one that draws, such as `OptimisticDraw`.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: a problem with constraints, without a satisfaction, or with another objective.
@@ -33,4 +34,4 @@ def fairx(problem: Problem, model: Model) -> Policy:
     """
     need_no_constraints(problem, keeper="resolving_allocation")
     choice = allocating(problem, Proportional(), optimism="inside")
-    return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name="fairx")
+    return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name=name or "fairx")

@@ -20,7 +20,13 @@ from evenhand.problem.problem import Problem
 
 
 @named("C1", source="Do et al. 2023, Section 3, Algorithm 2: the reduction")
-def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoothing | None = None) -> Policy:
+def fw(
+    problem: Problem,
+    recipe: Callable[[Problem], Policy],
+    *,
+    smoothing: Smoothing | None = None,
+    name: str | None = None,
+) -> Policy:
     """Make a recipe for a linear objective maximise a concave one: its reward becomes the objective's slope.
 
     Equation: the scalar policy is run on the reward g_t.y, g_t = grad f_{t-1}(z_{t-1}).
@@ -31,6 +37,7 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
         problem: with any objective; the recipe decides how constraints are kept.
         recipe: such as `lambda p: lin_cbwk(p, model)`.
         smoothing: as for `fw_linucb`.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: a recipe that is concave already, or plans ahead, which needs more than the slope where the
@@ -48,7 +55,7 @@ def fw(problem: Problem, recipe: Callable[[Problem], Policy], *, smoothing: Smoo
     _check(scalar)
     slope = frank_wolfe(problem, problem.objective, smoothing)
     goals = tuple(slope if isinstance(g, LinearReward) else g for g in scalar.goals)
-    return replace(scalar, problem=problem, goals=goals, name=f"fw({scalar.name})")
+    return replace(scalar, problem=problem, goals=goals, name=name or f"fw({scalar.name})")
 
 
 def _check(scalar: Policy) -> None:

@@ -34,6 +34,7 @@ def fw_dual(
     margin: float | None = None,
     warmup: int = 20,
     hard: bool = True,
+    name: str | None = None,
 ) -> Policy:
     """Play the best action at the objective's slope minus costs at dual prices; hard budgets.
 
@@ -56,6 +57,7 @@ def fw_dual(
             c the most that a round can use.
         warmup: rounds played uniformly at first.
         hard: never exceed a budget.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: an objective that cannot be smoothed, or a margin that leaves nothing of a budget.
@@ -76,7 +78,7 @@ def fw_dual(
         model=model,
         goals=(slope, *region_goals(problem, slope), *prices, *hard_limits(problem, hard)),
         choice=Staged(warmup, TopK(problem.n_plays)),
-        name="fw_dual",
+        name=name or "fw_dual",
     )
 
 

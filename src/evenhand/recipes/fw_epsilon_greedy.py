@@ -18,7 +18,12 @@ from evenhand.recipes.defaults import need_no_constraints
 
 @named("C4", source="Do et al. 2023, Section 5 (FW-epsilon-greedy)")
 def fw_epsilon_greedy(
-    problem: Problem, model: Model, *, epsilon: float = 0.01, smoothing: Smoothing | None = None
+    problem: Problem,
+    model: Model,
+    *,
+    epsilon: float = 0.01,
+    smoothing: Smoothing | None = None,
+    name: str | None = None,
 ) -> Policy:
     """Play the candidate of highest worth at the objective's slope, or a random one with probability epsilon.
 
@@ -26,6 +31,7 @@ def fw_epsilon_greedy(
         problem, smoothing: as for `fw_linucb`.
         model: any.
         epsilon: in [0, 1].
+        name: for tables and plots.
 
     Raises:
         InvalidInput: as for `fw_linucb`.
@@ -38,4 +44,4 @@ def fw_epsilon_greedy(
     need_no_constraints(problem)
     goals = (frank_wolfe(problem, problem.objective, smoothing, optimism="net"),)
     choice = EpsilonGreedy(epsilon, problem.n_plays)
-    return Policy(problem=problem, model=model, goals=goals, choice=choice, name="fw_epsilon_greedy")
+    return Policy(problem=problem, model=model, goals=goals, choice=choice, name=name or "fw_epsilon_greedy")

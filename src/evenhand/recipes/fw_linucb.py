@@ -25,6 +25,7 @@ def fw_linucb(
     *,
     optimism: Literal["row", "net"] = "row",
     smoothing: Smoothing | None = None,
+    name: str | None = None,
 ) -> Policy:
     """Play the candidate of highest optimistic worth at the objective's slope.
 
@@ -37,6 +38,7 @@ def fw_linucb(
         model: with widths.
         optimism: "row" gives every outcome its own bonus, "net" gives one to the priced sum.
         smoothing: where the objective has kinks; `objectives.smoothing.default_smoothing` by default.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: constraints, or an objective that cannot be smoothed.
@@ -48,4 +50,4 @@ def fw_linucb(
     """
     need_no_constraints(problem)
     goals = (frank_wolfe(problem, problem.objective, smoothing, optimism=optimism),)
-    return Policy(problem=problem, model=model, goals=goals, choice=TopK(problem.n_plays), name="fw_linucb")
+    return Policy(problem=problem, model=model, goals=goals, choice=TopK(problem.n_plays), name=name or "fw_linucb")

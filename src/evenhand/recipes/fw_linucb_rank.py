@@ -26,6 +26,7 @@ def fw_linucb_rank(
     step: float | None = None,
     margin: float | None = None,
     hard: bool = True,
+    name: str | None = None,
 ) -> Policy:
     """Show the k items of highest optimistic worth at the objective's slope, best first.
 
@@ -38,6 +39,7 @@ def fw_linucb_rank(
         model: `Bilinear`, or `Ridge` on products of factors, with the widths of the source (`SelfNormalised`).
         smoothing: where the objective has kinks; `objectives.smoothing.default_smoothing` by default.
         step, margin, hard: as for `fw_dual`.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: an objective that cannot be smoothed, or a margin that leaves nothing of a budget.
@@ -50,4 +52,4 @@ def fw_linucb_rank(
     'fw_linucb_rank'
     """
     policy = fw_rank(problem, model, TopK(problem.n_plays), smoothing=smoothing, step=step, margin=margin, hard=hard)
-    return replace(policy, name="fw_linucb_rank")
+    return replace(policy, name=name or "fw_linucb_rank")

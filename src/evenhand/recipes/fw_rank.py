@@ -25,6 +25,7 @@ def fw_rank(
     step: float | None = None,
     margin: float | None = None,
     hard: bool = True,
+    name: str | None = None,
 ) -> Policy:
     """Rank by worth at the objective's slope minus what constraints charge, with any model and any choice.
 
@@ -40,6 +41,7 @@ def fw_rank(
         choice: of `n_plays`: `TopK`, `EpsilonGreedy`, or `Gibbs`, which draws rankings of the Plackett-Luce model, the
             same as the k best after adding Gumbel noise; all state the probability of each place.
         smoothing, step, margin, hard: as for `fw_dual`.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: a choice of another number of plays, an objective that cannot be smoothed, or a margin that leaves
@@ -61,4 +63,4 @@ def fw_rank(
     )
     regions = region_goals(problem, slope, optimism="net")
     goals = (slope, *regions, *prices, *hard_limits(problem, hard))
-    return Policy(problem=problem, model=model, goals=goals, choice=choice, name="fw_rank")
+    return Policy(problem=problem, model=model, goals=goals, choice=choice, name=name or "fw_rank")

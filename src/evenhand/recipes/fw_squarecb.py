@@ -17,7 +17,9 @@ from evenhand.recipes.defaults import need_no_constraints
 
 
 @named("C3", source="Do et al. 2023, Algorithm 4 (FW-SquareCB)")
-def fw_squarecb(problem: Problem, model: Model, *, rate: Rate, smoothing: Smoothing | None = None) -> Policy:
+def fw_squarecb(
+    problem: Problem, model: Model, *, rate: Rate, smoothing: Smoothing | None = None, name: str | None = None
+) -> Policy:
     """Play by inverse-gap weighting of the worth at the objective's slope.
 
     Equation: p_a = 1 / (A + gamma_t (s_b - s_a)), s = y_hat g, b the best; gamma_t = gamma_0 sqrt(t) in experiments.
@@ -26,6 +28,7 @@ def fw_squarecb(problem: Problem, model: Model, *, rate: Rate, smoothing: Smooth
         problem, smoothing: as for `fw_linucb`.
         model: any; bonuses are not read.
         rate: of the choice, such as Rate(1e4, 0.5).
+        name: for tables and plots.
 
     Raises:
         InvalidInput: as for `fw_linucb`.
@@ -38,5 +41,5 @@ def fw_squarecb(problem: Problem, model: Model, *, rate: Rate, smoothing: Smooth
     need_no_constraints(problem)
     goals = (frank_wolfe(problem, problem.objective, smoothing, optimism="net"),)
     return Policy(
-        problem=problem, model=model, goals=goals, choice=InverseGap(rate, problem.n_plays), name="fw_squarecb"
+        problem=problem, model=model, goals=goals, choice=InverseGap(rate, problem.n_plays), name=name or "fw_squarecb"
     )

@@ -16,7 +16,9 @@ from evenhand.recipes.defaults import nothing_to_do
 
 
 @named("B8", source="Agrawal & Devanur 2014, Section 6.1: the greedy ratio, where not playing is allowed")
-def greedy_bwk(problem: Problem, model: Model, *, step: float | None = None, hard: bool = True) -> Policy:
+def greedy_bwk(
+    problem: Problem, model: Model, *, step: float | None = None, hard: bool = True, name: str | None = None
+) -> Policy:
     """Play the best optimistic reward per priced optimistic cost, as often as budgets allow; hard budgets.
 
     Equation: a = argmax r_ucb(a) / phi.c_lcb(a), with probability min(1, B / (T phi.c_lcb(a))), else the action that
@@ -31,6 +33,7 @@ def greedy_bwk(problem: Problem, model: Model, *, step: float | None = None, har
         model: with widths.
         step: of the prices, per unit of the scarcest budget, as for `lin_cbwk`.
         hard: never exceed a budget.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, other constraints, an objective that is not linear, or a negative step.
@@ -46,5 +49,5 @@ def greedy_bwk(problem: Problem, model: Model, *, step: float | None = None, har
         model=model,
         goals=(gain, prices, *hard_limits(problem, hard)),
         choice=GreedyRatio(1, nothing_to_do(problem)),
-        name="greedy_bwk",
+        name=name or "greedy_bwk",
     )

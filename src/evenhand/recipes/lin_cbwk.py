@@ -23,6 +23,7 @@ def lin_cbwk(
     *,
     max_price: float | None = None,
     step: float | None = None,
+    name: str | None = None,
 ) -> Policy:
     """Play the best optimistic reward minus priced optimistic costs, prices by multiplicative weights; hard budgets.
 
@@ -37,6 +38,7 @@ def lin_cbwk(
             may spend by default (the source knows Z, or explores to estimate it).
         step: of the dual, per unit of the scarcest budget b; sqrt(ln(d + 1) / (T b most)) by default, with what a round
             can use at most.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, or numbers that are not positive.
@@ -61,5 +63,5 @@ def lin_cbwk(
         model=model,
         goals=(objective, hedge, *hard_limits(problem, True)),
         choice=TopK(problem.n_plays),
-        name="lin_cbwk",
+        name=name or "lin_cbwk",
     )

@@ -13,7 +13,7 @@ from evenhand.problem.problem import Problem
 
 
 @named("C8", source="Ermis et al. 2020 (LinUCBRank), as in Do et al. 2023, Appendix B.1")
-def linucb_rank(problem: Problem, model: Model, *, utility: str = "click") -> Policy:
+def linucb_rank(problem: Problem, model: Model, *, utility: str = "click", name: str | None = None) -> Policy:
     """Show the k items of highest optimistic utility, best first: a baseline without fairness.
 
     Equation: the k largest of theta_hat.x_i + bonus_i. Constraints are ignored, and the objective is only measured.
@@ -22,6 +22,7 @@ def linucb_rank(problem: Problem, model: Model, *, utility: str = "click") -> Po
         problem: `n_plays` is k.
         model: as for `fw_linucb_rank`.
         utility: the outcome to rank by.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no such outcome.
@@ -34,4 +35,4 @@ def linucb_rank(problem: Problem, model: Model, *, utility: str = "click") -> Po
     'linucb_rank'
     """
     goals = (reward(replace(problem, maximize=utility)),)
-    return Policy(problem=problem, model=model, goals=goals, choice=TopK(problem.n_plays), name="linucb_rank")
+    return Policy(problem=problem, model=model, goals=goals, choice=TopK(problem.n_plays), name=name or "linucb_rank")

@@ -12,13 +12,14 @@ from evenhand.welfare import Greedy, Linear
 
 
 @named("A6", source="Shibukawa et al. 2026, Appendix F.1 (Algorithm 5, Max match)")
-def max_match(problem: Problem, model: Model) -> Policy:
+def max_match(problem: Problem, model: Model, *, name: str | None = None) -> Policy:
     """Give each user the arm of the largest optimistic mean: a baseline without diminishing returns; no constraints.
 
     Equation: pi(i) = argmax_a mu(x_ia.theta) + c1 ||x_ia||_{V^-1}, which is `cab_ucb` with r(x) = x.
 
     Args:
         problem, model: as for `cab_ucb`.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: a problem with constraints, without a satisfaction, or with another objective.
@@ -30,4 +31,4 @@ def max_match(problem: Problem, model: Model) -> Policy:
     """
     need_no_constraints(problem, keeper="resolving_allocation")
     choice = allocating(problem, Greedy(), curve=Linear())
-    return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name="max_match")
+    return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name=name or "max_match")

@@ -29,6 +29,7 @@ def mixed_oracle(
     margin: float | None = None,
     warmup: int = 50,
     hard: bool = False,
+    name: str | None = None,
 ) -> Policy:
     """Play the best action at the optimal dual prices of the true problem, held fixed; only rewards are learned.
 
@@ -37,6 +38,7 @@ def mixed_oracle(
     Args:
         problem, model, margin, warmup, hard: as for `pgd`.
         prices: lam*, one per constraint row, from `evenhand.run.optimum.opt(...)` with the same margin.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: prices of the wrong number, or negative.
@@ -56,7 +58,7 @@ def mixed_oracle(
         model=model,
         goals=(reward(problem), dual, *limits),
         choice=Staged(warmup, TopK(problem.n_plays)),
-        name=with_limits("mixed_oracle", limits),
+        name=name or with_limits("mixed_oracle", limits),
     )
 
 

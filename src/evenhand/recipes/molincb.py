@@ -16,7 +16,9 @@ from evenhand.recipes.defaults import need_no_constraints
 
 
 @named("C8", source="Mehrotra, Xue & Lalmas 2020 (MO-LinCB), as in Do et al. 2023, Appendix B.2")
-def molincb(problem: Problem, model: Model, *, steps: int = 100, delta: float = 0.05) -> Policy:
+def molincb(
+    problem: Problem, model: Model, *, steps: int = 100, delta: float = 0.05, name: str | None = None
+) -> Policy:
     """Draw from the lottery whose expected outcomes are best for this case, found by gradient steps.
 
     Equation: p <- the lottery nearest to p + eta_t Y_hat' grad f(Y_hat p), `steps` times, from the last round's p;
@@ -32,6 +34,7 @@ def molincb(problem: Problem, model: Model, *, steps: int = 100, delta: float = 
         model: such as `Ridge`; its bonuses, if any, are added to every outcome.
         steps: gradient steps per round.
         delta: in (0, 1).
+        name: for tables and plots.
 
     Raises:
         InvalidInput: constraints, or a delta out of range; in a run, an estimate where the objective has no slope.
@@ -49,7 +52,7 @@ def molincb(problem: Problem, model: Model, *, steps: int = 100, delta: float = 
         model=model,
         goals=(LinearReward(rows=select(problem, names), weights=(1.0,) * len(names), optimism="row"),),
         choice=GradientLottery(problem.objective, candidates=actions, scale=_scale(actions, delta), steps=steps),
-        name="molincb",
+        name=name or "molincb",
     )
 
 

@@ -16,7 +16,9 @@ from evenhand.recipes.defaults import nothing_to_do
 
 
 @named("B8", source="Badanidiyuru et al. 2013, Bandits with knapsacks, Algorithm 2 (PD-BwK)")
-def pd_bwk(problem: Problem, model: Model, *, step: float | None = None, hard: bool = True) -> Policy:
+def pd_bwk(
+    problem: Problem, model: Model, *, step: float | None = None, hard: bool = True, name: str | None = None
+) -> Policy:
     """Play the best optimistic reward per priced optimistic cost, time being a resource with a price; hard budgets.
 
     Equation: a = argmax r_ucb(a) / (w.c_lcb(a) + w_0 b), w on the simplex of d + 1 coordinates by multiplicative
@@ -32,6 +34,7 @@ def pd_bwk(problem: Problem, model: Model, *, step: float | None = None, hard: b
         model: with widths.
         step: epsilon, per unit of the scarcest budget; sqrt(ln(d + 1) / B) by default, for costs of at most 1.
         hard: never exceed a budget.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, other constraints, an objective that is not linear, or a negative step.
@@ -47,5 +50,5 @@ def pd_bwk(problem: Problem, model: Model, *, step: float | None = None, hard: b
         model=model,
         goals=(gain, prices, *hard_limits(problem, hard)),
         choice=GreedyRatio(1, nothing_to_do(problem), rent=rate),
-        name="pd_bwk",
+        name=name or "pd_bwk",
     )

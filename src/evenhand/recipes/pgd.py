@@ -30,6 +30,7 @@ def pgd(
     margin: float | None = None,
     warmup: int = 50,
     hard: bool = False,
+    name: str | None = None,
 ) -> Policy:
     """Play the best action at dual prices that follow a projected gradient with a fixed step.
 
@@ -47,6 +48,7 @@ def pgd(
             c is the most that a round can use of it.
         warmup: rounds played uniformly at first.
         hard: never exceed a budget.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no constraints, or a margin that leaves nothing of a budget.
@@ -66,5 +68,5 @@ def pgd(
         model=model,
         goals=(gain, dual, *limits),
         choice=Staged(warmup, TopK(problem.n_plays)),
-        name=with_limits(f"pgd(step={step:.3g})", limits),
+        name=name or with_limits(f"pgd(step={step:.3g})", limits),
     )

@@ -35,6 +35,7 @@ def pgd_adaptive(
     margin: float | None = None,
     warmup: int = 50,
     hard: bool = False,
+    name: str | None = None,
 ) -> Policy:
     """PGD whose step doubles each time the excess costs of a regime pass a limit.
 
@@ -47,6 +48,7 @@ def pgd_adaptive(
         problem, model, margin, warmup, hard: as for `pgd`.
         limits: M_0, M_1, ...; `experimental_limits(problem)` by default, or `theoretical_limits(...)`.
         reset: start every regime from prices of 0.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: as for `pgd`, or a limit that is not positive.
@@ -68,7 +70,7 @@ def pgd_adaptive(
         model=model,
         goals=(gain, dual, *kept),
         choice=Staged(warmup, TopK(problem.n_plays)),
-        name=with_limits("pgd_adaptive", kept),
+        name=name or with_limits("pgd_adaptive", kept),
     )
 
 

@@ -26,6 +26,7 @@ def pgd_allocation(
     oracle: Oracle | None = None,
     capacity: tuple[int, ...] | None = None,
     may_stay: bool = False,
+    name: str | None = None,
 ) -> Policy:
     """Allocate for satisfaction at dual prices of the constraints that follow a projected gradient; hard budgets.
 
@@ -39,6 +40,7 @@ def pgd_allocation(
             2 / (N sqrt(T)) by default, for N users.
         margin: taken off every budget per round; by default as for `pgd`.
         oracle, capacity, may_stay: as for `resolving_allocation`.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no constraints, a margin that leaves nothing of a budget, or a problem without a satisfaction or
@@ -61,5 +63,5 @@ def pgd_allocation(
         model=model,
         goals=(gain, dual, *hard_limits(problem, True)),
         choice=allocating(problem, oracle, capacity=capacity, may_stay=may_stay),
-        name=f"pgd_allocation(step={step:.3g})",
+        name=name or f"pgd_allocation(step={step:.3g})",
     )

@@ -13,7 +13,9 @@ from evenhand.recipes.defaults import need_constraints
 
 
 @named("B6", source="Agrawal & Devanur 2014, Algorithm 5 (after Blackwell 1956)")
-def primal_bwc(problem: Problem, model: Model, *, margin: float | None = None, hard: bool = False) -> Policy:
+def primal_bwc(
+    problem: Problem, model: Model, *, margin: float | None = None, hard: bool = False, name: str | None = None
+) -> Policy:
     """Play the arm that leads the average outcome straight back to the constraints; the objective is ignored.
 
     Equation: a = argmin phi.Z(phi)_a with phi = x - the point of S that is nearest to x, x being the average of the
@@ -25,6 +27,7 @@ def primal_bwc(problem: Problem, model: Model, *, margin: float | None = None, h
         model: with widths.
         margin: as for `bwcr`.
         hard: never exceed a budget.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no constraint, one by group, or a margin that leaves nothing of a budget or a set.
@@ -41,5 +44,5 @@ def primal_bwc(problem: Problem, model: Model, *, margin: float | None = None, h
         model=model,
         goals=(*kept, *hard_limits(problem, hard)),
         choice=Lottery(readings(*kept)),
-        name="primal_bwc",
+        name=name or "primal_bwc",
     )

@@ -13,7 +13,9 @@ from evenhand.recipes.defaults import need_no_constraints
 
 
 @named("B4", source="Agrawal & Devanur 2014, Algorithm 4, with the smoothing of Section 5.3 (B5)")
-def primal_bwr(problem: Problem, model: Model, *, smoothing: Smoothing | None = None) -> Policy:
+def primal_bwr(
+    problem: Problem, model: Model, *, smoothing: Smoothing | None = None, name: str | None = None
+) -> Policy:
     """Play the arm of highest optimistic worth at the objective's slope; no constraints.
 
     Equation: a = argmax g.y_ucb_a with g = grad f_{t-1} at the average of the y_ucb of the arms that were played, f_t
@@ -24,6 +26,7 @@ def primal_bwr(problem: Problem, model: Model, *, smoothing: Smoothing | None = 
         problem: with any objective, without constraints.
         model: with widths.
         smoothing: as for `fw_linucb`.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: constraints, or an objective that cannot be smoothed.
@@ -35,4 +38,6 @@ def primal_bwr(problem: Problem, model: Model, *, smoothing: Smoothing | None = 
     """
     need_no_constraints(problem, "bwcr")
     slope = for_objective(problem, "primal", smoothing)
-    return Policy(problem=problem, model=model, goals=(slope,), choice=Lottery(readings(slope)), name="primal_bwr")
+    return Policy(
+        problem=problem, model=model, goals=(slope,), choice=Lottery(readings(slope)), name=name or "primal_bwr"
+    )

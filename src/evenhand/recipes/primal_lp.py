@@ -46,6 +46,7 @@ def primal_lp(
     growth: float = 0.05,
     every: int = 100,
     hard: bool = False,
+    name: str | None = None,
 ) -> Policy:
     """Play the policy that is best for the contexts so far, at optimistic rewards and costs; soft budgets.
 
@@ -64,6 +65,7 @@ def primal_lp(
         contexts: how many different ones are kept at most; if none has to be dropped, the program is exact.
         growth, every: solve again when t has grown by this fraction, or by this many rounds.
         hard: never exceed a budget.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no constraints, a margin that leaves nothing of a budget, or an objective without a finite range
@@ -95,7 +97,7 @@ def primal_lp(
         model=model,
         goals=(objective, plan, *limits),
         choice=Staged(warmup, Gibbs(temperature)),
-        name=with_limits("primal_lp", limits),
+        name=name or with_limits("primal_lp", limits),
     )
 
 

@@ -13,13 +13,16 @@ from evenhand.welfare import Anyone
 
 
 @named("A6", source="Shibukawa et al. 2026, Section 5: Random")
-def random_allocation(problem: Problem, n_features: int, *, capacity: tuple[int, ...] | None = None) -> Policy:
+def random_allocation(
+    problem: Problem, n_features: int, *, capacity: tuple[int, ...] | None = None, name: str | None = None
+) -> Policy:
     """Give each user an arm that is drawn uniformly; hard budgets.
 
     Args:
         problem: as for `cab_ucb`, with or without constraints; only budgets are kept to.
         n_features: of the contexts, which are ignored.
         capacity: the most users of each arm; by default there is no limit.
+        name: for tables and plots.
 
     >>> from evenhand.environments import Matching
     >>> random_allocation(Matching(users=6, arms=3, horizon=100).problem, n_features=5).name
@@ -30,5 +33,5 @@ def random_allocation(problem: Problem, n_features: int, *, capacity: tuple[int,
         model=NullModel(n_features=n_features, n_outcomes=len(problem.learned)),
         goals=(indifferent(problem), *hard_limits(problem, True)),
         choice=allocating(problem, Anyone(), capacity=capacity),
-        name="random_allocation",
+        name=name or "random_allocation",
     )

@@ -24,6 +24,7 @@ def resolving(
     warmup: int = 0,
     contexts: int = 1000,
     every: int = 100,
+    name: str | None = None,
 ) -> Policy:
     """Play the best actions at prices that are optimal for the budgets and rounds that are left; hard budgets.
 
@@ -41,6 +42,7 @@ def resolving(
         warmup: rounds played uniformly at first, for models that do not explore by themselves.
         contexts: how many different ones are kept at most.
         every: largest number of rounds between two solves.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: a choice of another number of actions.
@@ -69,5 +71,5 @@ def resolving(
         model=model,
         goals=(objective, *plan, *hard_limits(problem, True)),
         choice=Staged(warmup, given(choice, lambda: TopK(problem.n_plays))),
-        name="resolving",
+        name=name or "resolving",
     )

@@ -24,6 +24,7 @@ def resolving_allocation(
     may_stay: bool = False,
     contexts: int = 5000,
     every: int = 100,
+    name: str | None = None,
 ) -> Policy:
     """Allocate for satisfaction at prices that are optimal for the budgets and rounds that are left; hard budgets.
 
@@ -41,6 +42,7 @@ def resolving_allocation(
         may_stay: whether users may stay without an arm where that is worth more, as where budgets run short.
         contexts: how many different users are kept at most.
         every: largest number of rounds between two solves.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: a problem without a satisfaction, or with another objective.
@@ -71,5 +73,5 @@ def resolving_allocation(
         model=model,
         goals=(objective, *where_constrained(problem, plan), *hard_limits(problem, True)),
         choice=choice,
-        name="resolving_allocation",
+        name=name or "resolving_allocation",
     )

@@ -28,6 +28,7 @@ def square_cbwk(
     rate: Rate | float,
     max_price: float | None = None,
     step: float | None = None,
+    name: str | None = None,
 ) -> Policy:
     """Inverse-gap weighting of predicted rewards minus priced costs, prices by exponentiated gradient; hard budgets.
 
@@ -44,6 +45,7 @@ def square_cbwk(
             may spend by default, so that prices may outweigh any reward.
         step: of the dual, per unit of the scarcest budget b; sqrt(ln(d + 1) / (T b most)) by default, with what a round
             can use at most.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, or numbers that are not positive.
@@ -69,7 +71,7 @@ def square_cbwk(
         model=model,
         goals=(objective, hedge, *hard_limits(problem, True)),
         choice=InverseGap(Rate.of(rate), problem.n_plays),
-        name="square_cbwk",
+        name=name or "square_cbwk",
     )
 
 

@@ -34,6 +34,7 @@ def two_stage_square_cbwk(
     explore: int,
     radius: float | None = None,
     step: float | None = None,
+    name: str | None = None,
 ) -> Policy:
     """SquareCBwK that first explores to learn how large prices need to be; hard budgets.
 
@@ -50,6 +51,7 @@ def two_stage_square_cbwk(
         explore: T0; `linear_exploration` or `smooth_exploration` give the theory's.
         radius: M, by which estimates of OPT and of costs per round may be off; the theory's for linear classes by
             default, which is too large for most budgets: in practice, use a multiple of the noise over sqrt(T0).
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, numbers that are not positive, or a budget of at most max((A + 2) T0, T M).
@@ -93,7 +95,7 @@ def two_stage_square_cbwk(
             InverseGap(Rate.of(rate), problem.n_plays),
             warmup=Cycle(problem.n_plays),
         ),
-        name="two_stage_square_cbwk",
+        name=name or "two_stage_square_cbwk",
     )
 
 

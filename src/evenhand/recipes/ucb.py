@@ -11,7 +11,7 @@ from evenhand.problem.problem import Problem
 
 
 @named("U2", source="optimism in the face of uncertainty, as in LinUCB: Li, Chu, Langford & Schapire 2010")
-def ucb(problem: Problem, model: Model, *, warmup: int = 50) -> Policy:
+def ucb(problem: Problem, model: Model, *, warmup: int = 50, name: str | None = None) -> Policy:
     """Play the action of highest optimistic value; constraints are ignored.
 
     Equation: a = argmax r_ucb(a). With a ridge model this is LinUCB; without optimism it is greedy.
@@ -21,6 +21,7 @@ def ucb(problem: Problem, model: Model, *, warmup: int = 50) -> Policy:
         problem: its constraints are neither kept nor priced.
         model: for the learned outcomes, with optimism of its own.
         warmup: rounds played uniformly at first.
+        name: for tables and plots.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic
@@ -32,5 +33,5 @@ def ucb(problem: Problem, model: Model, *, warmup: int = 50) -> Policy:
         model=model,
         goals=(reward(problem),),
         choice=Staged(warmup, TopK(problem.n_plays)),
-        name="ucb",
+        name=name or "ucb",
     )

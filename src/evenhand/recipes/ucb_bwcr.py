@@ -29,6 +29,7 @@ def ucb_bwcr(
     hard: bool = True,
     every: int = 1,
     tolerance: float = 1e-4,
+    name: str | None = None,
 ) -> Policy:
     """Draw from the best lottery if all outcomes are as good as their intervals allow, in every round; hard budgets.
 
@@ -49,6 +50,7 @@ def ucb_bwcr(
         hard: never exceed a budget.
         every: how many rounds one lottery serves.
         tolerance: of the optimum, per unit of what outcomes can add to f.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: constraints by group, or a margin that leaves nothing of a budget or a set.
@@ -86,5 +88,5 @@ def ucb_bwcr(
             every=every,
             tolerance=tolerance,
         ),
-        name="ucb_bwcr",
+        name=name or "ucb_bwcr",
     )

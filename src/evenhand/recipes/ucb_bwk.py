@@ -20,7 +20,9 @@ from evenhand.recipes.defaults import fluctuation, need_budgets_only, need_spend
 
 
 @named("B2", source="Agrawal & Devanur 2014, Algorithm 2")
-def ucb_bwk(problem: Problem, model: Model, *, epsilon: float | None = None, hard: bool = True) -> Policy:
+def ucb_bwk(
+    problem: Problem, model: Model, *, epsilon: float | None = None, hard: bool = True, name: str | None = None
+) -> Policy:
     """Draw from the lottery of highest optimistic reward whose optimistic costs keep to all budgets; hard budgets.
 
     Equation: p = argmax r_ucb.p s.t. c_lcb p <= (1 - epsilon) B / T, over lotteries p. Costs are in units of their
@@ -38,6 +40,7 @@ def ucb_bwk(problem: Problem, model: Model, *, epsilon: float | None = None, har
             half, with c the most that a round can use of a budget b per round. The source's number,
             sqrt(gamma A / B) + ln(T) gamma A / B, easily exceeds 1.
         hard: never exceed a budget.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, other constraints, an objective that is not linear, or an epsilon out of its range.
@@ -61,5 +64,5 @@ def ucb_bwk(problem: Problem, model: Model, *, epsilon: float | None = None, har
         model=model,
         goals=(reward(problem), Intervals(rows=rows, ends="lower"), *hard_limits(problem, hard)),
         choice=LinearProgram(1, tuple(kept.tolist()), nothing_to_do(problem)),
-        name="ucb_bwk",
+        name=name or "ucb_bwk",
     )

@@ -13,7 +13,7 @@ from evenhand.recipes.linucb_rank import linucb_rank
 
 
 @named("C8", source="Mansoury et al. 2021 (Unbiased-LinUCBRank), as in Do et al. 2023, Appendix B.1, equation (14)")
-def unbiased_linucb_rank(problem: Problem, model: Model, *, utility: str = "click") -> Policy:
+def unbiased_linucb_rank(problem: Problem, model: Model, *, utility: str = "click", name: str | None = None) -> Policy:
     """Show the k items of highest utility plus a bonus that shrinks by exposure: a fair baseline.
 
     Equation: the k largest of theta_hat.x_i + (1 - k N_i / sum_j N_j) bonus_i, N the exposures so far.
@@ -23,6 +23,7 @@ def unbiased_linucb_rank(problem: Problem, model: Model, *, utility: str = "clic
         problem: `n_plays` is k; all actions are always candidates, in order.
         model: with widths, as for `fw_linucb_rank`.
         utility: the outcome to rank by.
+        name: for tables and plots.
 
     Raises:
         InvalidInput: no such outcome.
@@ -35,4 +36,4 @@ def unbiased_linucb_rank(problem: Problem, model: Model, *, utility: str = "clic
     'unbiased_linucb_rank'
     """
     choice = Unbiased(problem.n_plays, len(problem.actions))
-    return replace(linucb_rank(problem, model, utility=utility), choice=choice, name="unbiased_linucb_rank")
+    return replace(linucb_rank(problem, model, utility=utility), choice=choice, name=name or "unbiased_linucb_rank")

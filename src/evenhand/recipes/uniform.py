@@ -15,7 +15,7 @@ from evenhand.problem.problem import Problem
 
 
 @named("U1", source="evenhand's own baseline")
-def uniform(problem: Problem, n_features: int) -> Policy:
+def uniform(problem: Problem, n_features: int, *, name: str | None = None) -> Policy:
     """Draw actions at random, as evenly as the budgets allow; hard budgets.
 
     Equation: the lottery p of greatest entropy with sum_a p_a c_a <= B per round for declared costs; hard budgets.
@@ -24,6 +24,7 @@ def uniform(problem: Problem, n_features: int) -> Policy:
     Args:
         problem: its actions are the candidates.
         n_features: of the contexts, which are ignored.
+        name: for tables and plots.
 
     >>> from evenhand.environments import Court
     >>> [round(p, 3) for p in uniform(Court().problem, n_features=5).choice.weights]
@@ -34,7 +35,7 @@ def uniform(problem: Problem, n_features: int) -> Policy:
         model=NullModel(n_features=n_features, n_outcomes=len(problem.learned)),
         goals=(indifferent(problem), *hard_limits(problem, True)),
         choice=Random(even_lottery(problem), problem.n_plays),
-        name="uniform",
+        name=name or "uniform",
     )
 
 

@@ -16,7 +16,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 
 # Arguments of recipes and models that the program sets, so a problem file must not.
-OF_RECIPES = ("problem", "model", "n_features")
+OF_RECIPES = ("problem", "model", "n_features", "name")
 OF_MODELS = ("n_features", "n_outcomes", "arms")
 WIDTH = 0.5  # in units of an outcome's range
 

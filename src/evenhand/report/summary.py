@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from evenhand.core import faces
 from evenhand.core.errors import MissingExtra
 from evenhand.core.types import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_HEAD = ["", "mean", "se", "worst", "limit"]
 
 
 class Line(NamedTuple):
@@ -68,15 +72,27 @@ class Summary(NamedTuple):
     lines: tuple[Line, ...]
 
     def __str__(self) -> str:
+        return f"{self._title()}\n{table(_HEAD, self._rows())}\n{self._units()}"
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+    def _repr_html_(self) -> str:
+        return faces.table(f"{self._title()}; {self._units()}", self._rows(), _HEAD)
+
+    def _title(self) -> str:
         head = f"{self.policy}: " + (f"{self.interrupted}, " if self.interrupted else "") + f"{self.replicas} replicas"
         if self.under_way[1]:
             fewest, most = self.under_way
             count = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
             head += f", in each of which the outcomes of {count} rounds are still under way"
-        head += "".join(f", {ending}" for ending in endings(self.stopped, self.restricted))
-        rows = [[x.name, number(x.mean), number(x.se), number(x.worst), number(x.limit)] for x in self.lines]
-        units = f"per round, in the units of each outcome; se: of the mean over the {self.replicas} replicas"
-        return f"{head}\n{table(['', 'mean', 'se', 'worst', 'limit'], rows)}\n{units}"
+        return head + "".join(f", {ending}" for ending in endings(self.stopped, self.restricted))
+
+    def _rows(self) -> list[list[str]]:
+        return [[x.name, number(x.mean), number(x.se), number(x.worst), number(x.limit)] for x in self.lines]
+
+    def _units(self) -> str:
+        return f"per round, in the units of each outcome; se: of the mean over the {self.replicas} replicas"
 
     def to_frame(self) -> pd.DataFrame:
         """One row per line; `under way` is the most rounds of a replica whose outcomes had not arrived."""

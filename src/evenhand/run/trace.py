@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evenhand.core import faces
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.records import Decision
 from evenhand.core.registry import meant
@@ -18,6 +19,7 @@ from evenhand.policy.saving import fingerprint
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
+from evenhand.run import face
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,6 +103,12 @@ class Trace:
         Floats  # (R,) the elapsed round after which a run went on with some of its offer masked; NaN where all fitted
     )
     plays: Plays | None = None
+
+    def __repr__(self) -> str:
+        return faces.text(face.title(self), face.rows(self))
+
+    def _repr_html_(self) -> str:
+        return faces.table(face.title(self), face.rows(self))
 
     def total(self, name: str) -> Floats:
         """The sum of an outcome or a measure over the run, in its units, `->(R)`."""

@@ -1,0 +1,90 @@
+"""What an object shows of itself, as a few lines of text and as a table for notebooks: names and counts, not arrays."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+MOST = 12  # lines of a text
+_MOST_ROWS = 60  # of a table in a notebook
+_WIDTH = 88  # of a value
+
+
+def few(names: Iterable[object], width: int = _WIDTH) -> str:
+    """As many names as fit, and how many more there are.
+
+    >>> few(["none", "letter"]), few(range(100), width=12)
+    ('none, letter', '0, 1, 2, 3 and 96 more')
+    """
+    names, shown, used = list(names), list[str](), 0
+    for name in names:
+        used += len(str(name)) + 2
+        if shown and used > width:
+            return f"{', '.join(shown)} and {len(names) - len(shown)} more"
+        shown.append(clipped(name, width))
+    return ", ".join(shown)
+
+
+def clipped(value: object, width: int = _WIDTH) -> str:
+    """A value as text on one line, cut where it is too long.
+
+    >>> clipped("a long name\\nof two lines", width=12)
+    'a long na...'
+    """
+    text = " ".join(str(value)[: 4 * width].split())
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count(1, "replica"), count(2000, "round")
+    ('1 replica', '2,000 rounds')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def text(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    """A title, and a line per row of a name and a text; the rows that are too many are counted.
+
+    >>> print(text("Shop", [("actions", "none, letter"), ("horizon", "100")]))
+    Shop
+      actions  none, letter
+      horizon  100
+    """
+    names = [clipped(name, 30) for name, _ in rows]
+    width = max(map(len, names), default=0)
+    lines = [
+        f"  {n:<{width}}  {clipped(value, _WIDTH + 20)}".rstrip() for n, (_, value) in zip(names, rows, strict=True)
+    ]
+    return first("\n".join([clipped(title), *lines]))
+
+
+def first(whole: str, rest: str = "") -> str:
+    """The first lines of a text, and how many more there are, with a word on the rest.
+
+    >>> print(first("\\n".join("abcdefghijklmn"), ", see `print`")[-25:])
+    k
+    ... 3 more, see `print`
+    """
+    lines = whole.split("\n")
+    if len(lines) <= MOST:
+        return whole
+    return "\n".join([*lines[: MOST - 1], f"... {len(lines) - MOST + 1} more{rest}"])
+
+
+def table(title: str, rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """A plain table in HTML, with all texts escaped.
+
+    >>> table("a < b", [("left", "5")])
+    '<table><caption>a &lt; b</caption><tbody><tr><th>left</th><td>5</td></tr></tbody></table>'
+    """
+    more = [[f"... {len(rows) - _MOST_ROWS} more"]] if len(rows) > _MOST_ROWS else []
+    top = f"<thead>{_row(head, 'th')}</thead>" if head else ""
+    body = "".join(_row(row, "td") for row in [*rows[:_MOST_ROWS], *more])
+    return f"<table><caption>{html.escape(title)}</caption>{top}<tbody>{body}</tbody></table>"
+
+
+def _row(cells: Sequence[str], kind: str) -> str:
+    name, *rest = (html.escape(clipped(cell, 2 * _WIDTH)) for cell in cells)
+    return f"<tr><th>{name}</th>{''.join(f'<{kind}>{cell}</{kind}>' for cell in rest)}</tr>"

@@ -1,0 +1,43 @@
+"""What a policy and its state show of themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenhand.core.faces import clipped, count, few
+from evenhand.problem import face
+
+if TYPE_CHECKING:  # the modules of these import this one
+    from evenhand.policy.policy import Policy
+    from evenhand.policy.state import PolicyState
+
+
+def title(policy: Policy) -> str:
+    """The name of a policy."""
+    return f"Policy {policy.name!r}"
+
+
+def rows(policy: Policy) -> list[tuple[str, str]]:
+    """The parts of a policy, and its problem."""
+    model, choice = policy.model, policy.choice
+    sizes = f"{count(model.n_features, 'feature')}, {count(model.n_outcomes, 'learned outcome')}"
+    return [
+        ("model", f"{type(model).__name__} ({sizes})"),
+        ("goals", few(type(goal).__name__ for goal in policy.goals)),
+        ("choice", clipped(repr(choice))),
+        ("problem", face.title(policy.problem).removeprefix("Problem: ")),
+        *face.rows(policy.problem)[1:3],
+    ]
+
+
+def state_title(state: PolicyState) -> str:
+    """Of which replicas a state is."""
+    return f"PolicyState: {count(len(state.t), 'replica')}, seed {state.seed}"
+
+
+def state_rows(state: PolicyState) -> list[tuple[str, str]]:
+    """How far the replicas of a state are."""
+    fewest, most = int(state.t.min()), int(state.t.max())
+    done = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    waiting = f"{len(state.receipts.waiting()):,}"
+    return [("replicas", few(state.replicas)), ("decided rounds", done), ("outcomes to come", waiting)]
