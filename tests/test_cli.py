@@ -31,6 +31,7 @@ def test_help_loads_nothing_heavy():
         ["reproduce", "concave-rewards"],
         ["reproduce", "lessons"],
         ["replay"],
+        ["warm"],
         ["systems"],
     ],
 )

@@ -24,6 +24,19 @@ DESCRIPTION = """\
 Decide, one case after another, who gets what: contextual bandits that keep to budgets, share fairly,
 and pursue goals that are not a plain sum of clicks."""
 
+WARM = """\
+Compile ahead. The first decision of a process waits until its kernels are compiled, or are found compiled on disk.
+This command makes a few decisions with the recipes and models that are used most (resolving, ucb, pgd, fw_dual,
+square_cbwk, lin_cbwk and uniform; BayesianRidge, BayesianLogistic, Ridge and Logistic, with coefficients per action
+as well; hard budgets and parity), so that it finds them. Run it while an image is built:
+
+  ENV NUMBA_CACHE_DIR=/var/cache/evenhand
+  RUN evenhand warm && chmod -R a+rwX /var/cache/evenhand
+
+Kernels are kept in the folder NUMBA_CACHE_DIR, or else beside the code of evenhand. A process finds them there only if
+it may write to that folder, and on the same kind of processor. For parts of your own, make one decision and observe
+one outcome while the image is built."""
+
 DEMO = "demo"  # the experiment that has a command of its own
 
 
@@ -78,6 +91,12 @@ def build() -> Parser:
     replay.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and a picture here")
     replay.set_defaults(parser=replay)
 
+    warm = commands.add_parser("warm", help="compile ahead, so that first decisions do not wait", description=WARM,
+                               formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    warm.add_argument("problem", nargs="?", type=Path, default=None, metavar="PROBLEM.toml",
+                      help="compile what a replay of this problem file needs, instead of what is common")  # fmt: skip
+    warm.set_defaults(parser=warm)
+
     systems = commands.add_parser("systems", help="list every named system, or print what one of them does")
     systems.add_argument("name", nargs="?", default=None, metavar="NAME",
                          help="of a recipe, model, objective, ... such as pgd, or an id such as K1")  # fmt: skip
@@ -91,6 +110,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
     shown += [(f"reproduce {name}", e.title) for name, e in experiments.items() if name != DEMO]
     shown += [
         ("replay LOG.csv --problem PROBLEM.toml", "run any policy on your own randomised log"),
+        ("warm", "compile ahead, so that first decisions do not wait"),
         ("systems", "everything that is implemented, with its source"),
         ("systems NAME", "what one of them does, and its arguments"),
     ]
@@ -167,6 +187,8 @@ def _run(o: argparse.Namespace) -> int:
         return _systems(o.name, as_json=o.json)
     if o.command == "replay":
         return _replay(o)
+    if o.command == "warm":
+        return _warm(o.problem)
     from evenhand.experiments.loop import run
 
     given = {option.field: getattr(o, option.field) for option in options(o.made)}
@@ -184,6 +206,14 @@ def _replay(o: argparse.Namespace) -> int:
     if o.out is not None:
         print(f"\nwritten: {o.out / 'results.json'}{' and a picture' if found.runs else ''}")
     return 130 if found.interrupted else 0
+
+
+def _warm(problem: Path | None) -> int:
+    from evenhand.replay.warm import of_problem_file
+    from evenhand.run.warm import common, warm
+
+    print(warm(common() if problem is None else of_problem_file(problem)))
+    return 0
 
 
 def _systems(name: str | None, *, as_json: bool) -> int:

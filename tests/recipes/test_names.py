@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import sys
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ def own_and_named(name):
     """The policy of the recipe's own example, without and with a name."""
     if name == "uniform":  # its example shows weights
         return (recipes.uniform(Court().problem, 5), recipes.uniform(Court().problem, 5, name="mine"))
-    space = dict(getattr(recipes, name).__globals__)
+    space = dict(vars(sys.modules[getattr(recipes, name).__module__]))
     for example in doctest.DocTestParser().get_examples(inspect.getdoc(getattr(recipes, name))):
         if example.source.startswith(f"{name}("):
             call = example.source.strip().removesuffix(").name")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
+from typing import Literal, ParamSpec, TypeVar, cast
 
 from numba import njit
 
@@ -13,9 +13,16 @@ R = TypeVar("R")
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function of arrays lazily; division by zero follows IEEE rules as in NumPy."""
-    return cast("Callable[P, R]", njit(cache=True, error_model="numpy")(function))
+    return _compiled(function, inline="never")
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a helper that is inlined into its kernels: a call that passes arrays would cost 50 ns."""
-    return cast("Callable[P, R]", njit(cache=True, error_model="numpy", inline="always")(function))
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: Callable[P, R], inline: Literal["never", "always"]) -> Callable[P, R]:
+    try:
+        return cast("Callable[P, R]", njit(cache=True, error_model="numpy", inline=inline)(function))
+    except RuntimeError:  # no folder can be written to: every process compiles for itself, as `evenhand warm` says
+        return cast("Callable[P, R]", njit(error_model="numpy", inline=inline)(function))

@@ -1,0 +1,56 @@
+"""Compile ahead what the replay of a problem file needs, on a log of a few rows that is made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.environments.logged import Logged, blocks
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.replay.problem_file import read_spec
+from evenhand.replay.systems import systems
+from evenhand.run.simulation import simulate
+
+_ROWS, _UNITS = 60, 3
+
+
+def of_problem_file(path: Path) -> dict[str, Callable[[], object]]:
+    """Replays of a few rows with every system that `replay_log` runs, by name.
+
+    Raises:
+        InvalidInput: as `read_spec`; or the recipe does not take the problem.
+    """
+    spec = read_spec(path)
+    problem = spec.problem(dict.fromkeys(spec.groups, ("one", "other")))
+    log = _made_up(problem)
+    return {p.name: partial(_replay, p, log) for p in systems(problem, spec.settings, log.n_features)}
+
+
+def _replay(policy: Policy, log: Logged) -> None:
+    simulate(policy, replace(log, problem=policy.problem), replicas=2, progress=False)
+
+
+def _made_up(problem: Problem) -> Logged:
+    """A log of all actions in turn; its coins are tossed, as they are where propensities differ."""
+    luck, actions = np.random.default_rng(0), np.arange(_ROWS) % len(problem.actions)
+    low, high = np.nan_to_num(problem.span, posinf=1.0, neginf=-1.0)
+    free = problem.free[actions, : len(problem.observed)]
+    outcomes = np.where(free, 0.0, luck.uniform(low, np.maximum(high, low), (_ROWS, len(problem.observed))))
+    ends = np.cumsum([0, *(len(g.names) for g in problem.groups)])
+    columns = [luck.integers(a, b, _ROWS) for a, b in pairwise(ends)]
+    return Logged(
+        problem=problem,
+        units=luck.standard_normal((_ROWS, _UNITS)),
+        layout=blocks(len(problem.actions), _UNITS),
+        actions=actions,
+        propensities=np.where(np.arange(_ROWS) % 2 == 0, 0.5, 0.4),
+        outcomes=outcomes,
+        groups=np.stack(columns, 1) if columns else np.zeros((_ROWS, 0), np.int64),
+        shuffles=1,
+    )
