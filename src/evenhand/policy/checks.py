@@ -209,10 +209,10 @@ def alike(c: Context, model: Model) -> None:
 
     It calls for a look at the first context only.
     """
-    if model.n_outcomes == 0 or isinstance(model, NullModel):
+    if model.n_outcomes == 0 or isinstance(model, NullModel) or c.offered.sum(1).max() < 2:
         return
     x = distinct(c.features)
-    if x.shape[1] > 1 and (x == x[:, :1]).all():
+    if (x == x[:, :1]).all():
         text = (
             f"all {x.shape[1]} candidates have the same features, so {type(model).__name__} predicts the same learned "
             "outcomes for all of them: wrap the model in PerAction, which gives actions coefficients of their own, or "
