@@ -42,7 +42,7 @@ def checked(part: T) -> T:
     """Make a function or class refuse arguments of other types than it declares, and keywords that it does not have.
 
     Types are not taken too literally: any sequence is taken for a tuple, and any real number for a float. Protocols
-    are compared by the names of their members.
+    are compared by the names of their members. Where a class refuses an argument itself, its own message counts.
 
     >>> @checked
     ... def half(of: float, *, times: int = 1) -> float: return of / 2**times
@@ -55,16 +55,28 @@ def checked(part: T) -> T:
 got an unknown one (did you mean times?)
     """
     call: Any = part.__init__ if isinstance(part, type) else part  # type: ignore[misc]
-    first = 1 if isinstance(part, type) else 0
-
-    @functools.wraps(call)
-    def careful(*given: Any, **named: Any) -> Any:
-        _refuse(part, given[first:], named)
-        return call(*given, **named)
 
     if not isinstance(part, type):
+
+        @functools.wraps(call)
+        def careful(*given: Any, **named: Any) -> Any:
+            _refuse(part, given, named)
+            return call(*given, **named)
+
         return careful  # type: ignore[return-value]
-    part.__init__ = careful  # type: ignore[misc]
+
+    @functools.wraps(call)
+    def made(*given: Any, **named: Any) -> None:
+        try:  # what a class says itself is closer to the point
+            call(*given, **named)
+        except InvalidInput:
+            raise
+        except Exception:
+            _refuse(part, given[1:], named)
+            raise
+        _refuse(part, given[1:], named)
+
+    part.__init__ = made  # type: ignore[misc]
     return part
 
 
