@@ -24,3 +24,21 @@ class PlainLinUCB:
         size = 1.0 + x @ gain
         self.inverse -= np.outer(gain, gain) / size
         self.theta += gain * ((y - x @ self.theta) / size)
+
+
+class PlainDisjoint:
+    """The same with own coefficients per arm: an inverse each, of which a case reads all and a play changes one."""
+
+    def __init__(self) -> None:
+        self.inverse, self.theta = np.tile(np.eye(FEATURES), (ARMS, 1, 1)), np.zeros((ARMS, FEATURES))
+
+    def act(self, x: np.ndarray) -> int:
+        """The arm of highest optimistic value, `(n)->()`."""
+        return int((self.theta @ x + WIDTH * np.sqrt((self.inverse @ x) @ x)).argmax())
+
+    def learn(self, a: int, x: np.ndarray, y: float) -> None:
+        """Absorb one observation of an arm, `(),(n),()`."""
+        gain = self.inverse[a] @ x
+        size = 1.0 + x @ gain
+        self.inverse[a] -= np.outer(gain, gain) / size
+        self.theta[a] += gain * ((y - x @ self.theta[a]) / size)

@@ -9,13 +9,14 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks import allocations, knapsacks, plain_ranking
-from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainLinUCB
+from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainDisjoint, PlainLinUCB
 from evenhand.core.records import Context
+from evenhand.core.types import Floats
 from evenhand.environments import Court, FixedContexts, MultiObjective
 from evenhand.environments.base import Environment
 from evenhand.experiments.court.study import model as tuned
 from evenhand.experiments.square_cbwk.systems import newton
-from evenhand.models import BayesianLogistic, Fixed, Ridge, Scalarised
+from evenhand.models import BayesianLogistic, Fixed, Model, PerAction, Ridge, Scalarised
 from evenhand.objectives import GeneralizedGini
 from evenhand.objectives.smoothing import moreau_gradient
 from evenhand.policy.policy import Policy
@@ -89,29 +90,50 @@ def square_table(world: FixedContexts) -> str:
 
 
 def solo_table(rounds: int = 3000) -> str:
-    """The policy beside the plain loop, on contexts that were drawn before."""
+    """The policy beside plain loops, on contexts that were drawn before: shared coefficients, and own ones per arm."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(rounds, 1, ARMS, FEATURES)) / FEATURES**0.5, rng.random((rounds, 1, 1, 1))
     problem = Problem(
         actions=tuple(f"arm {a}" for a in range(ARMS)), outcomes=(Outcome("gain"),), maximize="gain", horizon=rounds
     )
-    policy = ucb(problem, Ridge(n_features=FEATURES, width=Fixed(WIDTH)), warmup=0)
     known, groups, offered = np.zeros((1, ARMS, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, ARMS), bool)
+    case, arms = x[:, 0, 0], np.arange(ARMS)
+    wide = np.einsum("ab,tn->tabn", np.eye(ARMS), case).reshape(rounds, 1, ARMS, -1)
+    own = np.concatenate([np.tile(arms[:, None], (rounds, 1, 1, 1)), np.repeat(case[:, None, None], ARMS, 2)], 3)
 
-    def ours() -> None:
-        state = policy.start()
-        for t in range(rounds):
-            policy.learn(state, policy.act(state, Context(x[t], known, groups, offered)), y[t])
+    def ours(model: Model, features: Floats) -> float:
+        policy = ucb(problem, model, warmup=0)
 
-    def plain() -> None:
+        def run() -> None:
+            state = policy.start()
+            for t in range(rounds):
+                policy.learn(state, policy.act(state, Context(features[t], known, groups, offered)), y[t])
+
+        run()  # compiles
+        return fastest(run)
+
+    def shared() -> None:
         model = PlainLinUCB()
         for t in range(rounds):
             a = model.act(x[t, 0])
             model.learn(x[t, 0, a], y[t, 0, 0, 0])
 
-    ours()  # compiles
-    each = [1e6 * fastest(work) / rounds for work in (plain, ours)]
-    rows = [["plain NumPy loop", f"{each[0]:.1f}", "1.0"], ["ucb", f"{each[1]:.1f}", f"{each[0] / each[1]:.2f}"]]
+    def disjoint() -> None:
+        model = PlainDisjoint()
+        for t in range(rounds):
+            model.learn(model.act(case[t]), case[t], y[t, 0, 0, 0])
+
+    ridge = Ridge(n_features=FEATURES, width=Fixed(WIDTH))
+    blocks = Ridge(n_features=ARMS * FEATURES, width=Fixed(WIDTH))
+    seconds = {
+        "shared coefficients: plain NumPy loop": fastest(shared),
+        "shared coefficients: ucb": ours(ridge, x),
+        "own ones per arm: plain NumPy loop": fastest(disjoint),
+        "own ones per arm: ucb, as blocks": ours(blocks, wide),
+        "own ones per arm: ucb, PerAction": ours(PerAction(inner=ridge, actions=ARMS), own),
+    }
+    plain = [seconds["own ones per arm: plain NumPy loop" if "own" in n else next(iter(seconds))] for n in seconds]
+    rows = [[n, f"{1e6 * s / rounds:.1f}", f"{p / s:.2f}"] for (n, s), p in zip(seconds.items(), plain, strict=True)]
     return table(["", "microseconds", "times faster"], rows)
 
 

@@ -116,7 +116,7 @@ def test_means_are_per_case_and_within_the_range():
     policy = hedged(problem())
     state, both = policy.start(), CASE._replace(offered=np.ones((1, 2), bool))
     for mean, action in ((0.0, 1), (1.0, 0)):
-        case = both._replace(features=np.zeros((1, 2, 2)), known=np.array([[[0.01], [mean]]]))
+        case = both._replace(features=1e-9 * np.eye(2)[None], known=np.array([[[0.01], [mean]]]))
         decision = policy.decide(state, case)
         assert decision.plays[0, 0] == action
         assert f"go                   worth {0.0 - 2.0 * mean:+.4f}" in policy.explain(state, case, decision)

@@ -154,7 +154,9 @@ def test_a_batch_has_no_single_action():
 def test_candidates_that_are_no_actions_have_no_names():
     problem = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=9)
     plain = eh.resolving(problem, Ridge(n_features=1, width=Fixed(0.0)))
-    context = eh.Context(np.ones((1, 3, 1)), np.zeros((1, 3, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 3), bool))
+    context = eh.Context(
+        np.arange(3.0).reshape(1, 3, 1), np.zeros((1, 3, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 3), bool)
+    )
     with pytest.raises(eh.InvalidInput, match="without names"):
         _ = plain.decide(plain.start(), context).action
 

@@ -26,16 +26,17 @@ def make(actions=3, horizon=40):
 
 
 def started(problem, replicas=1):
-    policy = eh.ucb(problem, eh.Ridge(n_features=problem.n_features), warmup=0, name=f"mine {NASTY}")
+    policy = eh.ucb(problem, eh.per_action(problem, eh.Ridge), warmup=0, name=f"mine {NASTY}")
     state = policy.start(seed=3, replicas=replicas)
     return policy, state
 
 
 def everything(problem, replicas):
     policy, state = started(problem, replicas)
-    a, n = len(problem.actions), problem.n_features
+    a = len(problem.actions)
     groups = np.zeros((replicas, 1, 0), np.int64)
-    context = eh.Context(np.ones((replicas, a, n)), problem.declared[None], groups, np.ones((1, a), bool))
+    features = np.stack([np.arange(a), np.ones(a), np.ones(a)], 1)[None].repeat(replicas, 0)
+    context = eh.Context(features, problem.declared[None], groups, np.ones((1, a), bool))
     decision = policy.act(state, context)
     lines = tuple(Line(f"{NASTY} {i}", 0.5, 0.1, 0.4, None) for i in range(a))
     summary = Summary(NASTY, replicas, "", (0, 0), Ending(0, 0, 0), Ending(0, 0, 0), lines)
@@ -88,7 +89,7 @@ def test_a_problem_shows_what_was_stated():
 
 def test_a_policy_shows_its_parts():
     shown = repr(started(make())[0])
-    assert shown.startswith(f"Policy 'mine {NASTY}'\n  model       Ridge (2 features, 1 learned outcome)\n")
+    assert shown.startswith(f"Policy 'mine {NASTY}'\n  model       PerAction (3 features, 1 learned outcome)\n")
     assert "goals       LinearReward\n" in shown
     inner = eh.PerAction(inner=eh.Ridge(n_features=2), actions=3)
     plain = eh.Problem(actions=("a", "b", "c"), outcomes=(eh.Outcome("answer"),), maximize="answer", horizon=1000)

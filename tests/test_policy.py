@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Random, TopK
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear_reward import reward
-from evenhand.models import Logarithmic, Logistic, NullModel, Ridge
+from evenhand.models import Logarithmic, Logistic, NullModel, PerAction, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import flatten
 from evenhand.problem.constraints import Budget
@@ -329,3 +329,26 @@ def test_budgets_are_counted_over_decided_rounds_only():
     rounds = np.stack([d.counted for _, d in run(policy, Market(problem=problem), [0, 1, 2, 3], 30)]).sum(0)
     assert (rounds >= 3).all()
     assert (rounds < 30).all()
+
+
+ALIKE = Problem(actions=("a", "b"), outcomes=(Outcome("gain"),), maximize="gain", horizon=9)
+SAME = Context(np.ones((1, 2, 2)), np.zeros((1, 2, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 2), bool))
+
+
+def test_candidates_that_no_model_can_tell_apart_are_warned_of_once():
+    policy = ucb(ALIKE, Ridge(n_features=2), warmup=0)
+    state = policy.start()
+    message = r"all 2 candidates have the same features, so Ridge predicts .* wrap the model in PerAction"
+    with pytest.warns(EvenhandWarning, match=message) as told:
+        policy.decide(state, SAME)
+    assert [w.filename for w in told] == [__file__]
+    policy.act(state, SAME)  # a second warning would be an error
+
+
+@pytest.mark.parametrize("model", [PerAction(inner=Ridge(n_features=1), actions=2), NullModel(n_features=2)], ids=repr)
+def test_candidates_that_differ_by_action_or_need_no_model_are_not_warned_of(model):
+    features = np.array([[[0.0, 1.0], [1.0, 1.0]]]) if isinstance(model, PerAction) else SAME.features
+    policy = ucb(ALIKE, model, warmup=0)
+    policy.act(policy.start(), SAME._replace(features=features))
+    other = ucb(ALIKE, Ridge(n_features=2), warmup=0)
+    other.act(other.start(), SAME._replace(features=np.eye(2)[None]))

@@ -132,7 +132,9 @@ def test_a_saved_state_goes_on_with_its_sums(tmp_path):
 def one_case(policy, state, group, observed=None, y=1.0):
     """A case of a group in which every play has outcome y."""
     plays = policy.choice.n_plays
-    context = Context(np.ones((1, 3, 1)), np.zeros((1, 3, 0)), np.array([[[group]]]), np.ones((1, 3), bool))
+    context = Context(
+        np.array([[[1.0], [0.9], [0.8]]]), np.zeros((1, 3, 0)), np.array([[[group]]]), np.ones((1, 3), bool)
+    )
     decision = policy.act(state, context)
     policy.learn(state, decision, np.full((1, plays, 1), y), observed)
 

@@ -79,7 +79,7 @@ PROBLEM_FILES = {
     ),
     "too small a budget": (
         swap('values = { "" = "none", "A" = "a", "B" = "b" }', 'values = { "A" = "a", "B" = "b" }'),
-        "problem.toml: no mixture", "raise a budget",
+        "problem.toml: no mixture", "relax one of them",
     ),
     "bytes": (bytes(range(256)), "problem.toml, line", "not UTF-8"),
     "zeros": (b"\0" * 100, "problem.toml, line 1", "a TOML file"),

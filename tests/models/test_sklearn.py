@@ -293,7 +293,7 @@ def test_the_fingerprint_reads_the_estimator():
         ({"growth": 0.9}, r"Sklearn\.growth: expected a factor of at least 1"),
         ({"buffer": 5}, r"Sklearn\.min_observations, buffer: expected 1 <= min_observations <= buffer"),
         ({"min_observations": 0}, r"Sklearn\.min_observations, buffer"),
-        ({"n_features": 0}, r"Sklearn\.n_features, n_outcomes"),
+        ({"n_features": -1}, r"Sklearn\.n_features, n_outcomes"),
         (
             {"estimator": SGDClassifier(loss="log_loss"), "mode": "partial_fit", "n_outcomes": 2, "per_outcome": False},
             r"Sklearn\.per_outcome",

@@ -95,7 +95,7 @@ class Staged:
 
     def pick(self, state: StagedState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         """Choose by the stage that each replica is in, `(K,A),(K,A),(A),(A,d),(d),(),(draws)->(P),(P),(A),()`."""
-        n_early = _count_early(t, self.rounds)
+        n_early = _count_early(t, self.rounds) if self.rounds else 0
         if n_early == 0:
             return self.then.pick(state.then, worth, offer, t, u)
         first = self._warmup.pick(state.warmup, worth, offer, t, u)

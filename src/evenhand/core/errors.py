@@ -6,6 +6,7 @@ __all__ = [
     "CannotSave",
     "ConcurrentUse",
     "EvenhandError",
+    "EvenhandWarning",
     "InfeasibleProblem",
     "InvalidInput",
     "MissingExtra",
@@ -17,6 +18,10 @@ __all__ = [
 
 class EvenhandError(Exception):
     """Any error that evenhand raises on purpose."""
+
+
+class EvenhandWarning(UserWarning):
+    """Input that can be used, but hardly as it was meant."""
 
 
 class InvalidInput(EvenhandError, ValueError):

@@ -79,6 +79,21 @@ class InBlocks(Model, Protocol):
 
 
 @runtime_checkable
+class ByAction(Model, Protocol):
+    """A model without luck that finds the rows of its state by itself, where each action of a replica has one.
+
+    Row r A + a belongs to action a of replica r. The first feature of a candidate is a, which was checked; the others
+    are the features of the model.
+    """
+
+    def value_by_action(self, state: Any, x: Floats, w: Floats, actions: int) -> Worth:
+        """`value` by the row of each candidate's action, `(C,1+n),(K,1|C,M),()->(K,C),(K,C)`."""
+
+    def update_by_action(self, state: Any, x: Floats, y: Floats, seen: Bools, actions: int) -> None:
+        """`update` of the row of each play's action, `(P,1+n),(P,M),(P,M),()`."""
+
+
+@runtime_checkable
 class Posterior(Model, Protocol):
     """A model that can draw its parameters from a normal posterior, or from a normal approximation of one."""
 

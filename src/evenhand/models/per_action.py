@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +13,11 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.models.base import InBlocks, Model, Worth
+from evenhand.models.base import ByAction, InBlocks, Model, Worth
+from evenhand.models.bayesian_ridge import BayesianRidge
+
+if TYPE_CHECKING:  # a problem is stated without models
+    from evenhand.problem.problem import Problem
 
 
 @dataclass
@@ -47,25 +52,35 @@ def _in_order(x: Floats, w: Floats, actions: int) -> tuple[bool, Floats, Floats]
 
 
 @kernel
-def _places(x: Floats, meant: Bools, actions: int) -> tuple[Ints, int, int, int]:
-    """The place of every candidate among those of its action, and the most that an action has, `(C,1+n),(C)->(C),()`.
+def _wrong(x: Floats, seen: Bools, actions: int) -> tuple[int, int]:
+    """Replica and candidate of the first index that no action has, `(C,1+n),(C,M)->(),()`; -1 where there is none.
 
-    Candidates that are not meant have place -1. Then replica and candidate of the first index that no action has, -1
-    where there is none.
+    Of candidates of which nothing was seen, nothing is read. An empty mask is true everywhere.
+    """
+    for r in range(len(x)):
+        for c in range(x.shape[1]):
+            index = x[r, c, 0]
+            if not (0.0 <= index < actions and index == np.floor(index)) and (len(seen) == 0 or seen[r, c].any()):
+                return r, c
+    return -1, -1
+
+
+@kernel
+def _places(x: Floats, seen: Bools, actions: int) -> tuple[Ints, int]:
+    """The place of every candidate among those of its action, and the most that an action has, `(C,1+n),(C,M)->(C),()`.
+
+    Candidates of which nothing was seen have place -1. An empty mask is true everywhere.
     """
     places, count, most = np.full(x.shape[:2], -1), np.empty(actions, np.int64), 1
     for r in range(len(x)):
         count[:] = 0
         for c in range(x.shape[1]):
-            if meant[r if len(meant) > 1 else 0, c]:
-                index = x[r, c, 0]
-                if not (0.0 <= index < actions and index == np.floor(index)):
-                    return places, most, r, c
-                a = int(index)
+            if len(seen) == 0 or seen[r, c].any():
+                a = int(x[r, c, 0])
                 places[r, c] = count[a]
                 count[a] += 1
                 most = max(most, count[a])
-    return places, most, -1, -1
+    return places, most
 
 
 @kernel
@@ -105,18 +120,12 @@ def _gather(x: Floats, places: Ints, actions: int, mean: Floats, bonus: Floats) 
 
 
 @kernel
-def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[Floats, Floats, Bools, Floats, int, int]:
+def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[Floats, Floats, Bools, Floats]:
     """Plays by action, with outcomes, what was seen, and prices, `(P,1+n),(P,M),(P,M),(K,1|P,M)->...`.
 
-    They lead with `(R A, most)`, most the largest number of plays of an action of which something was seen; then
-    replica and play of the first index that no action has.
+    They lead with `(R A, most)`, most the largest number of plays of an action of which something was seen.
     """
-    meant = np.zeros(x.shape[:2], np.bool_)
-    for r in range(len(x)):
-        for p in range(x.shape[1]):
-            for m in range(y.shape[2]):
-                meant[r, p] = meant[r, p] or seen[r, p, m]
-    places, most, bad, at = _places(x, meant, actions)
+    places, most = _places(x, seen, actions)
     z, prices = _spread(x, w, places, most, actions)
     outcomes, told = np.zeros((len(z), most, y.shape[2])), np.zeros((len(z), most, y.shape[2]), np.bool_)
     for r in range(len(x)):
@@ -125,7 +134,10 @@ def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[F
                 row = r * actions + int(x[r, p, 0])
                 outcomes[row, places[r, p]] = y[r, p]
                 told[row, places[r, p]] = seen[r, p]
-    return z, outcomes, told, prices, bad, at
+    return z, outcomes, told, prices
+
+
+_EVERYWHERE = np.zeros((0, 0, 0), bool)  # a mask that is true everywhere
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,37 +198,59 @@ class PerAction:
 
     def value(self, state: PerActionState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Worth of every candidate by the model of its action, `(C,1+n),(K,1|C,M),(draws)->(K,C),(K,C)`."""
-        replicas, actions = len(x), self.actions
-        ordered, z, prices = _in_order(x, w, actions)
-        if ordered:
-            said = self._model.value(state.inner, z, prices, self._luck(u, 1))
-            shape = replicas, actions, w.shape[1]
-            if w.shape[1] == 1:  # one axis of length 1 may take the place of another
-                shape = replicas, 1, actions
-                return Worth(said.mean.reshape(shape), said.bonus.reshape(shape), said.random)
-            mean, bonus = (np.ascontiguousarray(z.reshape(shape).swapaxes(1, 2)) for z in (said.mean, said.bonus))
-            return Worth(mean, bonus, said.random)
-        places, most, r, c = _places(x, np.ones((1, x.shape[1]), bool), actions)
-        self._refuse(x, r, c)
-        said = self._model.value(state.inner, *_spread(x, w, places, most, actions), self._luck(u, most))
-        return Worth(*_gather(x, places, actions, said.mean, said.bonus), said.random)
+        self._refuse(x, _EVERYWHERE)
+        if self._by_action is not None:
+            return self._by_action.value_by_action(state.inner, x, w, self.actions)
+        ordered, z, prices = _in_order(x, w, self.actions)
+        if not ordered:
+            places, most = _places(x, _EVERYWHERE, self.actions)
+            said = self._model.value(state.inner, *_spread(x, w, places, most, self.actions), self._luck(u, most))
+            return Worth(*_gather(x, places, self.actions, said.mean, said.bonus), said.random)
+        said = self._model.value(state.inner, z, prices, self._luck(u, 1))
+        shape = len(x), self.actions, w.shape[1]
+        mean, bonus = (np.ascontiguousarray(z.reshape(shape).swapaxes(1, 2)) for z in (said.mean, said.bonus))
+        return Worth(mean, bonus, said.random)
 
     def update(self, state: PerActionState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Tell every action of its own plays, `(P,1+n),(P,M),(P,M),(K,1|P,M)`."""
-        z, outcomes, told, prices, r, p = _told(x, y, seen, w, self.actions)
-        self._refuse(x, r, p)
-        self._model.update(state.inner, z, outcomes, told, prices)
+        self._refuse(x, seen)
+        if self._by_action is not None:
+            self._by_action.update_by_action(state.inner, x, y, seen, self.actions)
+        else:
+            self._model.update(state.inner, *_told(x, y, seen, w, self.actions))
 
     @cached_property
     def _model(self) -> Model:
         return self.inner.in_blocks(self.actions) if isinstance(self.inner, InBlocks) else self.inner
+
+    @cached_property
+    def _by_action(self) -> ByAction | None:
+        return self.inner if isinstance(self.inner, ByAction) else None
 
     def _luck(self, u: Floats, most: int) -> Floats:
         """The luck of every action, for at most so many candidates, `(draws)->(R A, inner draws)`."""
         own = u.reshape(len(u) * self.actions, u.shape[1] // self.actions)
         return np.ascontiguousarray(own[:, : self.inner.draws(most)]) if u.shape[1] else own
 
-    def _refuse(self, x: Floats, r: int, c: int) -> None:
+    def _refuse(self, x: Floats, seen: Bools) -> None:
+        r, c = _wrong(x, seen, self.actions)
         if r >= 0:
             expected = f"the index of an action, a whole number from 0 to {self.actions - 1}"
             raise InvalidInput(f"features[{r}, {c}, 0]", expected, x[r, c, 0])
+
+
+def per_action(problem: Problem, kind: Callable[..., Model] = BayesianRidge) -> PerAction:
+    """Own coefficients per action, for the features that a problem names and all outcomes that it learns.
+
+    Args:
+        problem: with named features, which `Policy.encode` makes contexts of.
+        kind: of the model that every action has, such as `BayesianLogistic` for a single outcome.
+
+    >>> from evenhand.problem import Numeric, Outcome, Problem
+    >>> mail = Problem(actions=("none", "letter"), features=(Numeric("age", 20, 60),), outcomes=(Outcome("answer"),),
+    ...                maximize="answer", horizon=100)
+    >>> per_action(mail).n_features, per_action(mail).actions
+    (3, 2)
+    """
+    outcomes = {} if len(problem.learned) == 1 else {"n_outcomes": len(problem.learned)}
+    return PerAction(inner=kind(n_features=problem.n_features, **outcomes), actions=len(problem.actions))

@@ -31,17 +31,20 @@ class RidgeState:
 
 @kernel
 def _value(
-    theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, x: Floats, w: Floats
+    theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, actions: int, x: Floats, w: Floats
 ) -> tuple[Floats, Floats]:
+    """Mean worth and optimism; with `actions`, the first feature says which row of a replica a candidate reads."""
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
-    each, product = w.shape[2] > 1, np.empty(x.shape[2])
+    each, first = w.shape[2] > 1, 1 if actions > 0 else 0
+    product = np.empty(x.shape[2] - first)
     for r in range(len(x)):
         for a in range(x.shape[1]):
-            own = a if each else 0
-            half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r], product)) if radius[r] > 0.0 else 0.0
+            own, z = a if each else 0, x[r, a, first:]
+            row = r * actions + int(x[r, a, 0]) if actions > 0 else r
+            half = radius[row] * math.sqrt(quadratic(z, inverse[row], product)) if radius[row] > 0.0 else 0.0
             for m in range(w.shape[3]):
-                center, wide = dot(x[r, a], theta[r, m]), half * unit(low[m], high[m])
+                center, wide = dot(z, theta[row, m]), half * unit(low[m], high[m])
                 for k in range(w.shape[1]):
                     mean[r, k, a] += w[r, k, own, m] * center
                     bonus[r, k, a] += optimism(center, wide, low[m], high[m], w[r, k, own, m])
@@ -73,19 +76,30 @@ def drawn_worth(theta: Floats, inverse: Floats, low: Floats, high: Floats, x: Fl
 
 
 @kernel
-def _update(theta: Floats, inverse: Floats, log_det: Floats, count: Floats, x: Floats, y: Floats, seen: Bools) -> None:
-    gain = np.empty(x.shape[2])
+def _update(
+    theta: Floats,
+    inverse: Floats,
+    log_det: Floats,
+    count: Floats,
+    actions: int,
+    x: Floats,
+    y: Floats,
+    seen: Bools,
+) -> None:
+    first = 1 if actions > 0 else 0
+    gain = np.empty(x.shape[2] - first)
     for r in range(len(x)):
         for p in range(x.shape[1]):
             if not seen[r, p].all():
                 continue
-            square = absorb(inverse[r], x[r, p], gain)
-            log_det[r] += math.log1p(square)
-            count[r] += 1.0
+            z, row = x[r, p, first:], r * actions + int(x[r, p, 0]) if actions > 0 else r
+            square = absorb(inverse[row], z, gain)
+            log_det[row] += math.log1p(square)
+            count[row] += 1.0
             for m in range(y.shape[2]):
-                miss = (y[r, p, m] - dot(x[r, p], theta[r, m])) / (1.0 + square)
+                miss = (y[r, p, m] - dot(z, theta[row, m])) / (1.0 + square)
                 for i in range(len(gain)):
-                    theta[r, m, i] += miss * gain[i]
+                    theta[row, m, i] += miss * gain[i]
 
 
 @named("K6", source="linear modelling: Agrawal & Devanur 2016; widths: Abbasi-Yadkori et al. 2011, Theorem 2")
@@ -139,12 +153,20 @@ class Ridge:
 
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
-        radius = self.width.radius(state.count, state.log_det, self.ridge)
-        return Worth(*_value(state.theta, state.inverse, radius, state.low, state.high, x, w))
+        return self.value_by_action(state, x, w, 0)
 
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each."""
-        _update(state.theta, state.inverse, state.log_det, state.count, x, y, seen)
+        self.update_by_action(state, x, y, seen, 0)
+
+    def value_by_action(self, state: RidgeState, x: Floats, w: Floats, actions: int) -> Worth:
+        """`value` by the row of each candidate's action, `(C,1+n),(K,1|C,M),()->(K,C),(K,C)`."""
+        radius = self.width.radius(state.count, state.log_det, self.ridge)
+        return Worth(*_value(state.theta, state.inverse, radius, state.low, state.high, actions, x, w))
+
+    def update_by_action(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, actions: int) -> None:
+        """`update` of the row of each play's action, `(P,1+n),(P,M),(P,M),()`."""
+        _update(state.theta, state.inverse, state.log_det, state.count, actions, x, y, seen)
 
     @property
     def n_parameters(self) -> int:

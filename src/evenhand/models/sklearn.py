@@ -126,12 +126,16 @@ class Sklearn:
 
     def value(self, state: SklearnState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`; fits where a fit is due."""
+        self._check_width(state, x)
         mean = np.stack([self._predict(state, r, x[r]) for r in range(len(x))])
         worth = (w * mean[:, None]).sum(3)
         return Worth(worth, np.zeros(worth.shape))
 
     def update(self, state: SklearnState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Learn from plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        self._check_width(state, x)
+        if state.x.shape[2] != x.shape[2]:  # the first observations say how many features there are
+            state.x = np.zeros((*state.x.shape[:2], x.shape[2]))
         full = np.asarray(seen.all(2))
         if self._classifies and not np.isin(y[full], (0.0, 1.0)).all():
             raise InvalidInput(self._name, "outcomes of 0 or 1, as it is a classifier", y[full])
@@ -144,8 +148,6 @@ class Sklearn:
 
     def _keep(self, state: SklearnState, r: int, x: Floats, y: Floats) -> None:
         """Append an observation; if a fit is due, move its observations to the front."""
-        if state.x.shape[2] != len(x):
-            state.x = self._widened(state, len(x))
         fitted = int(state.fitted[r])
         end = min(fitted, self.buffer) + int(state.count[r]) - fitted
         if end == state.x.shape[1]:
@@ -160,11 +162,10 @@ class Sklearn:
                 z[r, :kept] = z[r, end + 1 - kept : end + 1].copy()
             state.fitted[r] = count
 
-    def _widened(self, state: SklearnState, n_features: int) -> Floats:
-        """Room for observations of n features, where n is known from the first one only."""
-        if self.n_features or state.count.any():
-            raise InvalidInput(f"{self._name}.n_features", f"{state.x.shape[2]}, as before", n_features)
-        return np.zeros((*state.x.shape[:2], n_features))
+    def _check_width(self, state: SklearnState, x: Floats) -> None:
+        """Refuse another number of features than observations had."""
+        if state.x.shape[2] != x.shape[2] and (self.n_features or state.count.any()):
+            raise InvalidInput(f"{self._name}: features", f"{state.x.shape[2]} of them, as before", x.shape[2])
 
     def _pass_on(self, state: SklearnState, r: int, x: Floats, y: Floats) -> None:
         fit = state.fits[r] or _Fit(0, [self._fresh() for _ in self._targets])

@@ -38,7 +38,9 @@ class Fixed:
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
         """The fixed value, `()->()`."""
-        return np.full(len(count), self.value)
+        radius = np.empty(len(count))
+        radius.fill(self.value)  # in a third of the time of `np.full`
+        return radius
 
 
 @checked

@@ -20,6 +20,7 @@ from evenhand.goals.base import (
     StepsAhead,
     Watches,
 )
+from evenhand.goals.linear_reward import LinearReward
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 
@@ -39,6 +40,7 @@ class Abilities(NamedTuple):
     splitting: dict[int, Splits]
     follows: Follows | None
     hears: Hears | None
+    fixed: bool  # whether prices are the same in all rounds and for all candidates
 
 
 def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abilities:
@@ -57,6 +59,7 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         splitting={i: g for i, g in places if isinstance(g, Splits)},
         follows=choice if isinstance(choice, Follows) and choice.goes_on else None,
         hears=choice if isinstance(choice, Hears) else None,
+        fixed=all(isinstance(g, LinearReward) and g.rows.plain_only for g in goals) and not problem.known,
     )
 
 

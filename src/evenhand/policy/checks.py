@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from evenhand.core.checked import shown
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST, whole
+from evenhand.models.base import Model
+from evenhand.models.null_model import NullModel
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
@@ -21,11 +24,12 @@ FAR = 1e5
 
 _NUMBERS = frozenset(np.dtype(kind) for kind in "?bBhHiIlLqQfd")  # types of arrays that kernels can read
 
-_USUAL = [np.dtype(np.int64 if f in ("id", "plays", "groups") else np.float64) for f in Decision._fields[:-1]]
+_FLOAT, _INT, _BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
+_USUAL = [_INT if f in ("id", "plays", "groups") else _FLOAT for f in Decision._fields[:-1]]
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # to kernels, a mask of outcomes that is true everywhere
 EVERY_PLAY = np.zeros((0, 0), bool)  # and one of plays
-NONE_MISSING = np.zeros((0, 0), bool)  # and one of outcomes in a book, which is false everywhere
+NOTHING = np.zeros((0, 0), bool)  # what was not observed, where everything was
 
 
 def replica(place: int, count: int) -> None:
@@ -108,7 +112,8 @@ def context(c: Context, replicas: int, features: int, problem: Problem, last: Co
         InvalidInput: naming the field.
     """
     if last is None or type(c) is not Context or not _alike(c, last):
-        c = _readable(c)
+        if not _is_usual(c):
+            c = _readable(c)
         _shapes(c, replicas, features, problem)
     if problem.noisy:
         _means(c.known[:, :, : len(problem.noisy)], problem)
@@ -134,6 +139,17 @@ def _alike(c: Context, last: Context) -> bool:
     x, before = c.features, last.features
     same = c.known is last.known and c.groups is last.groups and c.offered is last.offered
     return same and type(x) is np.ndarray and x.shape == before.shape and x.dtype == before.dtype
+
+
+def _is_usual(c: Context) -> bool:
+    """Whether arrays are of the kinds that worlds give, as nearly always: to look at each by itself takes 3 us."""
+    if type(c) is not Context:
+        return False
+    x, z, groups, offered = c
+    arrays = type(x) is np.ndarray and type(z) is np.ndarray and type(groups) is np.ndarray
+    if not (arrays and type(offered) is np.ndarray):
+        return False
+    return x.dtype == _FLOAT and z.dtype == _FLOAT and groups.dtype == _INT and offered.dtype == _BOOL
 
 
 def readable(field: str, z: object, kinds: str = "iufb") -> np.ndarray[Any, Any]:
@@ -188,6 +204,23 @@ def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
         raise InvalidInput("context.groups", shapes, g)
 
 
+def alike(c: Context, model: Model) -> None:
+    """Warn of candidates with the same features, which no model tells apart, `(A,n)`, where outcomes are to be learned.
+
+    It calls for a look at the first context only.
+    """
+    if model.n_outcomes == 0 or isinstance(model, NullModel) or c.offered.sum(1).max() < 2:
+        return
+    x = distinct(c.features)
+    if (x == x[:, :1]).all():
+        text = (
+            f"all {x.shape[1]} candidates have the same features, so {type(model).__name__} predicts the same learned "
+            "outcomes for all of them: wrap the model in PerAction, which gives actions coefficients of their own, or "
+            "give each candidate features of its own"
+        )
+        warnings.warn(text, EvenhandWarning, stacklevel=4)
+
+
 def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:
     """Refuse what a model says of candidates, if it cannot be right; `reach` is the largest size of each outcome.
 
@@ -214,9 +247,12 @@ def receipt(d: object) -> None:
     """
     if not isinstance(d, Decision):
         raise InvalidInput("decision", "a Decision, as `decide` and `act` return them", shown(d))
-    if [getattr(z, "dtype", None) for z in d[:-1]] == _USUAL:  # the last field is names
-        return
-    arrays: tuple[Any, ...] = d[:-1]
+    arrays: tuple[Any, ...] = d[:-1]  # the last field is names
+    try:
+        if [z.dtype for z in arrays] == _USUAL:
+            return
+    except AttributeError:  # of something that is no array
+        pass
     for field, z in zip(d._fields, arrays, strict=False):
         if readable(f"decision.{field}", z) is not z:
             raise InvalidInput(f"decision.{field}", "an array as `decide` and `act` return them", z.dtype)

@@ -235,19 +235,19 @@ def at_arrival(
     n_noisy: int,
     ranges: Floats,
     free: Bools,
-) -> tuple[int, bool, int, int, Floats, Floats, Bools, Bools]:
-    """Outcomes that count, `(P),(),(1|P,G),(P,L),(P,M+B),(P,M+B),(P),(L),(),(2,M+B),(A,M+B)->(P,M),(P,L),(P,M),(M+L)`.
+    missing: Bools,
+) -> tuple[int, bool, int, int, Floats, Floats, Bools]:
+    """Outcomes that count, `(P),(),(1|P,G),(P,L),(P,M+B),(P,M+B),(P),(L),(),(2,M+B),(A,M+B)->(P,M),(P,L),(P,M)`.
 
     First the checksum and whether any round counts; then the replica and the outcome of the first number that is not
     finite or not within its range, or that nothing can have brought about, -1 where there is none. Learned and known
     outcomes are 0 wherever a play was not made, not exposed or not observed; noisy ones, the first B known outcomes,
-    are as observed. Of the two masks the first says what teaches the model, the second which outcomes of exposed plays,
-    and which sure ones, were not observed. A mask that is empty is true everywhere.
+    are as observed. The mask says what teaches the model. In `missing`, `(M+L)`, outcomes of exposed plays, and sure
+    ones, are marked that were not observed. A mask that is empty is true everywhere, and then nothing is missing.
     """
     n_learned = y.shape[2] - n_noisy
     learned, z = np.zeros((len(y), y.shape[1], n_learned)), np.zeros(known.shape)
     seen = np.zeros(learned.shape, np.bool_)
-    missing = np.zeros((len(y), n_learned + known.shape[2]), np.bool_)
     number = checksum(plays, counted, groups, known)
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
@@ -263,7 +263,7 @@ def at_arrival(
                 unseen = len(observed) > 0 and not observed[r, p, m]
                 if not (shown or (played and m >= n_learned and sure[m - n_learned])):
                     if not unseen and abs(y[r, p, m]) > 0.0:
-                        return number, True, r, m, learned, z, seen, missing
+                        return number, True, r, m, learned, z, seen
                     continue
                 if unseen:
                     missing[r, m] = True
@@ -275,8 +275,8 @@ def at_arrival(
                     z[r, p, m - n_learned] = y[r, p, m]
                 inside = ranges[0, m] <= y[r, p, m] <= ranges[1, m] and abs(y[r, p, m]) <= LARGEST
                 if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
-                    return number, True, r, m, learned, z, seen, missing
-    return number, _any(counted), -1, -1, learned, z, seen, missing
+                    return number, True, r, m, learned, z, seen
+    return number, _any(counted), -1, -1, learned, z, seen
 
 
 @kernel

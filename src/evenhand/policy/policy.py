@@ -376,6 +376,8 @@ class Policy:
     def _read(self, state: PolicyState, context: Context) -> Context:
         """A context whose arrays kernels can read, which is looked at once."""
         context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.checked)
+        if state.checked is None:  # the first context
+            checks.alike(context, self.model)
         state.checked = context
         return context
 
@@ -386,7 +388,8 @@ class Policy:
         w, offset, row_prices, constant = ask.prices(state, context, shares)
         luck = state.luck(Stream.MODEL, self.model.draws(candidates))
         worth = ask.worth(state, context.features, w, luck)
-        worth = Worth(worth.mean + offset, worth.bonus, worth.random, constant)
+        mean = worth.mean if self._can.fixed else worth.mean + offset  # fixed prices have no offset
+        worth = Worth(mean, worth.bonus, worth.random, constant)
         luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
         propensities = pick.propensities
@@ -405,7 +408,7 @@ class Policy:
             self._horizon,
         )
         prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
-        carried = np.zeros((len(counted), 0)) if pick.carried is None else pick.carried
+        carried = state.nothing if pick.carried is None else pick.carried
         of_plays = features, known, groups, shares, prices, row_prices, carried
         names = self.problem.actions if candidates == len(self.problem.actions) else ()
         made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, *of_plays, names

@@ -65,6 +65,16 @@ class Questions:
 
         The goals state prices of rows. The readings of each goal follow those of the goal before it.
         """
+        if not self.can.fixed:
+            return self._stated(state, context, shares)
+        quoted, candidates = state.quoted, context.features.shape[1]
+        if quoted is None or quoted[1].shape[2] != candidates:
+            quoted = state.quoted = self._stated(state, context, shares)
+        w, offset, q, constant = quoted
+        return w.copy(), offset, q.copy(), constant  # decisions keep prices
+
+    def _stated(self, state: PolicyState, context: Context, shares: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """`prices`, from what the goals state now."""
         (first, goal), *others = self.can.priced
         q, constant = goal.price(state.goals[first])
         o = constant[:, None]

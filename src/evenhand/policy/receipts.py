@@ -64,8 +64,8 @@ class Receipts:
         receipt[0], receipt[1], receipt[2] = self.count, token, checksum
         self.count += 1
 
-    def check(self, decision: Decision, checksum: int) -> None:
-        """Refuse a decision that does not wait, by the checksum that it has now.
+    def check(self, decision: Decision, checksum: int) -> int:
+        """The place of a decision's token; refuse a decision that does not wait, by the checksum that it has now.
 
         Raises:
             InvalidInput: one that was never committed here or was settled before, or that has changed since.
@@ -81,6 +81,7 @@ class Receipts:
         if committed != checksum:
             expected = f"the plays, groups, known outcomes and replicas with which number {number} was committed"
             raise InvalidInput("decision", expected, "others")
+        return int(number - self.base)
 
     def settle(self, decision: Decision, checksum: int) -> None:
         """Settle a decision, or what is left of it.
@@ -88,8 +89,7 @@ class Receipts:
         Raises:
             InvalidInput: as `check`.
         """
-        self.check(decision, checksum)
-        self.tokens[decision.id[0] - self.base] = 0
+        self.tokens[self.check(decision, checksum)] = 0
         if len(self.split):
             self.split[self.split == decision.id[0]] = -1
 

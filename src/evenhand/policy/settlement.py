@@ -51,7 +51,8 @@ class Settlement:
         if pending is not None or len(state.receipts.split):
             part = self._part(state, decision, pending)
         taken = decision if part is None else part.decision
-        checksum, counts, r, m, learned, known, seen, missing = entries.at_arrival(
+        missing = checks.NOTHING if observed is None else np.zeros((len(y), len(self.problem.names)), bool)
+        checksum, counts, r, m, learned, known, seen = entries.at_arrival(
             taken.plays,
             decision.counted,
             decision.groups,
@@ -63,6 +64,7 @@ class Settlement:
             len(self.problem.noisy),
             self.problem.span,
             self.problem.free,
+            missing,
         )
         if r >= 0:
             raise checks.wrong_outcome(r, m, y, observed, exposed, decision, taken.plays, self.problem)
@@ -126,7 +128,7 @@ class Settlement:
         whole, counted = decision, decision.counted
         if part is not None:
             decision, counted = part.decision, part.share
-        gone = checks.NONE_MISSING if missing is None else missing
+        gone = checks.NOTHING if missing is None else missing
         tally.add(decision.plays, counted, decision.groups, learned, known, gone, state.books)
         if self.can.restating:
             decision = self.restating.learn(state, decision, learned, known, missing)

@@ -63,15 +63,16 @@ class PolicyState:
         self.shape = ""  # of its arrays at the start, by a hash; not a field either
         self.checked: Context | None = None  # the context that was looked at last; not a field either
         self.made: Decision | None = None  # nor is the last decision that was made here, whose shapes are right
+        self.quoted: tuple[Floats, Floats, Floats, Floats] | None = None  # nor prices, where these are always the same
         self._luck = Luck(seed=self.seed, replicas=self.replicas)
-        self._no_luck = np.zeros((len(self.t), 0))
+        self.nothing = np.zeros((len(self.t), 0))  # no luck, or nothing carried: an array without entries
 
     def __repr__(self) -> str:
         return faces.text(face.state_title(self), face.state_rows(self))
 
     def luck(self, stream: Stream, size: int) -> Floats:
         """The luck of the round that comes, `->(size)`."""
-        return self._luck.uniform(stream, self.t, size) if size else self._no_luck
+        return self._luck.uniform(stream, self.t, size) if size else self.nothing
 
 
 def refuse_too_many(one: PolicyState, replicas: int) -> None:

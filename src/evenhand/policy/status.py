@@ -94,7 +94,7 @@ class Status:
         for name, s in self.standings.items():
             side, missed = "at most" if s.worst == "high" else "at least", "" if s.kept else ", missed so far"
             rows.append(("limit", name, f"{s.value:.4g} ({side} {s.limit:.4g}){missed}"))
-        return rows + [("price", name, f"{x:+.4g}") for name, x in self.prices.items()]
+        return rows + [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
 
     def to_frame(self) -> pd.DataFrame:
         """One line per average, account, standing and price.

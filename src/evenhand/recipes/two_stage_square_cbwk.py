@@ -18,6 +18,7 @@ from evenhand.goals import DualHedge, TwoStage
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
+from evenhand.models.sklearn import as_model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
@@ -64,6 +65,7 @@ def two_stage_square_cbwk(
     need_spending(problem)
     whole("explore", explore, 1)
     length = (len(problem.actions) + 1) * explore
+    model = as_model(model, len(problem.learned))
     radius = given(radius, lambda: linear_radius(problem, model.n_features, explore))
     _need_room(problem, explore, length, radius)
     rows, bound = constraint_rows(problem, problem.subject_to)
@@ -148,6 +150,7 @@ def linear_radius(problem: Problem, n_features: int, explore: int) -> float:
     >>> round(linear_radius(FixedContexts(horizon=8000).problem, n_features=52, explore=306), 1)
     8.8
     """
+    whole("model.n_features", n_features, 1)
     d, horizon = len(problem.spending), problem.horizon
     error = n_features * math.log(horizon) / explore
     return math.sqrt(len(problem.actions) * (error + d * d * error) + 4 * math.log(horizon * d) / explore)

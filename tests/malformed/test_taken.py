@@ -1,0 +1,73 @@
+"""What is not ours but can be meant is taken: estimators of scikit-learn where a model is asked for."""
+
+from dataclasses import fields, is_dataclass, replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.environments import Court
+from evenhand.models import Sklearn
+from evenhand.policy.policy import Policy
+from evenhand.recipes import pgd, resolving, two_stage_square_cbwk, ucb
+from evenhand.run.simulation import simulate
+from tests import parts
+
+COURT = Court(horizon=60)
+
+
+@pytest.mark.parametrize("recipe", [pgd, ucb, resolving])
+@pytest.mark.parametrize("estimator", [LogisticRegression(), LinearRegression()], ids=lambda e: type(e).__name__)
+def test_an_estimator_is_wrapped_and_decides_as_the_wrapped_one(recipe, estimator):
+    runs = [
+        simulate(recipe(COURT.problem, model), COURT, replicas=2, record="all", progress=False)
+        for model in (estimator, Sklearn(estimator=estimator, n_features=5))
+    ]
+    assert runs[0].finished
+    for name in COURT.problem.names:
+        np.testing.assert_array_equal(runs[0].total(name), runs[1].total(name))
+
+
+def test_an_estimator_of_a_policy_is_wrapped():
+    made = ucb(COURT.problem, LinearRegression())
+    policy = Policy(problem=COURT.problem, model=LinearRegression(), goals=made.goals, choice=made.choice)
+    assert isinstance(policy.model, Sklearn)
+    assert (policy.model.n_features, policy.model.n_outcomes) == (0, 1)
+
+
+def test_a_wrapped_estimator_is_saved_and_loaded_with_the_features_that_it_met(tmp_path):
+    policy = ucb(COURT.problem, LinearRegression(), warmup=5)
+    state, world = policy.start(), COURT.start(0, np.arange(1))
+    for step in range(30):
+        decision = policy.act(state, world.context(step))
+        policy.learn(state, decision, world.respond(step, world.context(step), decision)[1][0].y)
+    policy.save(state, tmp_path / "state.npz")
+    read = policy.load(tmp_path / "state.npz")
+    one, other = (policy.decide(s, world.context(30)) for s in (state, read))
+    np.testing.assert_array_equal(one.plays, other.plays)
+    context = world.context(30)
+    wider = context._replace(features=np.ones((*context.features.shape[:2], 6)))
+    with pytest.raises(InvalidInput, match="features"):
+        policy.act(state, wider)
+
+
+def test_an_estimator_is_refused_where_the_number_of_features_is_needed_at_once():
+    with pytest.raises(InvalidInput, match=r"^model\.n_features"):
+        two_stage_square_cbwk(COURT.problem, LinearRegression(), rate=5.0, explore=3)
+
+
+EXAMPLES = {
+    type(e): e
+    for e in [*parts.MODELS, *parts.CHOICES, *parts.OBJECTIVES, *parts.WIDTHS, *parts.STEPS]
+    if is_dataclass(e)
+}
+
+
+@pytest.mark.parametrize("kind", EXAMPLES, ids=lambda k: k.__name__)
+def test_every_argument_of_every_part_is_checked_by_its_type(kind):
+    """A plain object fits no argument, and neither does a number of another kind."""
+    for field in fields(kind):
+        for value in (object(), 1j, *([2.5, 10**30] if field.type == "int" else [])):
+            with pytest.raises(EvenhandError, match=field.name):
+                replace(EXAMPLES[kind], **{field.name: value})
