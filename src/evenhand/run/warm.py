@@ -66,8 +66,9 @@ def kept_in() -> Path:
     Raises:
         InvalidInput: nothing can be written there.
     """
-    if numba.config.DISABLE_JIT:
-        raise InvalidInput("NUMBA_DISABLE_JIT", "0, as nothing is compiled otherwise", numba.config.DISABLE_JIT)
+    off = os.environ.get("NUMBA_DISABLE_JIT", "0")
+    if off != "0":
+        raise InvalidInput("NUMBA_DISABLE_JIT", "0, as nothing is compiled otherwise", off)
     asked, path = numba.config.CACHE_DIR, checksum.stats.cache_path  # type: ignore[attr-defined]
     if asked and (path is None or not Path(path).is_relative_to(Path(asked).absolute())):
         raise InvalidInput("NUMBA_CACHE_DIR", "a folder that can be written to, for compiled kernels", asked)
