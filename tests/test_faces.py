@@ -89,7 +89,8 @@ def test_a_problem_shows_what_was_stated():
 
 def test_a_policy_shows_its_parts():
     shown = repr(started(make())[0])
-    assert shown.startswith(
+    model = "PerAction of Ridge (3 features, 1 learned outcome)"
+    assert shown.startswith(f"Policy 'mine {NASTY}'\n  model       {model}\n")
         f"Policy 'mine {NASTY}'\n  model       PerAction of Ridge (3 features, 1 learned outcome)\n"
     )
     assert "goals       LinearReward\n" in shown
