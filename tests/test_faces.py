@@ -91,8 +91,6 @@ def test_a_policy_shows_its_parts():
     shown = repr(started(make())[0])
     model = "PerAction of Ridge (3 features, 1 learned outcome)"
     assert shown.startswith(f"Policy 'mine {NASTY}'\n  model       {model}\n")
-        f"Policy 'mine {NASTY}'\n  model       PerAction of Ridge (3 features, 1 learned outcome)\n"
-    )
     assert "goals       LinearReward\n" in shown
     inner = eh.PerAction(inner=eh.Ridge(n_features=2), actions=3)
     plain = eh.Problem(actions=("a", "b", "c"), outcomes=(eh.Outcome("answer"),), maximize="answer", horizon=1000)
