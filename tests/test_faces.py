@@ -89,8 +89,19 @@ def test_a_problem_shows_what_was_stated():
 
 def test_a_policy_shows_its_parts():
     shown = repr(started(make())[0])
-    assert shown.startswith(f"Policy 'mine {NASTY}'\n  model       PerAction (3 features, 1 learned outcome)\n")
+    model = "PerAction of Ridge (3 features, 1 learned outcome)"
+    assert shown.startswith(f"Policy 'mine {NASTY}'\n  model       {model}\n")
     assert "goals       LinearReward\n" in shown
+    inner = eh.PerAction(inner=eh.Ridge(n_features=2), actions=3)
+    plain = eh.Problem(actions=("a", "b", "c"), outcomes=(eh.Outcome("answer"),), maximize="answer", horizon=1000)
+    assert repr(eh.ucb(plain, inner)) == (
+        "Policy 'ucb'\n"
+        "  model     PerAction of Ridge (3 features, 1 learned outcome)\n"
+        "  goals     LinearReward\n"
+        "  choice    Staged(rounds=50, then=TopK(k=1), warmup=None)\n"
+        "  problem   3 actions over 1,000 rounds\n"
+        "  maximize  answer"
+    )
 
 
 def test_decisions_show_what_is_played_by_name():

@@ -73,6 +73,12 @@ def test_a_folder_that_cannot_be_written_to_is_named(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("evenhand: NUMBA_CACHE_DIR: expected a folder that can be written to")
 
 
+def test_where_compiling_is_off_there_is_nothing_to_do_ahead(monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    with pytest.raises(eh.InvalidInput, match="NUMBA_DISABLE_JIT: expected 0"):
+        kept_in()
+
+
 def test_without_any_folder_kernels_work_and_are_not_kept():
     code = """
 from numba.core import caching

@@ -30,8 +30,8 @@ This command makes a few decisions with the recipes and models that are used mos
 square_cbwk, lin_cbwk and uniform; BayesianRidge, BayesianLogistic, Ridge and Logistic, with coefficients per action
 as well; hard budgets and parity), so that it finds them. Run it while an image is built:
 
-  ENV NUMBA_CACHE_DIR=/var/cache/evenhand
-  RUN evenhand warm && chmod -R a+rwX /var/cache/evenhand
+  ENV NUMBA_CACHE_DIR=/kernels
+  RUN evenhand warm && chmod -R a+rwX /kernels
 
 Kernels are kept in the folder NUMBA_CACHE_DIR, or else beside the code of evenhand. A process finds them there only if
 it may write to that folder, and on the same kind of processor. For parts of your own, make one decision and observe

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from evenhand.core.faces import clipped, count, few
 from evenhand.problem import face
 
-if TYPE_CHECKING:  # the modules of these import this one
+if TYPE_CHECKING:  # the modules of the last two import this one
+    from evenhand.models.base import Model
     from evenhand.policy.policy import Policy
     from evenhand.policy.state import PolicyState
 
@@ -22,12 +23,18 @@ def rows(policy: Policy) -> list[tuple[str, str]]:
     model, choice = policy.model, policy.choice
     sizes = f"{count(model.n_features, 'feature')}, {count(model.n_outcomes, 'learned outcome')}"
     return [
-        ("model", f"{type(model).__name__} ({sizes})"),
+        ("model", f"{model_name(model)} ({sizes})"),
         ("goals", few(type(goal).__name__ for goal in policy.goals)),
         ("choice", clipped(repr(choice))),
         ("problem", face.title(policy.problem).removeprefix("Problem: ")),
-        *face.rows(policy.problem)[1:3],
+        *(row for row in face.rows(policy.problem) if row[0] in ("maximize", "subject to")),
     ]
+
+
+def model_name(model: Model) -> str:
+    """The kind of a model, and of the one inside of it."""
+    inner = getattr(model, "inner", None)
+    return type(model).__name__ + (f" of {type(inner).__name__}" if inner is not None else "")
 
 
 def state_title(state: PolicyState) -> str:

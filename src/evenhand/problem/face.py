@@ -36,5 +36,5 @@ def rows(problem: Problem) -> list[tuple[str, str]]:
 def _said(c: Constraint, horizon: int) -> str:
     side = "at most" if c.worst == "high" else "at least"
     if c.spends and isinstance(c, OneOutcome):
-        return f"{c.outcome} {side} {c.total_over(horizon):.6g} in all"
+        return f"{c.outcome} {side} {c.total_over(horizon):,.6g} in all"
     return f"{c.label} {side} {c.limit(horizon):.4g}"

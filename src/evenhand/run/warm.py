@@ -18,6 +18,7 @@ from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, Logistic, PerAction, Ridge
 from evenhand.policy.entries import checksum
+from evenhand.policy.face import model_name
 from evenhand.policy.policy import Policy
 from evenhand.problem import Budget, Categorical, Groups, Numeric, Outcome, Parity, Problem
 from evenhand.recipes import fw_dual, lin_cbwk, pgd, resolving, square_cbwk, ucb, uniform
@@ -65,6 +66,9 @@ def kept_in() -> Path:
     Raises:
         InvalidInput: nothing can be written there.
     """
+    off = os.environ.get("NUMBA_DISABLE_JIT", "0")
+    if off != "0":
+        raise InvalidInput("NUMBA_DISABLE_JIT", "0, as nothing is compiled otherwise", off)
     asked, path = numba.config.CACHE_DIR, checksum.stats.cache_path  # type: ignore[attr-defined]
     if asked and (path is None or not Path(path).is_relative_to(Path(asked).absolute())):
         raise InvalidInput("NUMBA_CACHE_DIR", "a folder that can be written to, for compiled kernels", asked)
@@ -79,7 +83,7 @@ def kept_in() -> Path:
 
 def common() -> dict[str, Callable[[], object]]:
     """Services of a few rounds with the recipes and models that are used most, by name."""
-    return {f"{p.name}, {_model(p)}": partial(serve, p) for p in _policies()}
+    return {f"{p.name}, {model_name(p.model)}": partial(serve, p) for p in _policies()}
 
 
 def serve(policy: Policy, rounds: int = _ROUNDS) -> None:
@@ -126,8 +130,3 @@ def _policies() -> Iterator[Policy]:
     yield square_cbwk(problem, ridge, rate=Rate(30.0, 0.5))
     yield lin_cbwk(problem, ridge)
     yield uniform(problem, n * actions)
-
-
-def _model(policy: Policy) -> str:
-    inner = getattr(policy.model, "inner", None)
-    return type(policy.model).__name__ + (f" of {type(inner).__name__}" if inner else "")
