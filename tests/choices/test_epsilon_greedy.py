@@ -53,5 +53,5 @@ def test_what_is_played_has_the_probability_that_is_stated(epsilon, u, seed):
 
 @pytest.mark.parametrize("epsilon", [-0.1, 1.1, np.nan, "x", None, (0.1,)])
 def test_an_epsilon_that_is_no_probability_is_refused(epsilon):
-    with pytest.raises(InvalidInput, match=r"^EpsilonGreedy\.epsilon: expected a number"):
+    with pytest.raises(InvalidInput, match=r"^EpsilonGreedy\.epsilon: expected a number in \[0, 1\], got"):
         EpsilonGreedy(epsilon)

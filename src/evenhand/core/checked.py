@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 
-__all__ = ["also_taken", "checked", "lacks", "shown"]
+__all__ = ["also_taken", "checked", "lacks", "shown", "typed"]
 
 T = TypeVar("T")
 
@@ -54,20 +54,13 @@ def checked(part: T) -> T:
     evenhand.core.errors.InvalidInput: tims: expected one of the arguments of half: of, times, \
 got an unknown one (did you mean times?)
     """
-    call: Any = part.__init__ if isinstance(part, type) else part  # type: ignore[misc]
-
     if not isinstance(part, type):
-
-        @functools.wraps(call)
-        def careful(*given: Any, **named: Any) -> Any:
-            _refuse(part, given, named)
-            return call(*given, **named)
-
-        return careful  # type: ignore[return-value]
+        return typed(part)
+    call: Any = part.__init__  # type: ignore[misc]
 
     @functools.wraps(call)
     def made(*given: Any, **named: Any) -> None:
-        try:  # what a class says itself is closer to the point
+        try:
             call(*given, **named)
         except InvalidInput:
             raise
@@ -77,6 +70,22 @@ got an unknown one (did you mean times?)
         _refuse(part, given[1:], named)
 
     part.__init__ = made  # type: ignore[misc]
+    return part
+
+
+def typed(part: T) -> T:
+    """As `checked`, with types before what a class says itself: for one whose own checks read what parts are."""
+    call: Any = part.__init__ if isinstance(part, type) else part  # type: ignore[misc]
+    first = 1 if isinstance(part, type) else 0
+
+    @functools.wraps(call)
+    def careful(*given: Any, **named: Any) -> Any:
+        _refuse(part, given[first:], named)
+        return call(*given, **named)
+
+    if not isinstance(part, type):
+        return careful  # type: ignore[return-value]
+    part.__init__ = careful  # type: ignore[misc]
     return part
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -140,6 +141,7 @@ def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[F
 _EVERYWHERE = np.zeros((0, 0, 0), bool)  # a mask that is true everywhere
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class PerAction:
     """Give every action coefficients of its own: a copy of a model for each, which learns from its plays alone.

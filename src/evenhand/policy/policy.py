@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.choices.base import Choice
 from evenhand.core import faces
-from evenhand.core.checked import checked
+from evenhand.core.checked import typed
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream, check_seed
 from evenhand.core.records import Context, Decision, Worth, distinct
@@ -34,7 +34,7 @@ from evenhand.problem.problem import Problem
 _UNNUMBERED = np.full(3, -1)
 
 
-@checked
+@typed
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Policy:
     """Decides case after case, and learns from what follows.

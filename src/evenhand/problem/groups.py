@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from evenhand.core.checked import checked
+from evenhand.core.checked import typed
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 
 
-@checked
+@typed
 @dataclass(frozen=True)
 class Groups:
     """A way to divide cases, or candidates, into groups, with each group's share if that is known.

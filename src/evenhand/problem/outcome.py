@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evenhand.core.checked import checked
+from evenhand.core.checked import typed
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number
 
 
-@checked
+@typed
 @dataclass(frozen=True)
 class Outcome:
     """A number that follows from an action: learned, known from the start, or noisy: random with a known mean.

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.checked import checked, shown
+from evenhand.core.checked import shown, typed
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
@@ -24,7 +24,7 @@ from evenhand.problem.measures import COLUMNS, Measure
 from evenhand.problem.outcome import Outcome
 
 
-@checked
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """A decision problem: actions, outcomes, groups, an objective, constraints and a horizon.
