@@ -12,7 +12,7 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Offer, Worth
 from evenhand.core.types import Bools, Floats
 from evenhand.testing.frames import Draw
-from evenhand.testing.promises import require, same, snapshot, sound_allocation, sound_pick, unchanged
+from evenhand.testing.promises import complete, require, same, snapshot, sound_allocation, sound_pick, unchanged
 
 
 def check_choice(choice: Choice, *, candidates: int = 4) -> None:
@@ -32,6 +32,7 @@ def check_choice(choice: Choice, *, candidates: int = 4) -> None:
     >>> from evenhand.choices import Random, Staged, TopK
     >>> check_choice(Staged(5, TopK(2), warmup=Random(n_plays=2)))
     """
+    complete(choice, Choice)
     _check(choice, candidates, lambda pick, offer: sound_pick(pick, offer, choice.n_plays))
 
 

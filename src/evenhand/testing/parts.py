@@ -14,7 +14,7 @@ from evenhand.models.base import Model
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
 from evenhand.testing.frames import Draw, context_of, decision_of, shares_of
-from evenhand.testing.promises import IDS, require, same, snapshot, unchanged
+from evenhand.testing.promises import IDS, complete, require, same, snapshot, unchanged
 
 
 def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], Floats] | None = None) -> None:
@@ -35,6 +35,7 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
     >>> from evenhand.models import Ridge
     >>> check_model(Ridge(n_features=3, n_outcomes=2))
     """
+    complete(model, Model)
     take = _as_they_are if features is None else features
     together = _model_run(model, IDS, rounds, take)
     for i, replica in enumerate(IDS):

@@ -13,6 +13,13 @@ from evenhand.policy.saving import flatten
 IDS = np.array([0, 3, 8])  # replicas; their numbers are not their places in the batch
 
 
+def complete(part: object, contract: type) -> None:
+    """Require that a part has every member that its contract asks for."""
+    members = {name: z for base in contract.__mro__ for name, z in vars(base).items()}
+    missing = [n for n in members if not n.startswith("_") and not hasattr(part, n)]
+    require(not missing, f"{type(part).__name__} has all members of `{contract.__name__}`, unlike {', '.join(missing)}")
+
+
 def snapshot(state: object) -> dict[str, np.ndarray[Any, Any]]:
     """All arrays of a state, copied."""
     return {path: z.copy() for path, z in flatten(state)}

@@ -12,12 +12,22 @@ import numpy as np
 from evenhand.choices.random import Random
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.environments.base import Arrival, Environment
+from evenhand.environments.base import Arrival, Environment, World
 from evenhand.goals.linear_reward import indifferent
 from evenhand.models.null_model import NullModel
 from evenhand.policy import checks
 from evenhand.policy.policy import Policy
-from evenhand.testing.promises import IDS, alone, require, same, same_records, snapshot, sound_plays, unchanged
+from evenhand.testing.promises import (
+    IDS,
+    alone,
+    complete,
+    require,
+    same,
+    same_records,
+    snapshot,
+    sound_plays,
+    unchanged,
+)
 
 
 def check_environment(environment: Environment, *, policy: Policy | None = None, rounds: int = 20) -> None:
@@ -38,11 +48,13 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
     >>> from evenhand.environments import Court
     >>> check_environment(Court())
     """
+    complete(environment, Environment)
     problem = environment.problem
     model = NullModel(environment.n_features, len(problem.learned))
     choice = Random(n_plays=problem.n_plays)
     policy = policy or Policy(problem=problem, model=model, goals=(indifferent(problem),), choice=choice)
     ahead, back = environment.start(5, IDS), environment.start(5, IDS)
+    complete(ahead, World)
     steps = min(rounds, ahead.steps)
     contexts = [ahead.context(step) for step in range(steps)]
     for step in reversed(range(steps)):
