@@ -7,7 +7,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.report import plots
-from evenhand.testing import check_choice, check_constraint, check_environment, check_model
+from evenhand.testing import check_choice, check_constraint, check_environment, check_model, check_policy
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Softmax:
     def draws(self, candidates):
         return 1
 
-    def start(self, n_replicas): ...
+    def start(self, n_replicas):
+        """No state."""
 
     def pick(self, state, worth, offer, t, u):
         some = offer.playable.any(1, keepdims=True)
@@ -138,6 +139,7 @@ check_choice(Softmax(0.1))
 check_model(Forgetful(9))
 check_constraint(FewVisits(0.4), Clinic(0.2).problem)
 check_environment(Clinic(0.2))
+check_policy(eh.resolving(Clinic(0.2).problem, Forgetful(9), choice=Softmax(0.05)), Clinic(0.2))
 
 budgets, recovered, worst = (0.1, 0.2, 0.3), {}, {}
 for clinic in map(Clinic, budgets):

@@ -46,7 +46,6 @@ def labels(text):
     return {z for z in found if not z.startswith("--")}
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not LOG.exists(), reason="hillstrom.csv is absent: set EVENHAND_DATA to its folder")
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_commands_print_what_the_page_shows(words, tmp_path, monkeypatch, capsys):
