@@ -501,6 +501,8 @@ class Letters:
         return np.zeros(2) if self.fault == "two bounds" else np.array([0.2])
 
     def limit(self, horizon):
+        if self.fault == "no limit":
+            return None
         return 0.3 if self.fault == "lenient" else 0.1 if self.fault == "strict" else 0.2
 
     def total_over(self, horizon):
@@ -529,6 +531,7 @@ class Letters:
         (Letters("0 / 0"), "measures are finite, also before the first round"),
         (Letters("means"), "measures have shape"),
         (Letters("mixes replicas"), "a replica is measured alike in a batch and alone"),
+        (Letters("no limit"), "the limit and the total are finite numbers, not None and"),
         (Letters(label=""), "the label is a text"),
         (Letters(worst="most"), "`worst` is 'low' or 'high', not 'most'"),
         (Letters(hard="yes"), "`hard` is True, False or None, not 'yes'"),
@@ -577,3 +580,56 @@ class Half:
 def test_what_a_part_lacks_is_named(check, missing):
     with pytest.raises(AssertionError, match=missing):
         check(Half())
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A choice, a model or a world whose one method returns something else than the contract asks for."""
+
+    inner: Any
+    method: str
+    changed: Any
+
+    def __getattr__(self, name):
+        if name in ("inner", "method", "changed"):
+            raise AttributeError(name)
+        member = getattr(self.inner, name)
+        if name == "start" and isinstance(self.inner, Court):
+            return lambda seed, replicas: Wrong(member(seed, replicas), self.method, self.changed)
+        return (lambda *args: self.changed(member(*args))) if name == self.method else member
+
+
+@pytest.mark.parametrize(
+    ("check", "part", "promise"),
+    [
+        (check_choice, Wrong(TopK(1), "pick", tuple), "what `pick` returns is of type Pick, not tuple"),
+        (
+            check_choice,
+            Wrong(TopK(1), "pick", lambda p: p._replace(forced=None)),
+            "`forced` of what `pick` returns is an",
+        ),
+        (
+            check_choice,
+            Wrong(TopK(1), "pick", lambda p: p._replace(plays=p.plays * 1.0)),
+            "plays are whole numbers, not f",
+        ),
+        (check_choice, Wrong(TopK(1), "draws", lambda n: None), "draws is a whole number of at least 0, not None"),
+        (check_model, Wrong(INNER, "value", tuple), "what `value` returns is of type Worth, not tuple"),
+        (
+            check_model,
+            Wrong(INNER, "value", lambda w: w._replace(bonus=None)),
+            "`bonus` of what `value` returns is an array",
+        ),
+        (check_model, Wrong(INNER, "draws", lambda n: 0.5), "draws is a whole number of at least 0, not 0.5"),
+        (check_environment, Wrong(Court(), "context", tuple), "a context is of type Context, not tuple"),
+        (check_environment, Wrong(Court(), "respond", lambda r: r[1]), "`respond` returns a decision and its arrivals"),
+        (
+            check_environment,
+            Wrong(Court(), "respond", lambda r: (r[0], [r[1][0].y])),
+            "an arrival is of type Arrival, not",
+        ),
+    ],
+)
+def test_what_a_part_returns_is_of_the_type_that_its_contract_says(check, part, promise):
+    with pytest.raises(AssertionError, match=promise):
+        check(part)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +49,8 @@ def check_constraint(constraint: Constraint, problem: Problem) -> None:
     one_each = np.shape(bound) == (len(rows),) and bool(np.isfinite(bound).all())
     require(one_each, f"the bound is a finite number for each of {len(rows)} rows, not {bound}")
     limit, total = constraint.limit(problem.horizon), constraint.total_over(problem.horizon)
-    require(bool(np.isfinite([limit, total]).all()), "the limit and the total are finite numbers")
+    finite = all(isinstance(z, Real) and math.isfinite(z) for z in (limit, total))
+    require(finite, f"the limit and the total are finite numbers, not {limit!r} and {total!r}")
     close = abs(total - limit * problem.horizon) <= 1e-9 * abs(total)
     require(close or not constraint.spends, "the total of what is spent is the limit times the horizon")
     run = _made_up(problem)

@@ -21,6 +21,7 @@ from evenhand.testing.promises import (
     IDS,
     alone,
     complete,
+    record,
     require,
     same,
     same_records,
@@ -57,6 +58,8 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
     complete(ahead, World)
     steps = min(rounds, ahead.steps)
     contexts = [ahead.context(step) for step in range(steps)]
+    for context in contexts:
+        record(context, Context, "a context")
     for step in reversed(range(steps)):
         same_records(contexts[step], back.context(step), "a context is a pure function of (seed, replica, step)")
     together = list(_run(policy, environment, IDS, steps))
@@ -146,7 +149,11 @@ def _run(policy: Policy, environment: Environment, ids: Ints, rounds: int, distu
             with TemporaryDirectory() as folder:
                 policy.save(state, Path(folder) / "state.npz")
                 state = policy.load(Path(folder) / "state.npz")
-        taken, arrivals = world.respond(step, context, decision)
+        answer = world.respond(step, context, decision)
+        require(isinstance(answer, tuple) and len(answer) == 2, "`respond` returns a decision and its arrivals, a pair")
+        taken, arrivals = answer
+        for a in arrivals:
+            require(isinstance(a, Arrival), f"an arrival is of type Arrival, not {type(a).__name__}")
         policy.commit(state, context, taken)
         for a in arrivals:
             policy.learn(state, a.decision, a.y, exposed=a.exposed, pending=a.pending)
