@@ -15,9 +15,10 @@ from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import NullModel, Ridge
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.constraints import Floor, Within, constraint_rows
 from evenhand.problem.rows import Rows
-from evenhand.testing import check_choice, check_environment, check_goal, check_model, check_policy
+from evenhand.sets import Ball, Box
+from evenhand.testing import check_choice, check_constraint, check_environment, check_goal, check_model, check_policy
 from tests.parts import COURT, EVERYTHING
 
 INNER = Ridge(n_features=3)
@@ -477,3 +478,158 @@ def test_a_faulty_policy_is_caught(policy, message):
     check_policy(_policy(), Court(horizon=100))
     with pytest.raises(AssertionError, match=message):
         check_policy(policy, Court(horizon=100))
+
+
+@dataclass(frozen=True)
+class Letters:
+    """At most 0.2 letters per round; with one fault."""
+
+    fault: str = ""
+    label: str = "letters"
+    hard: Any = None
+    spends: bool = False
+    worst: str = "high"
+
+    def rows(self, problem):
+        if self.fault == "names only":
+            return ("letters",)
+        m, sign = len(problem.learned), -1.0 if self.fault == "wrong side" else 1.0
+        weights = sign * np.array([[float(name == "letters") for name in problem.names]])
+        return Rows.plain(["letters"], weights[:, :m], weights[:, :1] if self.fault == "narrow" else weights[:, m:])
+
+    def bound(self, problem):
+        return np.zeros(2) if self.fault == "two bounds" else np.array([0.2])
+
+    def limit(self, horizon):
+        if self.fault == "no limit":
+            return None
+        return 0.3 if self.fault == "lenient" else 0.1 if self.fault == "strict" else 0.2
+
+    def total_over(self, horizon):
+        return 0.2 if self.spends else 0.2 * horizon
+
+    def measure(self, run):
+        if self.fault == "0 / 0":
+            with np.errstate(invalid="ignore"):
+                return run.totals[:, :, run.problem.names.index("letters")] / run.elapsed
+        average = run.totals[:, :, run.problem.names.index("letters")] / np.maximum(run.elapsed, 1.0)
+        if self.fault == "means":
+            return average.mean(1)
+        return average + 1e-15 * average.mean() if self.fault == "mixes replicas" else average
+
+
+@pytest.mark.parametrize(
+    ("constraint", "promise"),
+    [
+        (Letters("names only"), "`rows` returns Rows, not tuple"),
+        (Letters("narrow"), "weights of known outcomes have shape"),
+        (Letters("two bounds"), "the bound is a finite number for each of 1 rows"),
+        (Letters("wrong side"), "where all rows are within their bounds, the measure is within its limit"),
+        (Letters("strict"), "where all rows are within their bounds, the measure is within its limit"),
+        (Letters("lenient"), "where a row is over its bound, the measure is past its limit"),
+        (Letters(worst="low"), "where a row is over its bound, the measure is past its limit"),
+        (Letters("0 / 0"), "measures are finite, also before the first round"),
+        (Letters("means"), "measures have shape"),
+        (Letters("mixes replicas"), "a replica is measured alike in a batch and alone"),
+        (Letters("no limit"), "the limit and the total are finite numbers, not None and"),
+        (Letters(label=""), "the label is a text"),
+        (Letters(worst="most"), "`worst` is 'low' or 'high', not 'most'"),
+        (Letters(hard="yes"), "`hard` is True, False or None, not 'yes'"),
+        (Letters(hard=True), "what is hard spends"),
+        (Letters(spends=True), "the total of what is spent is the limit times the horizon"),
+    ],
+    ids=repr,
+)
+def test_a_faulty_constraint_is_caught(constraint, promise):
+    check_constraint(Letters(), EVERYTHING)
+    with pytest.raises(AssertionError, match=promise):
+        check_constraint(constraint, EVERYTHING)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        *EVERYTHING.subject_to,
+        Floor("gain", rate=0.5),
+        Floor("hours", rate=0.3, by="age"),
+        Within(("gain", "hours"), Box((0.2, 0.2), (0.6, 0.6))),
+        Within(("gain", "hours"), Ball((0.2, 0.2), 0.3)),
+    ],
+    ids=repr,
+)
+def test_shipped_constraints_keep_their_contract(constraint):
+    check_constraint(constraint, EVERYTHING)
+
+
+class Half:
+    """A part with one member of each contract, and without the others."""
+
+    n_features = n_plays = 1
+    problem, label = EVERYTHING, "half"
+
+
+@pytest.mark.parametrize(
+    ("check", "missing"),
+    [
+        (check_choice, "Half has all members of `Choice`, unlike reads_bonus, draws, start, pick"),
+        (check_model, "Half has all members of `Model`, unlike n_outcomes, draws, start, value, update"),
+        (check_environment, "Half has all members of `Environment`, unlike start"),
+        (lambda half: check_constraint(half, EVERYTHING), "members of `Constraint`, unlike hard, spends, worst, rows"),
+    ],
+)
+def test_what_a_part_lacks_is_named(check, missing):
+    with pytest.raises(AssertionError, match=missing):
+        check(Half())
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A choice, a model or a world whose one method returns something else than the contract asks for."""
+
+    inner: Any
+    method: str
+    changed: Any
+
+    def __getattr__(self, name):
+        if name in ("inner", "method", "changed"):
+            raise AttributeError(name)
+        member = getattr(self.inner, name)
+        if name == "start" and isinstance(self.inner, Court):
+            return lambda seed, replicas: Wrong(member(seed, replicas), self.method, self.changed)
+        return (lambda *args: self.changed(member(*args))) if name == self.method else member
+
+
+@pytest.mark.parametrize(
+    ("check", "part", "promise"),
+    [
+        (check_choice, Wrong(TopK(1), "pick", tuple), "what `pick` returns is of type Pick, not tuple"),
+        (
+            check_choice,
+            Wrong(TopK(1), "pick", lambda p: p._replace(forced=None)),
+            "`forced` of what `pick` returns is an",
+        ),
+        (
+            check_choice,
+            Wrong(TopK(1), "pick", lambda p: p._replace(plays=p.plays * 1.0)),
+            "plays are whole numbers, not f",
+        ),
+        (check_choice, Wrong(TopK(1), "draws", lambda n: None), "draws is a whole number of at least 0, not None"),
+        (check_model, Wrong(INNER, "value", tuple), "what `value` returns is of type Worth, not tuple"),
+        (
+            check_model,
+            Wrong(INNER, "value", lambda w: w._replace(bonus=None)),
+            "`bonus` of what `value` returns is an array",
+        ),
+        (check_model, Wrong(INNER, "draws", lambda n: 0.5), "draws is a whole number of at least 0, not 0.5"),
+        (check_environment, Wrong(Court(), "context", tuple), "a context is of type Context, not tuple"),
+        (check_environment, Wrong(Court(), "respond", lambda r: r[1]), "`respond` returns a decision and its arrivals"),
+        (
+            check_environment,
+            Wrong(Court(), "respond", lambda r: (r[0], [r[1][0].y])),
+            "an arrival is of type Arrival, not",
+        ),
+    ],
+)
+def test_what_a_part_returns_is_of_the_type_that_its_contract_says(check, part, promise):
+    with pytest.raises(AssertionError, match=promise):
+        check(part)

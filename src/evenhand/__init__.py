@@ -26,6 +26,7 @@ HOMES = (
     "core.errors",
     "core.records",
     "core.catalogue",
+    "core.luck",
 )
 
 

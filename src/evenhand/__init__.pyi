@@ -1,6 +1,7 @@
 from evenhand.choices import *
 from evenhand.core.catalogue import *
 from evenhand.core.errors import *
+from evenhand.core.luck import *
 from evenhand.core.records import *
 from evenhand.environments import *
 from evenhand.models import *

@@ -17,6 +17,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
 
+__all__ = ["Luck", "Stream"]
+
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _M0, _M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)

@@ -6,6 +6,7 @@ from evenhand.problem.groups import Groups
 from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows
 
 __all__ = [
     "Budget",
@@ -19,5 +20,6 @@ __all__ = [
     "Outcome",
     "Parity",
     "Problem",
+    "Rows",
     "Within",
 ]

@@ -5,6 +5,7 @@ on an instance of your part in each configuration that matters to you.
 """
 
 from evenhand.testing.choices import check_allocation, check_choice
+from evenhand.testing.constraints import check_constraint
 from evenhand.testing.objectives import check_objective
 from evenhand.testing.parts import check_goal, check_model
 from evenhand.testing.runs import check_environment, check_policy
@@ -12,6 +13,7 @@ from evenhand.testing.runs import check_environment, check_policy
 __all__ = [
     "check_allocation",
     "check_choice",
+    "check_constraint",
     "check_environment",
     "check_goal",
     "check_model",

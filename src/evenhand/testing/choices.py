@@ -12,7 +12,17 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Offer, Worth
 from evenhand.core.types import Bools, Floats
 from evenhand.testing.frames import Draw
-from evenhand.testing.promises import require, same, snapshot, sound_allocation, sound_pick, unchanged
+from evenhand.testing.promises import (
+    complete,
+    number,
+    record,
+    require,
+    same,
+    snapshot,
+    sound_allocation,
+    sound_pick,
+    unchanged,
+)
 
 
 def check_choice(choice: Choice, *, candidates: int = 4) -> None:
@@ -32,6 +42,9 @@ def check_choice(choice: Choice, *, candidates: int = 4) -> None:
     >>> from evenhand.choices import Random, Staged, TopK
     >>> check_choice(Staged(5, TopK(2), warmup=Random(n_plays=2)))
     """
+    complete(choice, Choice)
+    number(choice.n_plays, "n_plays")
+    number(choice.draws(candidates), "draws")
     _check(choice, candidates, lambda pick, offer: sound_pick(pick, offer, choice.n_plays))
 
 
@@ -109,6 +122,8 @@ def _picked(
     given = [z.copy() for z in handed]
     before = snapshot(state)
     pick = choice.pick(state, worth, offer, t, u)
+    record(pick, Pick, "what `pick` returns")
+    require(pick.plays.dtype.kind == "i", f"plays are whole numbers, not {pick.plays.dtype}")
     unchanged(before, state, "`pick` leaves the state as it is")
     for z, then in zip(handed, given, strict=True):
         same(z, then, "`pick` leaves what it is handed as it is")

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats, Ints
 from evenhand.goals.base import Estimates, Goal, Learns, Limits, Priced, Restates, StepsAhead
 from evenhand.models.base import Model
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
 from evenhand.testing.frames import Draw, context_of, decision_of, shares_of
-from evenhand.testing.promises import IDS, require, same, snapshot, unchanged
+from evenhand.testing.promises import IDS, complete, number, record, require, same, snapshot, unchanged
 
 
 def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], Floats] | None = None) -> None:
@@ -35,6 +35,8 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
     >>> from evenhand.models import Ridge
     >>> check_model(Ridge(n_features=3, n_outcomes=2))
     """
+    complete(model, Model)
+    number(model.draws(4), "draws")
     take = _as_they_are if features is None else features
     together = _model_run(model, IDS, rounds, take)
     for i, replica in enumerate(IDS):
@@ -57,6 +59,7 @@ def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Fl
         query, w, u = take(draw(1, 4, n)), 2.0 * draw(2, 2, 4, m) - 1.0, draw(8, model.draws(4))
         before = snapshot(state)
         worth = model.value(state, query, w, u)
+        record(worth, Worth, "what `value` returns")
         for name, z in (("mean", worth.mean), ("bonus", worth.bonus)):
             require(z.shape == (count, 2, 4), f"the {name} has shape (R, K, A) = {(count, 2, 4)}, not {z.shape}")
             require(bool(np.isfinite(z).all()), f"the {name} is finite")

@@ -13,6 +13,26 @@ from evenhand.policy.saving import flatten
 IDS = np.array([0, 3, 8])  # replicas; their numbers are not their places in the batch
 
 
+def complete(part: object, contract: type) -> None:
+    """Require that a part has every member that its contract asks for."""
+    members = {name: z for base in contract.__mro__ for name, z in vars(base).items()}
+    missing = [n for n in members if not n.startswith("_") and not hasattr(part, n)]
+    require(not missing, f"{type(part).__name__} has all members of `{contract.__name__}`, unlike {', '.join(missing)}")
+
+
+def record(value: object, kind: type[Any], what: str) -> None:
+    """Require that a value is a record whose fields without defaults are arrays."""
+    require(isinstance(value, kind), f"{what} is of type {kind.__name__}, not {type(value).__name__}")
+    for name, z in zip(kind._fields, value, strict=True):  # type: ignore[call-overload]
+        optional = name in kind._field_defaults
+        require(optional or isinstance(z, np.ndarray), f"`{name}` of {what} is an array, not {type(z).__name__}")
+
+
+def number(z: object, what: str) -> None:
+    """Require that something is a whole number of at least 0."""
+    require(isinstance(z, int | np.integer) and bool(z >= 0), f"{what} is a whole number of at least 0, not {z!r}")
+
+
 def snapshot(state: object) -> dict[str, np.ndarray[Any, Any]]:
     """All arrays of a state, copied."""
     return {path: z.copy() for path, z in flatten(state)}

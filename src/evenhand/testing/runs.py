@@ -12,12 +12,23 @@ import numpy as np
 from evenhand.choices.random import Random
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.environments.base import Arrival, Environment
+from evenhand.environments.base import Arrival, Environment, World
 from evenhand.goals.linear_reward import indifferent
 from evenhand.models.null_model import NullModel
 from evenhand.policy import checks
 from evenhand.policy.policy import Policy
-from evenhand.testing.promises import IDS, alone, require, same, same_records, snapshot, sound_plays, unchanged
+from evenhand.testing.promises import (
+    IDS,
+    alone,
+    complete,
+    record,
+    require,
+    same,
+    same_records,
+    snapshot,
+    sound_plays,
+    unchanged,
+)
 
 
 def check_environment(environment: Environment, *, policy: Policy | None = None, rounds: int = 20) -> None:
@@ -38,13 +49,17 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
     >>> from evenhand.environments import Court
     >>> check_environment(Court())
     """
+    complete(environment, Environment)
     problem = environment.problem
     model = NullModel(environment.n_features, len(problem.learned))
     choice = Random(n_plays=problem.n_plays)
     policy = policy or Policy(problem=problem, model=model, goals=(indifferent(problem),), choice=choice)
     ahead, back = environment.start(5, IDS), environment.start(5, IDS)
+    complete(ahead, World)
     steps = min(rounds, ahead.steps)
     contexts = [ahead.context(step) for step in range(steps)]
+    for context in contexts:
+        record(context, Context, "a context")
     for step in reversed(range(steps)):
         same_records(contexts[step], back.context(step), "a context is a pure function of (seed, replica, step)")
     together = list(_run(policy, environment, IDS, steps))
@@ -134,7 +149,11 @@ def _run(policy: Policy, environment: Environment, ids: Ints, rounds: int, distu
             with TemporaryDirectory() as folder:
                 policy.save(state, Path(folder) / "state.npz")
                 state = policy.load(Path(folder) / "state.npz")
-        taken, arrivals = world.respond(step, context, decision)
+        answer = world.respond(step, context, decision)
+        require(isinstance(answer, tuple) and len(answer) == 2, "`respond` returns a decision and its arrivals, a pair")
+        taken, arrivals = answer
+        for a in arrivals:
+            require(isinstance(a, Arrival), f"an arrival is of type Arrival, not {type(a).__name__}")
         policy.commit(state, context, taken)
         for a in arrivals:
             policy.learn(state, a.decision, a.y, exposed=a.exposed, pending=a.pending)

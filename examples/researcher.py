@@ -1,0 +1,165 @@
+"""A choice, a model, a constraint and an environment of one's own: checked, then compared over a grid of budgets."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import evenhand as eh
+from evenhand.report import plots
+from evenhand.testing import check_choice, check_constraint, check_environment, check_model, check_policy
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """My choice: the worse a candidate looks, the less likely it is played; bonuses do not matter."""
+
+    temperature: float
+    n_plays = 1
+    reads_bonus = False
+
+    def draws(self, candidates):
+        return 1
+
+    def start(self, n_replicas):
+        """No state."""
+
+    def pick(self, state, worth, offer, t, u):
+        some = offer.playable.any(1, keepdims=True)
+        value = np.where(offer.playable, worth.mean.sum(1), -np.inf)
+        best = np.where(some, value.max(1, keepdims=True), 0)
+        weight = np.exp((value - best) / self.temperature)
+        chances = weight / np.where(some, weight.sum(1, keepdims=True), 1)
+        edges = chances.cumsum(1)
+        play = np.where(some, (u * edges[:, -1:] >= edges).sum(1, keepdims=True), -1)
+        stated = np.where(some, np.take_along_axis(chances, play, 1), 1.0)
+        return eh.Pick(play, stated, lottery=chances, forced=np.zeros(len(play)))
+
+
+@dataclass
+class Memory:
+    """The state of my model, for R replicas."""
+
+    matrix: np.ndarray  # (R, n, n)
+    sums: np.ndarray  # (R, n, M)
+
+
+@dataclass(frozen=True)
+class Forgetful:
+    """My model: ridge regression in which a round counts less with every round after it."""
+
+    n_features: int
+    n_outcomes: int = 1
+    keep: float = 0.99
+
+    def draws(self, candidates):
+        return 0
+
+    def start(self, n_replicas, low, high, horizon):
+        n = self.n_features
+        return Memory(np.zeros((n_replicas, n, n)), np.zeros((n_replicas, n, self.n_outcomes)))
+
+    def value(self, state, x, w, u):
+        inverse = np.linalg.inv(state.matrix + np.eye(self.n_features))
+        mean = w * (x @ inverse @ state.sums)[:, None]  # (R, K, A, M)
+        error = np.sqrt((x @ inverse * x).sum(2))[:, None]  # (R, 1, A)
+        return eh.Worth(mean.sum(3), 0.2 * np.abs(w).sum(3) * error)
+
+    def update(self, state, x, y, seen, w):
+        seen = seen.all(2, keepdims=True)
+        x, keep = x * seen, np.where(seen.any(1, keepdims=True), self.keep, 1)
+        state.matrix[:] = keep * state.matrix + x.transpose(0, 2, 1) @ x
+        state.sums[:] = keep * state.sums + x.transpose(0, 2, 1) @ y
+
+
+@dataclass(frozen=True)
+class FewVisits:
+    """My constraint: at most a share of the contacts are visits."""
+
+    most: float
+    hard, spends, worst, label = None, False, "high", "visits per contact"
+
+    def rows(self, problem):
+        """On average, visits - most * contacts <= 0."""
+        weights = np.array([[(n == "visits") - self.most * (n == "contacts") for n in problem.names]])
+        m = len(problem.learned)
+        return eh.Rows.plain([self.label], weights[:, :m], weights[:, m:])
+
+    def bound(self, problem):
+        return np.zeros(1)
+
+    def limit(self, horizon):
+        return self.most
+
+    def total_over(self, horizon):
+        return self.most * horizon
+
+    def measure(self, run):
+        visits, contacts = (run.totals[:, :, run.problem.names.index(n)] for n in ("visits", "contacts"))
+        return visits / np.maximum(contacts, 1e-9)
+
+
+class Clinic:
+    """My environment, and its own world: patients have two traits; what helps whom changes with the season."""
+
+    n_features = 9  # an intercept and two traits, for each of three actions
+    steps, counts_idle_steps = 600, True
+
+    def __init__(self, hours, luck=None):
+        self.hours, self.luck = hours, luck
+        known = {"visits": {"visit": 1}, "contacts": {"call": 1, "visit": 1}, "hours": {"call": 0.2, "visit": 0.5}}
+        self.problem = eh.Problem(
+            actions=("wait", "call", "visit"),
+            outcomes=(eh.Outcome("recovers"), *(eh.Outcome(name, known=of) for name, of in known.items())),
+            maximize="recovers",
+            subject_to=(eh.Budget("hours", rate=hours), FewVisits(0.4)),
+            horizon=self.steps,
+        )
+
+    def start(self, seed, replicas):
+        return Clinic(self.hours, eh.Luck(seed=seed, replicas=replicas))
+
+    def context(self, step):
+        traits = self.luck.uniform(eh.Stream.CONTEXT, np.array([step]), 2)
+        x = np.kron(np.eye(3), np.insert(traits, 0, 1, axis=1)[:, None])  # (R, 3, 9)
+        return eh.Context(x, self.problem.declared[None], np.zeros((len(x), 1, 0), int), np.ones((1, 3), bool))
+
+    def respond(self, step, context, decision):
+        season = 0.3 * np.cos(2 * np.pi * step / self.steps)
+        effect = np.array([0.1, 0, 0, 0.1, 0.3 + season, 0, 0.3, 0, 0.3 - season])
+        u = self.luck.uniform(eh.Stream.OUTCOME, np.array([step]), 1)
+        y = (u < decision.features @ effect) & (decision.plays >= 0)
+        return decision, [eh.Arrival(step, decision, y[:, :, None].astype(float))]
+
+    def expected(self, context, plays):
+        """Unknown: a context does not tell the season."""
+
+
+check_choice(Softmax(0.1))
+check_model(Forgetful(9))
+check_constraint(FewVisits(0.4), Clinic(0.2).problem)
+check_environment(Clinic(0.2))
+check_policy(eh.resolving(Clinic(0.2).problem, Forgetful(9), choice=Softmax(0.05)), Clinic(0.2))
+
+budgets, recovered, worst = (0.1, 0.2, 0.3), {}, {}
+for clinic in map(Clinic, budgets):
+    problem, mine, house = clinic.problem, Forgetful(9), eh.BayesianRidge(n_features=9)
+    for name, policy in {
+        "bayesian": eh.resolving(problem, house),
+        "forgetful": eh.resolving(problem, mine),
+        "softmax": eh.resolving(problem, house, choice=Softmax(0.05)),
+        "forgetful softmax": eh.resolving(problem, mine, choice=Softmax(0.05)),
+        "uniform": eh.uniform(problem, n_features=9),
+    }.items():
+        trace = eh.simulate(policy, clinic, replicas=5, progress=False)
+        recovered.setdefault(name, []).append(trace.average("recovers")[-1])  # one number per replica
+        worst.setdefault(name, []).append(trace.measure(FewVisits(0.4))[-1].max())
+
+print("patients who recover, and the most visits per contact, by hours per patient")
+print(f"{'':18}" + "".join(f"{b:>16}" for b in budgets))
+for name, values in recovered.items():
+    cells = (f"{v.mean():.3f}   {w:.2f}" for v, w in zip(values, worst[name], strict=True))
+    print(f"{name:18}" + "".join(f"{c:>16}" for c in cells))
+curves = [plots.Curve(name, budgets, np.array(values)) for name, values in recovered.items()]
+drawn = plots.over_sweep({"a clinic with seasons": curves}, "hours per patient", "patients who recover")
+print("picture:", plots.save(drawn, Path("researcher.png")))

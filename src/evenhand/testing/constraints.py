@@ -1,0 +1,125 @@
+"""The contract of constraints."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.problem.constraints.base import Constraint, Curved
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows
+from evenhand.testing.frames import Draw
+from evenhand.testing.promises import complete, require, same
+
+_POINTS, _REPLICAS, _ROUNDS = 6, 64, 100
+
+
+def check_constraint(constraint: Constraint, problem: Problem) -> None:
+    """Check that a constraint's rows and its measure agree, and that it measures alike in a batch and alone.
+
+    Over sums of made-up runs, averages of the rows are within their bounds exactly where the measure is within its
+    limit; where a constraint is `Curved` as well, its rows need not say all. A run without rounds is measured, too.
+
+    Args:
+        constraint: any of `evenhand.problem`, or your own.
+        problem: whose outcomes and groups it refers to.
+
+    Raises:
+        AssertionError: naming the promise that is broken.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.problem import Budget
+    >>> check_constraint(Budget("ride", total=50), Court().problem)
+    """
+    complete(constraint, Constraint)
+    require(isinstance(constraint.label, str) and constraint.label != "", "the label is a text")
+    require(constraint.worst in ("low", "high"), f"`worst` is 'low' or 'high', not {constraint.worst!r}")
+    require(constraint.hard in (None, True, False), f"`hard` is True, False or None, not {constraint.hard!r}")
+    require(bool(constraint.spends) or not constraint.hard, "what is hard spends, so that a limit can keep it")
+    rows, bound = constraint.rows(problem), constraint.bound(problem)
+    require(isinstance(rows, Rows), f"`rows` returns Rows, not {type(rows).__name__}")
+    for name, z, outcomes in (("learned", rows.learned, problem.learned), ("known", rows.known, problem.known)):
+        shape = len(rows), len(outcomes)
+        require(z.shape == shape, f"weights of {name} outcomes have shape {shape}, not {z.shape}")
+    one_each = np.shape(bound) == (len(rows),) and bool(np.isfinite(bound).all())
+    require(one_each, f"the bound is a finite number for each of {len(rows)} rows, not {bound}")
+    limit, total = constraint.limit(problem.horizon), constraint.total_over(problem.horizon)
+    finite = all(isinstance(z, Real) and math.isfinite(z) for z in (limit, total))
+    require(finite, f"the limit and the total are finite numbers, not {limit!r} and {total!r}")
+    close = abs(total - limit * problem.horizon) <= 1e-9 * abs(total)
+    require(close or not constraint.spends, "the total of what is spent is the limit times the horizon")
+    run = _made_up(problem)
+    measured = constraint.measure(run)
+    require(np.shape(measured) == run.elapsed.shape, f"measures have shape (G, R), not {np.shape(measured)}")
+    require(bool(np.isfinite(measured).all()), "measures are finite, also before the first round")
+    same(constraint.measure(run), measured, "to measure changes nothing")
+    for i in range(_REPLICAS):
+        alone = constraint.measure(run.of(slice(i, i + 1)))
+        same(alone, measured[:, i : i + 1], "a replica is measured alike in a batch and alone")
+    over = (_averages(rows, run) - bound).max(-1, initial=-np.inf)[1:]
+    past = (measured - limit if constraint.worst == "high" else limit - measured)[1:]
+    require(not ((over > 1e-6) & (past <= 0.0)).any(), "where a row is over its bound, the measure is past its limit")
+    if not isinstance(constraint, Curved) or constraint.curved(problem) is None:
+        wrong = (over < -1e-9) & (past > 1e-9)
+        require(not bool(wrong.any()), "where all rows are within their bounds, the measure is within its limit")
+
+
+class _Run(NamedTuple):
+    """Sums of runs that never were."""
+
+    problem: Problem
+    elapsed: Floats
+    totals: Floats
+    group_totals: Floats
+    group_rounds: Floats
+
+    def of(self, which: slice) -> _Run:
+        """The sums of some replicas."""
+        return _Run(self.problem, *(z[:, which].copy() for z in self[1:]))
+
+
+def _made_up(problem: Problem) -> _Run:
+    """Averages all over the ranges of outcomes, with differences between groups from none to large ones."""
+    ids, m = np.arange(_REPLICAS), len(problem.learned)
+    found: list[tuple[Floats, ...]] = []
+    low, high = (np.clip(z[:m], -1e3, 1e3) for z in problem.span)
+    sizes = [len(g.names) for g in problem.groups]
+    for point in range(_POINTS):
+        draw = Draw(ids, point)
+        lottery = draw(1, len(problem.actions)) ** 4  # now and then one action alone
+        lottery /= lottery.sum(1, keepdims=True)
+        mean = np.column_stack([low + (high - low) * draw(2, m), lottery @ problem.declared])
+        rounds = np.full(_REPLICAS, float(_ROUNDS * point))
+        cases, inside = [np.zeros((_REPLICAS, 0))], [np.zeros((_REPLICAS, 0, mean.shape[1]))]
+        for i, (size, shares) in enumerate(zip(sizes, _shares(problem), strict=True)):
+            count = rounds[:, None] * shares
+            apart = (draw(10 + i, size, 1) - 0.5) * mean[:, None] * draw(30 + i, 1, 1) ** 4
+            apart -= (apart * shares[:, None]).sum(1, keepdims=True)  # as groups together are everybody
+            cases.append(np.broadcast_to(count, (_REPLICAS, size)))
+            inside.append((mean[:, None] + apart) * count[:, :, None])
+
+        found.append((rounds, mean * rounds[:, None], np.concatenate(inside, 1), np.concatenate(cases, 1)))
+    return _Run(problem, *(np.stack(z) for z in zip(*found, strict=True)))
+
+
+def _shares(problem: Problem) -> list[Floats]:
+    """The shares of each grouping, as declared or all alike."""
+    parts = [problem.shares[a:b] for a, b in pairwise(problem.ends.tolist())]
+    return [np.where(np.isnan(s), 1.0 / len(s), s) for s in parts]
+
+
+def _averages(rows: Rows, run: _Run) -> Floats:
+    """Average of every row per round, `->(G,R,d)`, from the definition of rows."""
+    rounds = np.maximum(run.elapsed, 1.0)[:, :, None]
+    average = rows.always * (run.totals @ rows.weights.T) / rounds
+    shares = np.concatenate([np.zeros(0), *_shares(run.problem)])
+    for j, c in enumerate(rows.column.tolist()):
+        if c >= 0:
+            inside = run.group_totals[:, :, c] @ rows.weights[j] / (shares[c] if rows.by_share[j] else 1.0)
+            average[:, :, j] += rows.inside[j] * inside / rounds[:, :, 0]
+    return average
