@@ -102,7 +102,8 @@ class Lengths:
         return best + "\n\n".join(parts) + "\n"
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        from evenhand.report.plots import Curve, in_plane, over_sweep, save  # matplotlib only when asked for
+        from evenhand.report.planes import in_plane  # matplotlib only when asked for
+        from evenhand.report.plots import Curve, over_sweep, save
 
         found = self._found(runs)
         looks = looks_of(list(found))
@@ -116,11 +117,7 @@ class Lengths:
                     panels.setdefault(metric, []).append(curve)
         if not panels:
             return []
-        axes = over_sweep(panels, "rounds of a run", "per round, where above 0")
-        for a, curves in zip(axes, panels.values(), strict=True):
-            a.set_xscale("log")
-            a.set_yscale("log")
-            a.set_ylim(bottom=0.5 * min(float(c.values.mean(1).min()) for c in curves))  # bands may reach below 0
+        axes = over_sweep(panels, "rounds of a run", "per round, where above 0", log="xy")
         drawn = [save(axes, out / f"concave-convex-{self.setting.name.replace(' ', '-')}.png")]
         if self.setting.name == "disc":
             drawn.append(save(in_plane(self._paths(runs), outline(DISC), PLANE), out / "concave-convex-paths.png"))
