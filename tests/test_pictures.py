@@ -1,6 +1,8 @@
 """Pictures of nasty input: long names, many policies, a single replica or round, constants, NaN, outliers, twins."""
 
-from dataclasses import dataclass, field
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +12,21 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from evenhand.core.errors import InvalidInput
+from evenhand.environments import Court, Lessons, MultiObjective
+from evenhand.experiments.concave_rewards import study as concave_rewards
+from evenhand.experiments.court import study as court
+from evenhand.experiments.lessons import study as lessons
+from evenhand.experiments.small_budgets import study as small_budgets
+from evenhand.experiments.square_cbwk import study as square_cbwk
 from evenhand.objectives import EqualExposure, Linear
+from evenhand.problem.constraints import Parity
+from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.recipes import uniform
+from evenhand.replay.pictures import draw
 from evenhand.report import scales, style
 from evenhand.report.planes import in_plane, preferences
 from evenhand.report.plots import Curve, Panel, over_rounds, over_sweep, save
+from evenhand.run.simulation import simulate
 from tests.pictures import no_overlaps
 
 LONG = "a policy of $60 and x_1^2 with a_name_that_no_line_can_hold_and_more"
@@ -163,6 +176,14 @@ def test_an_outlier_is_left_out_of_the_scale_and_named():
     assert axes.get_ylim()[1] > 70.0  # the main policy is always on the scale
 
 
+def test_what_the_axes_show_all_the_same_is_not_off_the_scale():
+    few = [Course(n, np.full((len(GRID), 2), 0.2 + 0.01 * i)) for i, n in enumerate(("a", "b", "c"))]
+    panel = PANEL._replace(lines={}, zoom=False)  # it starts at 0
+    (axes,) = over_rounds([*few, Course("low", np.full((len(GRID), 2), 0.05))], [panel])
+    assert axes.get_title() == "reward"
+    assert axes.get_ylim()[0] == 0.0
+
+
 def test_a_spike_does_not_flatten_its_curve():
     spiked = curve(0.2)
     spiked[-3] = 1e6
@@ -195,3 +216,72 @@ def test_the_check_finds_overlaps():
     axes.set_title("x" * 200)
     with pytest.raises(AssertionError, match="leaves the figure"):
         no_overlaps(figure)
+
+
+def renamed(world, replicas, rounds=None):
+    """Traces of a short run, as if of twelve policies of long names."""
+    world = replace(world, horizon=rounds or world.horizon)
+    trace = simulate(uniform(world.problem, world.n_features), world, replicas=replicas, progress=False)
+    return [replace(trace, policy=f"{LONG} {i}" if i else "resolving") for i in range(12)]
+
+
+@pytest.mark.parametrize(("replicas", "rounds"), [(1, 1), (2, 40)])
+def test_pictures_of_experiments_hold_long_names(replicas, rounds, tmp_path):
+    court.picture(renamed(Court(horizon=100), replicas, rounds), 0.47, 0.46, tmp_path / "court.png")
+    court.picture(renamed(Court(horizon=100), replicas, rounds), -1e9, None, tmp_path / "court.png")
+    lessons.picture(renamed(Lessons(horizon=100), replicas, rounds), 0.46, 1e9, tmp_path / "lessons.png")
+    traces = renamed(MultiObjective(arms=3, n_outcomes=2), replicas, rounds)
+    concave_rewards.picture(traces, np.ones(replicas), tmp_path / "concave.png")
+    concave_rewards.picture(traces, np.zeros(0), tmp_path / "concave.png")
+    assert len(list(tmp_path.iterdir())) == 3  # what is written is measured, see conftest.py
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, np.nan, 1e12])
+def test_pictures_of_sweeps_hold_any_values(value, tmp_path):
+    found = {
+        p: dict.fromkeys(square_cbwk.LOOKS, np.full(2, value)) for p in square_cbwk.SWEEPS["T"].panels["m = 5, K = 3"]
+    }
+    square_cbwk.picture("T", found, tmp_path / "t.png")
+    outcomes = small_budgets.Outcomes(np.full(3, value), np.full(3, value))
+    many = {name: {100.0: outcomes, 250.0: outcomes, 5000.0: outcomes} for name in small_budgets.LOOKS}
+    small_budgets.picture(many, tmp_path / "b.png")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@dataclass(frozen=True)
+class Fake:
+    """What the picture reads of a replay: any number of systems, of groups and of values."""
+
+    problem: Problem
+    systems: int
+    value: float
+    shuffles: int = 1
+    interrupted: bool = True
+    missing: tuple[str, ...] = (LONG, LONG)
+
+    @property
+    def runs(self):
+        return [SimpleNamespace(name=f"{LONG} {i}") for i in range(self.systems)]
+
+    @property
+    def measured(self):
+        m = SimpleNamespace(values=np.array([self.value, 0.3]))
+        d = SimpleNamespace(mean=self.value, se=0.1)
+        return {run.name: defaultdict(lambda: (m, d)) for run in self.runs}
+
+
+@pytest.mark.parametrize("systems", [1, 12])
+@pytest.mark.parametrize("value", [0.0, 0.3, 1e9])
+def test_the_picture_of_a_replay_holds_long_names(systems, value, tmp_path):
+    towns = Groups("town_$", tuple(f"{LONG} {i}" for i in range(12)))
+    parity = Parity("mails_$", by="town_$", tolerance=0.1)
+    problem = Problem(
+        actions=("yes", "no"),
+        outcomes=(Outcome("visits of $5 and x^2"), Outcome("mails_$", known={"yes": 1, "no": 0})),
+        groups=(towns,),
+        maximize="visits of $5 and x^2",
+        subject_to=(parity,),
+        horizon=100,
+    )
+    draw(Fake(problem, systems, value), tmp_path / "replay.png")
+    assert (tmp_path / "replay.png").exists()

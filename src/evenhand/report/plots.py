@@ -121,6 +121,7 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Lo
         low = 0.0
         high = max(high, 1e-9) if scale.high > 0.0 else 0.05
     axes.set_ylim(low, high)
+    scale = scales.within(scale, shown, low, high)
     for dashes, level in zip(((5.0, 2.0), (1.0, 1.5), (5.0, 1.5, 1.0, 1.5)), panel.lines.values(), strict=False):
         style.dashed(axes.axhline(level, color=style.LEVEL, lw=1.1, zorder=2.5), dashes)
     found = _alternate(drawn, shown[: len(traces)], high - low)

@@ -56,6 +56,17 @@ def limits(values: Sequence[Floats], main: int = 0) -> Limits:
     )
 
 
+def within(scale: Limits, values: Sequence[Floats], low: float, high: float) -> Limits:
+    """The same for axes that reach further than the scale: what they show is not beyond it."""
+
+    def hidden(i: int) -> bool:
+        span = _span(values[i])
+        return span is not None and (span[0] > high or span[1] < low)
+
+    above, below = (tuple(i for i in which if hidden(i)) for which in (scale.above, scale.below))
+    return Limits(low, high, above, below)
+
+
 def _span(values: Floats) -> tuple[float, float] | None:
     """From the least to the largest, without a few that are far away from nearly all."""
     v = values[np.isfinite(values) & (np.abs(values) < HUGE)]

@@ -149,10 +149,10 @@ def picture(traces: list[Trace], best: float, inside: float | None, path: Path) 
     tolerance = next(c.limit(problem.horizon) for c, _ in by_group(problem.subject_to))
     levels = {"OPT(B)": best} | ({} if inside is None else {"OPT(B - margin)": inside})
     panels = [
-        Panel("average reward", MEASURES["reward"], levels, zoom=True, unit="reward per person"),
-        Panel("rides per person", MEASURES["ride"], {"budget": ride}, zoom=True, unit="rides"),
-        Panel("vouchers per person", MEASURES["voucher"], {"budget": voucher}, zoom=True, unit="vouchers"),
-        Panel("fairness cost", fairness, {"tolerance": tolerance}, unit="mean difference per person"),
+        Panel("average reward", MEASURES["reward"], levels, zoom=True, unit="per person"),
+        Panel("rides per person", MEASURES["ride"], {"budget": ride}, zoom=True, unit="per person"),
+        Panel("vouchers per person", MEASURES["voucher"], {"budget": voucher}, zoom=True, unit="per person"),
+        Panel("fairness cost", fairness, {"tolerance": tolerance}, unit="per person"),
     ]
     shown = [t for t in traces if t.policy != "mixed_oracle"]
     return save(over_rounds(shown, panels, columns=2, main="resolving", references=(BASELINE,)), path)

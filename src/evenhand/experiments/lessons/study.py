@@ -116,7 +116,7 @@ def picture(traces: list[Trace], seeing: float, blind: float, path: Path) -> Pat
             unit="at the averages",
             zoom=True,
         ),
-        Panel("hours, share of the budget", lambda t: _used(t, "hours"), {"budget": 1.0}, unit="share"),
+        Panel("hours, share of the budget", lambda t: _used(t, "hours"), {"budget": 1.0}, zoom=True, unit="share"),
         Panel(
             "hours: gap between near and far",
             lambda t: t.measure(parity),
