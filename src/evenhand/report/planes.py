@@ -39,7 +39,7 @@ def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]
         axes.set_ylim(sum(ends[1]) / 2 - half, sum(ends[1]) / 2 + half)
         axes.set_aspect("equal")
         scales.linear(axes.xaxis, ticks=4)
-        scales.linear(axes.yaxis, ticks=5)
+        scales.linear(axes.yaxis, ticks=4)
     width = float(figure.get_size_inches()[0])
     height = float(figure.get_size_inches()[1])
     figure.supxlabel(style.wrapped(f"average {names[0]}", width - 0.5, style.LABEL), fontsize=style.LABEL)

@@ -146,8 +146,15 @@ def _curve(
         with np.errstate(invalid="ignore", over="ignore"):
             mean, band = values.mean(1), 2 * values.std(1, ddof=1) / np.sqrt(values.shape[1])
             band = np.where(np.isfinite(band) & (band < scales.HUGE), band, np.nan)
-        axes.fill_between(at, mean - band, mean + band, color=look.color, alpha=alpha, lw=0, zorder=1.5)
+        axes.fill_between(
+            at, mean - band, mean + band, color=look.color, alpha=alpha, lw=0, zorder=1.5, label=_band(line)
+        )
     return line
+
+
+def _band(line: Any) -> str:
+    """The label of a curve's band; what starts with _ is in no legend."""
+    return f"_band {id(line)}"
 
 
 def _alternate(lines: Sequence[Any], values: Sequence[Floats], height: float) -> bool:
@@ -156,6 +163,8 @@ def _alternate(lines: Sequence[Any], values: Sequence[Floats], height: float) ->
     for line, (place, many) in zip(lines, places, strict=True):
         if many > 1:
             scales.interleaved(line, place, many)
+            for band in (b for b in line.axes.collections if b.get_label() == _band(line)):
+                band.set_alpha(band.get_alpha() / many)  # as they lie on each other
     return any(many > 1 for _, many in places)
 
 

@@ -154,7 +154,7 @@ def logarithmic(axes: Axes, which: Literal["x", "y"], over: Sequence[float] = ()
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = sorted(abs(z) for z in (axes.get_xlim() if which == "x" else axes.get_ylim()))
-    narrow = low > 0 and math.log10(high / low) < 1.7
+    narrow = low > 0 and math.log10(high / low) < 2.2
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=7))
     axis.set_major_formatter(FuncFormatter(lambda v, _: power(v)))
     axis.set_minor_formatter(NullFormatter())
