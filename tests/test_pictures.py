@@ -191,10 +191,10 @@ def test_a_spike_does_not_flatten_its_curve():
     assert axes.get_ylim()[1] < 1.0
 
 
-@pytest.mark.parametrize(("replicas", "says"), [(3, "two standard errors"), (1, "no bands")])
+@pytest.mark.parametrize(("replicas", "says"), [(3, "mean ± 2 standard errors of it"), (1, "no bands")])
 def test_the_caption_says_what_a_band_is(replicas, says):
     (axes,) = over_rounds([Course("a", curve(0.2, replicas))], [PANEL])
-    assert says in axes.figure.get_suptitle()
+    assert says in " ".join(axes.figure.get_suptitle().split())
     assert len(axes.collections) == (replicas > 1)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("round", "per round")
 

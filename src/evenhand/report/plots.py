@@ -10,12 +10,11 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.report import scales, style
+from evenhand.report import curves as draw, scales, style
 from evenhand.report.quantities import Course, quantities
 from evenhand.report.style import Axes as Axes, Figure as Figure, Look
 
 WIDTH, HEIGHT = 4.6, 3.4  # of a panel, in inches
-COINCIDE = "alternating colours: curves that coincide"
 SETTLED = 0.1  # the part of the rounds on which no scale depends
 
 
@@ -86,7 +85,7 @@ def over_rounds(
             scales.linear(axes.xaxis, whole=True)
             axes.set_xlim(left=0.0)
     notes = [f"{t.policy}: {t.interrupted}" for t in traces if t.interrupted]
-    notes.append(_caption([t.under_way.shape[1] for t in traces], "mean", coincide))
+    notes.append(draw.caption([t.under_way.shape[1] for t in traces], "mean", coincide))
     legend = {name: look.line() for name, look in zip(names, looks, strict=True)}
     style.finish(figure, "\n".join(notes), legend if len(traces) > 1 else None)
     return grid
@@ -97,14 +96,6 @@ def _apart(names: Sequence[str]) -> list[str]:
     return [f"{n} ({names[: i + 1].count(n)})" if n in names[:i] else n for i, n in enumerate(names)]
 
 
-def _caption(replicas: Sequence[int], middle: str, coincide: bool) -> str:
-    """What a line and a band are, in truth."""
-    most = max(replicas)
-    many = f"{most} replicas" if min(replicas) == most else f"{min(replicas)} to {most} replicas"
-    lines = f"lines: {middle} over {many}; bands: two standard errors of the mean to either side"
-    return (lines if most > 1 else "a single replica, thus no bands") + (f"; {COINCIDE}" if coincide else "")
-
-
 def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Look]) -> bool:
     """Draw a panel; whether curves coincide in it."""
     means, shown, drawn = [], [], []
@@ -112,7 +103,7 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Lo
         values = panel.value(trace)
         means.append(values.mean(1))
         marker = "o" if len(trace.times) == 1 else ""
-        drawn.append(_curve(axes, trace.policy, trace.times, means[-1], values, look, marker, 0.18))
+        drawn.append(draw.curve(axes, trace.policy, trace.times, means[-1], values, look, marker, 0.18))
         shown.append(means[-1][trace.times >= SETTLED * trace.times[-1]])
     shown += [np.array([level], float) for level in panel.lines.values()]
     scale = scales.limits(shown, next((i for i, look in enumerate(looks) if look.width == style.MAIN), 0))
@@ -124,69 +115,15 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Lo
     scale = scales.within(scale, shown, low, high)
     for dashes, level in zip(((5.0, 2.0), (1.0, 1.5), (5.0, 1.5, 1.0, 1.5)), panel.lines.values(), strict=False):
         style.dashed(axes.axhline(level, color=style.LEVEL, lw=1.1, zorder=2.5), dashes)
-    found = _alternate(drawn, shown[: len(traces)], high - low)
+    found = draw.alternate(drawn, shown[: len(traces)], high - low)
     names = [*(t.policy for t in traces), *panel.lines]
-    _off_scale(axes, scale, names, shown, drawn)
+    draw.arrows(axes, scale, names, shown, drawn)
     kinds = [f"{kind}: {name}" for kind, name in zip(("dashed", "dotted", "dash-dotted"), panel.lines, strict=False)]
     text = panel.title + (f" ({'; '.join(kinds)})" if kinds else "")
-    style.title(axes, "\n".join([text, *_notes(scale, names, shown)]), WIDTH)
+    style.title(axes, "\n".join([text, *draw.notes(scale, names, shown)]), WIDTH)
     style.labels(axes, "round", panel.unit, WIDTH, HEIGHT)
     scales.linear(axes.yaxis, ticks=6)
     return found
-
-
-def _curve(
-    axes: Axes, name: str, at: Any, middle: Floats, values: Floats, look: Look, marker: str, alpha: float
-) -> Any:
-    """A line, and where there are replicas a band around their mean."""
-    (line,) = axes.plot(at, middle, label=name, color=look.color, lw=look.width, marker=marker, ms=4.0)
-    style.dashed(line, look.dashes)
-    line.set_zorder(1.9 if look.width == style.MAIN else 2.0)  # thin lines remain visible on the thick one
-    if values.shape[1] > 1:
-        with np.errstate(invalid="ignore", over="ignore"):
-            mean, band = values.mean(1), 2 * values.std(1, ddof=1) / np.sqrt(values.shape[1])
-            band = np.where(np.isfinite(band) & (band < scales.HUGE), band, np.nan)
-        axes.fill_between(
-            at, mean - band, mean + band, color=look.color, alpha=alpha, lw=0, zorder=1.5, label=_band(line)
-        )
-    return line
-
-
-def _band(line: Any) -> str:
-    """The label of a curve's band; what starts with _ is in no legend."""
-    return f"_band {id(line)}"
-
-
-def _alternate(lines: Sequence[Any], values: Sequence[Floats], height: float) -> bool:
-    """Give curves that coincide dashes that leave room for each other; whether there are any."""
-    places = scales.twins(values, height)
-    for line, (place, many) in zip(lines, places, strict=True):
-        if many > 1:
-            scales.interleaved(line, place, many)
-            for band in (b for b in line.axes.collections if b.get_label() == _band(line)):
-                band.set_alpha(band.get_alpha() / many)  # as they lie on each other
-    return any(many > 1 for _, many in places)
-
-
-def _notes(scale: scales.Limits, names: Sequence[str], values: Sequence[Floats]) -> list[str]:
-    """One line per curve that the scale leaves out."""
-    return [f"off the scale: {names[i]} ({_last(values[i]):.3g})" for i in (*scale.above, *scale.below)]
-
-
-def _off_scale(
-    axes: Axes, scale: scales.Limits, names: Sequence[str], values: Sequence[Floats], lines: Sequence[Any]
-) -> None:
-    """An arrow in the colour of the curve, at the edge beyond which it lies."""
-    for place, marker, which in ((1.0, "^", scale.above), (0.0, "v", scale.below)):
-        for j, i in enumerate(which):
-            color = lines[i].get_color() if i < len(lines) else style.LEVEL
-            at = 0.97 - 0.05 * j
-            axes.plot([at], [place], marker, color=color, ms=8, clip_on=False, transform=axes.transAxes, zorder=3)
-
-
-def _last(values: Floats) -> float:
-    finite = values[np.isfinite(values)]
-    return float(finite[-1]) if finite.size else float("nan")
 
 
 def over_sweep(
@@ -219,7 +156,7 @@ def over_sweep(
         else:
             scales.linear(axes.xaxis, ticks=7)
     replicas = [c.values.shape[1] for curves in panels.values() for c in curves]
-    style.finish(figure, _caption(replicas, middle, coincide), {n: looks[n].line() for n in names})
+    style.finish(figure, draw.caption(replicas, middle, coincide), {n: looks[n].line() for n in names})
     return grid
 
 
@@ -229,7 +166,7 @@ def _sweep(axes: Axes, title: str, curves: Sequence[Curve], looks: Mapping[str, 
     for curve in curves:
         shown.append(curve.values.mean(1) if middle == "mean" else np.median(curve.values, 1))
         alpha = 0.15 if len(curves) < 7 else 0.08
-        drawn.append(_curve(axes, curve.name, curve.at, shown[-1], curve.values, looks[curve.name], "o", alpha))
+        drawn.append(draw.curve(axes, curve.name, curve.at, shown[-1], curve.values, looks[curve.name], "o", alpha))
     names = [c.name for c in curves]
     main = next((i for i, n in enumerate(names) if looks[n].width == style.MAIN), 0)
     if log:
@@ -241,10 +178,10 @@ def _sweep(axes: Axes, title: str, curves: Sequence[Curve], looks: Mapping[str, 
         scale = scales.limits(shown, main)
         axes.set_ylim(*scales.padded(scale.low, scale.high))
         scales.linear(axes.yaxis, ticks=6)
-    _off_scale(axes, scale, names, shown, drawn)
-    style.title(axes, "\n".join([title, *_notes(scale, names, shown)]), 5.2)
+    draw.arrows(axes, scale, names, shown, drawn)
+    style.title(axes, "\n".join([title, *draw.notes(scale, names, shown)]), 5.2)
     low, high = axes.get_ylim()
-    return _alternate(drawn, shown, 0.0 if log else high - low)
+    return draw.alternate(drawn, shown, 0.0 if log else high - low)
 
 
 def save(axes: Sequence[Axes], path: Path) -> Path:
