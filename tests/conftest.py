@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 import evenhand
@@ -23,3 +24,24 @@ def pytest_configure():
     for cached in Path(os.environ.get("NUMBA_CACHE_DIR", package)).rglob("*.nb[ic]"):
         if cached.stat().st_mtime < changed:
             cached.unlink(missing_ok=True)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def check_pictures():
+    """Every picture that a test writes keeps its texts apart and inside; one of an experiment, too."""
+    try:
+        from matplotlib.figure import Figure
+
+        from tests.pictures import no_overlaps
+    except ImportError:  # without the extra there are no pictures
+        yield
+        return
+    written = Figure.savefig
+
+    def checked(self, *args, **kwargs):
+        written(self, *args, **kwargs)
+        no_overlaps(self)
+
+    Figure.savefig = checked
+    yield
+    Figure.savefig = written

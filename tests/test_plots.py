@@ -3,7 +3,9 @@ import pytest
 from matplotlib.colors import same_color
 
 from evenhand.objectives import EqualExposure, GeneralizedGini, Linear
-from evenhand.report.plots import Curve, over_sweep, preferences, save
+from evenhand.report.planes import preferences
+from evenhand.report.plots import Curve, over_sweep, save
+from evenhand.report.style import PALETTE
 
 VALUES = np.array([[1.0, 2.0, 6.0], [2.0, 2.0, 2.0]])  # two points, three replicas
 
@@ -14,7 +16,7 @@ def test_a_sweep_shows_the_middle_in_a_band_around_the_mean(middle, shown, tmp_p
     left, right = over_sweep({"a": curves, "b": curves[:1]}, "dimension", "regret", middle)
     (line, other) = left.get_lines()
     np.testing.assert_allclose(line.get_ydata(), shown)
-    assert same_color(line.get_color(), "C3")
+    assert same_color(line.get_color(), PALETTE[3])
     assert (line.get_linestyle(), line.get_label()) == ("--", "ours")
     np.testing.assert_allclose(other.get_ydata(), [1.0])
     (band,) = left.collections  # none around a single run

@@ -159,7 +159,7 @@ def test_frames_and_plots_show_both(late, tmp_path):
         np.testing.assert_array_equal(last[b.label + ARRIVED], late.average(b.outcome)[-1])
         np.testing.assert_array_equal(last[b.label + EXPECTED], whole.average(b.outcome)[-1])
     np.testing.assert_array_equal(last["under way"], 200.0)
-    panels = {a.get_title().removesuffix(" (dashed: limit)"): a for a in late.plot()}
+    panels = {" ".join(a.get_title().split()).removesuffix(" (dashed: limit)"): a for a in late.plot()}  # in lines
     for b in LATE.problem.spending:
         for end, trace in ((ARRIVED, late), (EXPECTED, whole)):
             drawn = panels[b.label + end].get_lines()[0].get_ydata()

@@ -128,7 +128,7 @@ PROBLEMS = {
     "weights as a list": (lambda: Linear(["gain"]), "maximize", "a mapping from names of outcomes to weights"),
     "a weight as text": (lambda: Linear({"gain": "1"}), "maximize['gain']", "a finite weight"),
     "alpha as text": (lambda: AlphaFair(("gain", "cost"), alpha="2"), "AlphaFair", "number"),
-    "gini of numbers": (lambda: GeneralizedGini((1, 2), weights=(1, 0.5)), "GeneralizedGini.outcomes", "names of outcomes"),
+    "gini of numbers": (lambda: GeneralizedGini((1, 2), weights=(1, 0.5)), "GeneralizedGini.outcomes", "names"),
     "a horizon of rounds, misspelt": (lambda: problem(horizn=3), "horizn", f"({DID} horizon?)"),
 }  # fmt: skip
 

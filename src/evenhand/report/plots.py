@@ -1,4 +1,4 @@
-"""Pictures of traces and of sweeps. This is the one module that imports matplotlib."""
+"""Pictures of traces and of sweeps, in the look of `style`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.objectives import Objective
+from evenhand.report import curves as draw, scales, style
 from evenhand.report.quantities import Course, quantities
+from evenhand.report.style import Axes as Axes, Figure as Figure, Look
 
-try:
-    from matplotlib.axes import Axes as Axes
-    from matplotlib.figure import Figure as Figure
-except ImportError as error:  # pragma: no cover
-    raise MissingExtra("plots", "plot") from error
-
-
-BANDS = "bands: two standard errors of the mean over the replicas"
+WIDTH, HEIGHT = 4.6, 3.4  # of a panel, in inches
+SETTLED = 0.1  # the part of the rounds on which no scale depends
 
 
 class Panel(NamedTuple):
@@ -30,6 +25,7 @@ class Panel(NamedTuple):
     value: Callable[[Any], Floats]  # of what is drawn, such as a `Trace`, -> (G, R)
     lines: Mapping[str, float]
     zoom: bool = False  # start the vertical axis where the curves settle
+    unit: str = "per round"  # of the vertical axis
 
 
 class Curve(NamedTuple):
@@ -38,7 +34,7 @@ class Curve(NamedTuple):
     name: str
     at: Sequence[float]
     values: Floats  # (G, R)
-    look: str = ""  # colour and dashes as matplotlib writes them, such as "C0--"; the next colour by default
+    look: str = ""  # colour and dashes, such as "C0--"; the next colour by default
 
 
 def panels_of(run: Course) -> list[Panel]:
@@ -53,128 +49,139 @@ def panels_of(run: Course) -> list[Panel]:
     return panels
 
 
-def over_rounds(traces: Sequence[Course], panels: Sequence[Panel] | None = None, columns: int = 3) -> list[Axes]:
+def over_rounds(
+    traces: Sequence[Course],
+    panels: Sequence[Panel] | None = None,
+    columns: int = 3,
+    *,
+    main: str = "",
+    references: Sequence[str] = (),
+    log_rounds: bool = False,
+) -> list[Axes]:
     """Each panel over the rounds for every trace, with bands of two standard errors of the mean over its replicas.
 
     Traces of interrupted runs are named as such, and nothing is drawn beyond the point that they reached.
+
+    Args:
+        traces: one curve each.
+        panels: by default, what the problem is judged by.
+        columns: panels side by side.
+        main: the policy with the thickest line; by default the first.
+        references: policies to compare with, in grey.
+        log_rounds: whether the axis of the rounds is logarithmic.
     """
     if panels is None:
         panels = panels_of(next((t for t in traces if t.under_way.any()), traces[0]))
-    columns = min(len(panels), columns)
-    rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(4.6 * columns, 3.4 * rows + 0.5), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes in grid[len(panels) :]:
-        axes.remove()
-    for axes, panel in zip(grid, panels, strict=False):
-        _draw(axes, panel, traces)
-    figure.suptitle("\n".join([f"{t.policy}: {t.interrupted}" for t in traces if t.interrupted] + [BANDS]), fontsize=9)
-    handles, labels = grid[0].get_legend_handles_labels()
-    if len(traces) > 1 or len(labels) > 1:
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
-    return list(grid[: len(panels)])
+    names = _apart([t.policy for t in traces])
+    first = next((n for n in names if n not in references), names[0])
+    looks = style.looks(names, main if main in names else first, references)
+    figure, grid = style.sheet(len(panels), columns, WIDTH, HEIGHT)
+    coincide = False
+    for axes, panel in zip(grid, panels, strict=True):
+        coincide |= _draw(axes, panel, traces, looks)
+        if log_rounds:
+            scales.logarithmic(axes, "x", [float(t) for trace in traces for t in (trace.times[0], trace.times[-1])])
+        else:
+            scales.linear(axes.xaxis, whole=True)
+            axes.set_xlim(left=0.0)
+    notes = [f"{t.policy}: {t.interrupted}" for t in traces if t.interrupted]
+    notes.append(draw.caption([t.under_way.shape[1] for t in traces], "mean", coincide))
+    legend = {name: look.line() for name, look in zip(names, looks, strict=True)}
+    style.finish(figure, "\n".join(notes), legend if len(traces) > 1 else None)
+    return grid
 
 
-def _draw(axes: Axes, panel: Panel, traces: Sequence[Course]) -> None:
-    shown: list[Floats] = []
-    for i, trace in enumerate(traces):
-        values, color = panel.value(trace), f"C{i % 10}"
-        mean = values.mean(1)
-        axes.plot(trace.times, mean, color=color, label=trace.policy, lw=1.2 + 1.5 * (1.0 - (i + 1) / len(traces)))
-        if values.shape[1] > 1:
-            band = 2 * values.std(1, ddof=1) / np.sqrt(values.shape[1])
-            axes.fill_between(trace.times, mean - band, mean + band, color=color, alpha=0.2, lw=0)
-        shown.append(mean[trace.times >= 0.1 * trace.times[-1]])
-    for style, (name, level) in zip(("--", ":", "-."), panel.lines.items(), strict=False):
-        axes.axhline(level, color="black", ls=style, lw=1, label=name)
-    settled = np.concatenate([*shown, np.array(list(panel.lines.values()), float)])
-    settled = settled[np.isfinite(settled)] if np.isfinite(settled).any() else np.zeros(1)
-    pad = 0.1 * (settled.max() - settled.min()) or 0.05
-    axes.set_ylim(settled.min() - pad if panel.zoom else min(0.0, settled.min()), settled.max() + pad)
-    limit = f" (dashed: {next(iter(panel.lines))})" if len(panel.lines) == 1 else ""
-    axes.set_title(panel.title + limit, fontsize=10)
-    axes.set_xlabel("round")
-    axes.grid(alpha=0.25)
+def _apart(names: Sequence[str]) -> list[str]:
+    """Names of curves, numbered where several are the same."""
+    return [f"{n} ({names[: i + 1].count(n)})" if n in names[:i] else n for i, n in enumerate(names)]
+
+
+def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Look]) -> bool:
+    """Draw a panel; whether curves coincide in it."""
+    means, shown, drawn = [], [], []
+    for trace, look in zip(traces, looks, strict=True):
+        values = panel.value(trace)
+        means.append(values.mean(1))
+        marker = "o" if len(trace.times) == 1 else ""
+        drawn.append(draw.curve(axes, trace.policy, trace.times, means[-1], values, look, marker, 0.18))
+        shown.append(means[-1][trace.times >= SETTLED * trace.times[-1]])
+    shown += [np.array([level], float) for level in panel.lines.values()]
+    scale = scales.limits(shown, next((i for i, look in enumerate(looks) if look.width == style.MAIN), 0))
+    low, high = scales.padded(scale.low, scale.high)
+    if not panel.zoom and scale.low >= 0.0:
+        low = 0.0
+        high = max(high, 1e-9) if scale.high > 0.0 else 0.05
+    axes.set_ylim(low, high)
+    scale = scales.within(scale, shown, low, high)
+    for dashes, level in zip(((5.0, 2.0), (1.0, 1.5), (5.0, 1.5, 1.0, 1.5)), panel.lines.values(), strict=False):
+        style.dashed(axes.axhline(level, color=style.LEVEL, lw=1.1, zorder=2.5), dashes)
+    found = draw.alternate(drawn, shown[: len(traces)], high - low)
+    names = [*(t.policy for t in traces), *panel.lines]
+    draw.arrows(axes, scale, names, shown, drawn)
+    kinds = [f"{kind}: {name}" for kind, name in zip(("dashed", "dotted", "dash-dotted"), panel.lines, strict=False)]
+    text = panel.title + (f" ({'; '.join(kinds)})" if kinds else "")
+    style.title(axes, "\n".join([text, *draw.notes(scale, names, shown)]), WIDTH)
+    style.labels(axes, "round", panel.unit, WIDTH, HEIGHT)
+    scales.linear(axes.yaxis, ticks=6)
+    return found
 
 
 def over_sweep(
-    panels: Mapping[str, Sequence[Curve]], parameter: str, quantity: str, middle: Literal["mean", "median"] = "mean"
+    panels: Mapping[str, Sequence[Curve]],
+    parameter: str,
+    quantity: str,
+    middle: Literal["mean", "median"] = "mean",
+    *,
+    main: str = "",
+    log: Literal["", "x", "xy"] = "",
 ) -> list[Axes]:
     """Each panel's curves over a parameter: means or medians, in bands of two standard errors of the mean.
 
-    A name has one look in all panels, which may show different systems.
+    A name has one look in all panels, which may show different systems. The main one, by default the first, has the
+    thickest line. `log` names the axes that are logarithmic.
     """
-    figure = Figure(figsize=(5.2 * len(panels), 4.2), layout="constrained")
-    grid = figure.subplots(1, len(panels), squeeze=False)[0]
-    looks: dict[str, str] = {}
-    for axes, (title, curves) in zip(grid, panels.items(), strict=True):
+    figure, grid = style.sheet(len(panels), len(panels), 5.2, 3.9)
+    own: dict[str, str] = {}
+    for curves in panels.values():
         for curve in curves:
-            look = looks.setdefault(curve.name, curve.look or f"C{len(looks) % 10}")
-            _draw_curve(axes, curve._replace(look=look), middle, 0.15 if len(curves) < 7 else 0.06)
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel(parameter)
-        axes.set_ylabel(quantity)
-        axes.grid(alpha=0.25)
-    figure.suptitle(BANDS, fontsize=9)
-    named = {label: handle for axes in grid for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=3, frameon=False)
-    return list(grid)
+            own.setdefault(curve.name, curve.look)
+    names = list(own)
+    looks = dict(zip(names, style.looks(names, main if main in own else names[0], (), own), strict=True))
+    coincide = False
+    for axes, (title, curves) in zip(grid, panels.items(), strict=True):
+        coincide |= _sweep(axes, title, curves, looks, middle, "y" in log)
+        style.labels(axes, parameter, quantity, 5.2, 3.9)
+        if "x" in log:
+            scales.logarithmic(axes, "x", [float(x) for curve in curves for x in curve.at])
+        else:
+            scales.linear(axes.xaxis, ticks=7)
+    replicas = [c.values.shape[1] for curves in panels.values() for c in curves]
+    style.finish(figure, draw.caption(replicas, middle, coincide), {n: looks[n].line() for n in names})
+    return grid
 
 
-def _draw_curve(axes: Axes, curve: Curve, middle: Literal["mean", "median"], alpha: float) -> None:
-    mean = curve.values.mean(1)
-    shown = mean if middle == "mean" else np.median(curve.values, 1)
-    (line,) = axes.plot(curve.at, shown, curve.look, label=curve.name, marker=".", lw=1.4)
-    if curve.values.shape[1] > 1:
-        band = 2 * curve.values.std(1, ddof=1) / np.sqrt(curve.values.shape[1])
-        axes.fill_between(curve.at, mean - band, mean + band, color=line.get_color(), alpha=alpha, lw=0)
-
-
-def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]) -> list[Axes]:
-    """Averages of two outcomes over the rounds, `(G,2)` each, and the outline of where they are to be, `(n,2)`.
-
-    Every path has a panel of its own; a dot marks its end.
-    """
-    columns = min(3, len(paths))
-    rows = -(-len(paths) // columns)
-    figure = Figure(figsize=(3.0 * columns, 3.0 * rows), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-    for axes, (title, path) in zip(grid, paths.items(), strict=False):
-        axes.fill(*region.T, color="C2", alpha=0.2, lw=0)
-        axes.plot(*region.T, color="C2", lw=1)
-        axes.plot(*path.T, color="C0", lw=1)
-        axes.plot(*path[-1], "o", color="C3", ms=5)
-        axes.set_title(title, fontsize=9)
-        axes.set_aspect("equal")
-        axes.grid(alpha=0.25)
-    for axes in grid[len(paths) :]:
-        axes.remove()
-    figure.supxlabel(f"average {names[0]}", fontsize=9)
-    figure.supylabel(f"average {names[1]}", fontsize=9)
-    return list(grid[: len(paths)])
-
-
-def preferences(objectives: Mapping[str, Objective], points: int = 81) -> list[Axes]:
-    """What objectives of two outcomes prefer: level lines over the unit square, and slopes, which are the prices."""
-    columns = min(3, len(objectives))
-    rows = -(-len(objectives) // columns)
-    figure = Figure(figsize=(3.6 * columns, 3.5 * rows), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
-    ticks = np.linspace(0.01, 1.0, points)
-    square = np.stack(np.meshgrid(ticks, ticks), -1)
-    for axes, (title, objective) in zip(grid, objectives.items(), strict=False):
-        axes.contour(ticks, ticks, objective.value(square), levels=14, cmap="viridis", linewidths=1)
-        at = np.array([[x, y] for x in (0.2, 0.5, 0.8) for y in (0.2, 0.5, 0.8) if x != y])
-        slope = objective.supergradient(at)
-        slope /= np.maximum(np.linalg.norm(slope, axis=1, keepdims=True), 1e-12)
-        axes.quiver(*at.T, *slope.T, color="C3", width=0.008, scale=12)
-        axes.set_title(title, fontsize=10)
-        axes.set_xlabel(objective.outcomes[0])
-        axes.set_ylabel(objective.outcomes[1])
-        axes.set_aspect("equal")
-    for axes in grid[len(objectives) :]:
-        axes.remove()
-    return list(grid[: len(objectives)])
+def _sweep(axes: Axes, title: str, curves: Sequence[Curve], looks: Mapping[str, Look], middle: str, log: bool) -> bool:
+    """Draw a panel; whether curves coincide in it."""
+    shown, drawn = [], []
+    for curve in curves:
+        shown.append(curve.values.mean(1) if middle == "mean" else np.median(curve.values, 1))
+        alpha = 0.15 if len(curves) < 7 else 0.08
+        drawn.append(draw.curve(axes, curve.name, curve.at, shown[-1], curve.values, looks[curve.name], "o", alpha))
+    names = [c.name for c in curves]
+    main = next((i for i, n in enumerate(names) if looks[n].width == style.MAIN), 0)
+    if log:
+        scale = scales.limits([np.log(np.where(v > 0, v, np.nan)) for v in shown], main)
+        scale = scale._replace(low=float(np.exp(scale.low)) / 1.5, high=float(np.exp(scale.high)) * 1.5)
+        axes.set_ylim(scale.low, scale.high)
+        scales.logarithmic(axes, "y")
+    else:
+        scale = scales.limits(shown, main)
+        axes.set_ylim(*scales.padded(scale.low, scale.high))
+        scales.linear(axes.yaxis, ticks=6)
+    draw.arrows(axes, scale, names, shown, drawn)
+    style.title(axes, "\n".join([title, *draw.notes(scale, names, shown)]), 5.2)
+    low, high = axes.get_ylim()
+    return draw.alternate(drawn, shown, 0.0 if log else high - low)
 
 
 def save(axes: Sequence[Axes], path: Path) -> Path:

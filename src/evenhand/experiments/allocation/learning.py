@@ -66,8 +66,8 @@ class Learning:
         for known in self.known:
             lines = {"paper's routine, true parameter": known.reference.mean(), "upper bound": known.bound.mean()}
         panels = [
-            Panel("satisfaction per round", satisfied, lines, zoom=True),
-            Panel("matches per round", matched, {}, zoom=True),
+            Panel("satisfaction per round", satisfied, lines, zoom=True, unit="satisfaction per round"),
+            Panel("matches per round", matched, {}, zoom=True, unit="matches per round"),
         ]
         axes = over_rounds([run.trace for run in runs if run.trace], panels)
         return [save(axes, out / f"allocation-{'listeners' if self.listeners else '2ab'}.png")]

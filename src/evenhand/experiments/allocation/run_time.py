@@ -72,4 +72,4 @@ class RunTime:
                 curves.append(Curve(name, list(found), np.array(list(found.values()))[:, None], LOOKS[name]))
         if not curves:
             return []
-        return [save(over_sweep({PER_ROUND: curves}, "rounds of a run", ""), out / "allocation-3c.png")]
+        return [save(over_sweep({PER_ROUND: curves}, "rounds of a run", "microseconds"), out / "allocation-3c.png")]

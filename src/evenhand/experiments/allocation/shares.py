@@ -121,4 +121,4 @@ class Shares:
             name: [Curve(r.case.system, arms, values(r.trace), LOOKS[r.case.system]) for r in runs if r.trace]
             for name, values in (("share of users", self.shares), ("expected matches at the end", self.matches))
         }
-        return [save(over_sweep(panels, "arm, by popularity", ""), out / "allocation-2ef.png")]
+        return [save(over_sweep(panels, "arm, by popularity", "per arm"), out / "allocation-2ef.png")]

@@ -111,8 +111,6 @@ class Sweep:
                 bound.append(Curve(name, at, np.stack([end / z.bound for end, z in ends]), LOOKS[name]))
         if not reference:
             return []
-        axes = over_sweep({"as a part of the reference": reference, "as a part of the bound": bound}, p.says, "")
-        if p.name == "gamma":
-            for a in axes:
-                a.set_xscale("log")
+        panels = {"as a part of the reference": reference, "as a part of the bound": bound}
+        axes = over_sweep(panels, p.says, "satisfaction, as a part", log="x" if p.name == "gamma" else "")
         return [save(axes, out / f"allocation-{self.figure}.png")]

@@ -25,6 +25,7 @@ PARTS = (64, 16, 4, 1)  # of the longest run
 REGRET, OUTSIDE, PER_ROUND = "regret", "outside", "microseconds per round and replica"
 ROUNDING = 1e-12  # of averages: hard budgets that are used up are not exceeded
 HARD = ", hard"  # how names of hard variants end
+OURS = "resolving"
 CONTEXTS = 4000  # of which an optimum is computed
 KEPT = 0.1  # microseconds; a round that took less was not run, but kept by an earlier call
 
@@ -102,7 +103,8 @@ class Lengths:
         return best + "\n\n".join(parts) + "\n"
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        from evenhand.report.plots import Curve, in_plane, over_sweep, save  # matplotlib only when asked for
+        from evenhand.report.planes import in_plane  # matplotlib only when asked for
+        from evenhand.report.plots import Curve, over_sweep, save
 
         found = self._found(runs)
         looks = looks_of(list(found))
@@ -116,11 +118,7 @@ class Lengths:
                     panels.setdefault(metric, []).append(curve)
         if not panels:
             return []
-        axes = over_sweep(panels, "rounds of a run", "per round, where above 0")
-        for a, curves in zip(axes, panels.values(), strict=True):
-            a.set_xscale("log")
-            a.set_yscale("log")
-            a.set_ylim(bottom=0.5 * min(float(c.values.mean(1).min()) for c in curves))  # bands may reach below 0
+        axes = over_sweep(panels, "rounds of a run", "per round, where above 0", main=OURS, log="xy")
         drawn = [save(axes, out / f"concave-convex-{self.setting.name.replace(' ', '-')}.png")]
         if self.setting.name == "disc":
             drawn.append(save(in_plane(self._paths(runs), outline(DISC), PLANE), out / "concave-convex-paths.png"))
@@ -152,12 +150,13 @@ class Lengths:
 
 
 def looks_of(systems: Sequence[str]) -> dict[str, str]:
-    """A colour per recipe, dashed where its hard variant stands beside a soft one.
+    """A colour per recipe, the first one for ours; dashed where its hard variant stands beside a soft one.
 
     >>> looks_of(["bwcr", "bwcr, hard", "resolving"])
-    {'bwcr': 'C0', 'bwcr, hard': 'C0--', 'resolving': 'C1'}
+    {'bwcr': 'C1', 'bwcr, hard': 'C1--', 'resolving': 'C0'}
     """
-    colours = {name: f"C{i}" for i, name in enumerate(dict.fromkeys(s.removesuffix(HARD) for s in systems))}
+    recipes = dict.fromkeys((OURS, *(s.removesuffix(HARD) for s in systems)))
+    colours = {name: f"C{i}" for i, name in enumerate(recipes)}
     return {s: colours[s.removesuffix(HARD)] + ("--" if s.endswith(HARD) else "") for s in systems}
 
 

@@ -149,12 +149,13 @@ def picture(traces: list[Trace], best: float, inside: float | None, path: Path) 
     tolerance = next(c.limit(problem.horizon) for c, _ in by_group(problem.subject_to))
     levels = {"OPT(B)": best} | ({} if inside is None else {"OPT(B - margin)": inside})
     panels = [
-        Panel("average reward", MEASURES["reward"], levels, zoom=True),
-        Panel("rides per person", MEASURES["ride"], {"budget": ride}, zoom=True),
-        Panel("vouchers per person", MEASURES["voucher"], {"budget": voucher}, zoom=True),
-        Panel("fairness cost", fairness, {"tolerance": tolerance}),
+        Panel("average reward", MEASURES["reward"], levels, zoom=True, unit="per person"),
+        Panel("rides per person", MEASURES["ride"], {"budget": ride}, zoom=True, unit="per person"),
+        Panel("vouchers per person", MEASURES["voucher"], {"budget": voucher}, zoom=True, unit="per person"),
+        Panel("fairness cost", fairness, {"tolerance": tolerance}, unit="per person"),
     ]
-    return save(over_rounds([t for t in traces if t.policy != "mixed_oracle"], panels, columns=2), path)
+    shown = [t for t in traces if t.policy != "mixed_oracle"]
+    return save(over_rounds(shown, panels, columns=2, main="resolving", references=(BASELINE,)), path)
 
 
 def _rows(trace: Trace, tau: float, rounds: int) -> list[Measurement]:

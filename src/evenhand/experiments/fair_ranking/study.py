@@ -188,7 +188,9 @@ class TradeOff:
             if ends:
                 at, useful = zip(*sorted(ends, key=lambda e: e[0].mean()), strict=True)
                 curves.append(Curve(recipe, [float(x.mean()) for x in at], np.array(useful)))
-        axes = over_sweep({"utility against inequality": curves}, "mean absolute difference of exposures", "utility")
+        axes = over_sweep(
+            {"utility against inequality": curves}, "mean absolute difference of exposures", "clicks per round"
+        )
         return [save(axes, out / "fair-ranking-trade-off.png")]
 
 
@@ -208,14 +210,13 @@ def picture(traces: Sequence[Trace], a: Aim, best: Optimum | None, path: Path) -
 
     line = {} if best is None else {OPTIMUM: best.value}
     panels = [
-        Panel("users: clicks per round", lambda t: value(t, Linear({CLICK: 1.0})), {}, zoom=True),
-        Panel(f"items: {a.name}", lambda t: value(t, a.of_items), {}, zoom=True),
-        Panel(f"f = users + {a.beta:g} items", lambda t: value(t, a.objective), line, zoom=True),
+        Panel(
+            "users: clicks per round", lambda t: value(t, Linear({CLICK: 1.0})), {}, zoom=True, unit="clicks per round"
+        ),
+        Panel(f"items: {a.name}", lambda t: value(t, a.of_items), {}, zoom=True, unit="objective of items"),
+        Panel(f"f = users + {a.beta:g} items", lambda t: value(t, a.objective), line, zoom=True, unit="f"),
     ]
-    axes = over_rounds(traces, panels)
-    for panel in axes:
-        panel.set_xscale("log")
-    return save(axes, path)
+    return save(over_rounds(traces, panels, log_rounds=True), path)
 
 
 def _fw(a: Aim) -> str:

@@ -109,13 +109,22 @@ def picture(traces: list[Trace], seeing: float, blind: float, path: Path) -> Pat
 
     parity = _parity()
     panels = [
-        Panel("generalised Gini", _goal, {"optimum": seeing, "optimum, no contexts": blind}),
-        Panel("hours, share of the budget", lambda t: _used(t, "hours"), {"budget": 1.0}),
-        Panel("hours: gap between near and far", lambda t: t.measure(parity), {"tolerance": parity.limit(1)}),
+        Panel(
+            "generalised Gini",
+            _goal,
+            {"optimum": seeing, "optimum, no contexts": blind},
+            unit="at the averages",
+            zoom=True,
+        ),
+        Panel("hours, share of the budget", lambda t: _used(t, "hours"), {"budget": 1.0}, zoom=True, unit="share"),
+        Panel(
+            "hours: gap between near and far",
+            lambda t: t.measure(parity),
+            {"tolerance": parity.limit(1)},
+            unit="hours per round",
+        ),
     ]
-    axes = over_rounds(traces, panels)
-    axes[0].set_ylim(0.3, 0.7)
-    return save(axes, path)
+    return save(over_rounds(traces, panels), path)
 
 
 def _rows(trace: Trace, optimum: float) -> list[Measurement]:

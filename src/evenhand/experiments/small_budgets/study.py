@@ -42,16 +42,16 @@ TOLERANCE = 0.025
 OTHERS = 10**6  # the seed of the optimum: other people than those of the policies
 WORKS = 0.9, 0.01  # a policy works if it gains the first on average, and overspends at most the second
 LOOKS = {
-    "uniform": "C7:",
-    "pgd": "C0-",
-    "pgd_adaptive": "C1-",
-    "pgd_adaptive, hard": "C1--",
+    "uniform": "0.5:",
+    "pgd": "C1-",
+    "pgd_adaptive": "C2-",
+    "pgd_adaptive, hard": "C2--",
     "primal_lp": "C4-",
     "primal_lp, hard": "C4--",
-    "lin_cbwk": "C2-",
+    "lin_cbwk": "C3-",
     "square_cbwk": "C5-",
-    "two_stage_square_cbwk": "C6-",
-    "resolving": "C3-",
+    "two_stage_square_cbwk": "C7-",
+    "resolving": "C0-",
 }
 
 
@@ -240,8 +240,5 @@ def picture(found: Found, path: Path) -> Path:
             for title, field in zip(panels, Outcomes._fields, strict=True):
                 values = np.stack([getattr(o, field) for o in run.values()])
                 panels[title].append(Curve(name, list(run), values, LOOKS[name]))
-    axes = over_sweep(panels, "total of each budget", "")
-    for a in axes:
-        a.set_xscale("log")
-    axes[0].set_ylim(-0.1, 1.1)
+    axes = over_sweep(panels, "total of each budget, in rides or vouchers", "share", main="resolving", log="x")
     return save(axes, path)

@@ -49,7 +49,8 @@ SWEEPS = {
     ),
 }
 # Published options are dashed; corrected ones are solid, in the same colour.
-LOOKS = {NEWTON: "C0--", GRADIENT: "C1--", UCB: "C2--", "newton": "C0-", "gradient": "C1-", "resolving": "C3-"}
+OURS = "resolving"
+LOOKS = {NEWTON: "C1--", GRADIENT: "C2--", UCB: "C3--", "newton": "C1-", "gradient": "C2-", OURS: "C0-"}
 
 Found = dict[Point, dict[str, Floats]]  # the regret of every replica, by point and system
 
@@ -129,7 +130,7 @@ def picture(letter: str, found: Found, path: Path) -> Path:
                 curves.append(Curve(name, [p._asdict()[letter] for p in there], values, look))
         if curves:
             panels[title] = curves
-    return save(over_sweep(panels, sweep.label, "regret", sweep.middle), path)
+    return save(over_sweep(panels, sweep.label, "regret over the run", sweep.middle, main=OURS), path)
 
 
 def _report(letter: str, points: Sequence[Point], found: Found) -> list[str]:

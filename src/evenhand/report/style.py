@@ -1,0 +1,202 @@
+"""How pictures look: colours, widths and dashes of curves, and the lines of text of a figure that is to hold them all.
+
+Colours are those of Okabe and Ito, which remain apart for colour-blind readers, without yellow and black.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from evenhand.core.errors import InvalidInput, MissingExtra
+
+try:
+    from matplotlib.artist import Artist as Artist
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.colors import is_color_like
+    from matplotlib.figure import Figure as Figure
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.lines import Line2D as Line2D
+    from matplotlib.text import Text
+    from matplotlib.textpath import text_to_path
+except ImportError as error:  # pragma: no cover
+    raise MissingExtra("plots", "plot") from error
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # the first is the main policy's
+GREY, LEVEL, INK = "0.55", "0.15", "0.3"  # of references, of horizontal lines, of captions
+MAIN, OTHER, REFERENCE = 3.0, 1.5, 1.3  # line widths in points
+TITLE, LABEL, TICK, CAPTION = 10.0, 9.0, 8.5, 8.5  # font sizes in points
+STYLES = {"": (), "-": (), "--": (5.0, 2.0), ":": (1.0, 1.5), "-.": (5.0, 1.5, 1.0, 1.5)}
+LAPS = ((), (3.0, 1.0), (1.0, 1.0), (6.0, 1.0, 1.0, 1.0, 1.0, 1.0))  # one colour more than once: other dashes
+EDGE = 0.12  # inches that stay free around a text
+BESIDE = 1.35  # inches of a panel that tick labels and the label of the axis take
+
+
+class Look(NamedTuple):
+    """Colour, on-off lengths of dashes in line widths (none: solid), and width in points."""
+
+    color: str
+    dashes: tuple[float, ...] = ()
+    width: float = OTHER
+
+    def line(self) -> Line2D:
+        """A sample for a legend."""
+        line = Line2D([], [], color=self.color, lw=self.width)
+        dashed(line, self.dashes)
+        return line
+
+
+def look(i: int) -> Look:
+    """The look of the i-th curve; each has one of its own up to the 24th.
+
+    >>> look(0), look(7)
+    (Look(color='#0072B2', dashes=(), width=1.5), Look(color='#D55E00', dashes=(3.0, 1.0), width=1.5))
+    """
+    return Look(PALETTE[i % len(PALETTE)], LAPS[i // len(PALETTE) % len(LAPS)])
+
+
+def parsed(text: str) -> Look:
+    """A look from text: `C0`, `C1`, ... of the palette or a colour of matplotlib, then `-`, `--`, `-.` or `:`.
+
+    Raises:
+        InvalidInput: neither colour nor dashes.
+
+    >>> parsed("C1--")
+    Look(color='#D55E00', dashes=(5.0, 2.0), width=1.5)
+    """
+    found = re.fullmatch(r"(.*?)(--|-\.|-|:|)", text)
+    color, style = found.groups() if found else (text, "")
+    if re.fullmatch(r"C\d+", color):
+        own = look(int(color[1:]))
+        return own._replace(dashes=own.dashes + STYLES[style])
+    if not is_color_like(color):
+        raise InvalidInput("look", 'a colour and dashes, such as "C0--"', text)
+    return Look(color, STYLES[style])
+
+
+def looks(
+    names: Sequence[str], main: str, references: Sequence[str], own: Mapping[str, str] | None = None
+) -> list[Look]:
+    """One look per name: the main one thickest and in the first colour, references grey, dotted and thin."""
+    own = own or {}
+    taken = {parsed(text).color for text in own.values() if text} | {PALETTE[0]}
+    free = iter([*(i for i, color in enumerate(PALETTE) if color not in taken), *range(len(PALETTE), 10**6)])
+    found = []
+    for name in names:
+        text = own.get(name, "")
+        if text:
+            here = parsed(text)
+        elif name in references:
+            here = Look(GREY, STYLES[":"], REFERENCE)
+        else:
+            here = look(0 if name == main else next(free))
+        found.append(here._replace(width=MAIN) if name == main else here)
+    return found
+
+
+def dashed(line: Line2D, dashes: Sequence[float], offset: float = 0.0) -> None:
+    """Give a line dashes, in line widths."""
+    if dashes:
+        line.set_linestyle((offset, tuple(dashes)))
+        line.set_dash_capstyle("butt")
+
+
+def width_of(text: str, size: float) -> float:
+    """How wide one line of text is, in inches."""
+    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]) / 72.0
+
+
+def wrapped(text: str, inches: float, size: float) -> str:
+    """Text in lines no wider than so many inches; words that are wider are broken."""
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        line = ""
+        for word in paragraph.split(" "):
+            longer = f"{line} {word}" if line else word
+            if width_of(longer, size) <= inches:
+                line = longer
+                continue
+            if line:
+                lines.append(line)
+            line = ""
+            for letter in word:
+                if line and width_of(line + letter, size) > inches:
+                    lines.append(line)
+                    line = ""
+                line += letter
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def sheet(
+    panels: int, columns: int, width: float, height: float, *, shared: str = "", square: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """A figure of panels of some size in inches; `shared` names the axes that all have in common, "x", "y" or "xy"."""
+    columns = min(panels, columns)
+    rows = -(-panels // columns)
+    figure = Figure(figsize=(width * columns, height * rows), layout="compressed" if square else "constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, sharex="x" in shared, sharey="y" in shared).ravel()
+    for axes in grid[panels:]:
+        axes.remove()
+    for axes in grid[max(panels - columns, 0) : panels]:
+        axes.tick_params(labelbottom=True)  # also where a row below is not full
+    for axes in grid[:panels]:
+        axes.tick_params(labelsize=TICK)
+        axes.grid(alpha=0.25, lw=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, list(grid[:panels])
+
+
+def title(axes: Axes, text: str, inches: float, size: float = TITLE) -> None:
+    """The title of a panel of so many inches."""
+    axes.set_title(wrapped(text, inches - BESIDE, size), fontsize=size)
+
+
+def labels(axes: Axes, x: str, y: str, width: float, height: float) -> None:
+    """What the axes of a panel of so many inches show."""
+    axes.set_xlabel(wrapped(x, width - BESIDE, LABEL), fontsize=LABEL)
+    axes.set_ylabel(wrapped(y, height - BESIDE, LABEL), fontsize=LABEL)
+
+
+def finish(figure: Figure, caption: str, legend: Mapping[str, Artist] | None = None) -> None:
+    """Write a caption above and a legend below, make room for all texts, and show every text literally."""
+    width, height = figure.get_size_inches()
+    text = wrapped(caption, width - 2 * EDGE, CAPTION)
+    more = CAPTION * 1.3 * len(text.split("\n")) if caption else 0.0
+    if caption:
+        figure.suptitle(text, fontsize=CAPTION, color=INK)
+    if legend:
+        sample = 0.7  # inches of line and gaps per entry
+        names = [wrapped(name, width - 2 * EDGE - sample, LABEL) for name in legend]
+        widest = sample + max(width_of(line, LABEL) for name in names for line in name.split("\n"))
+        columns = max(1, min(len(names), int((width - 2 * EDGE) / widest)))
+        columns = -(-len(names) // -(-len(names) // columns))  # no more than its rows need
+        box = figure.legend(
+            list(legend.values()),
+            [str(i) for i in range(len(names))],  # a name that starts with _ would be left out
+            loc="outside lower center",
+            ncols=columns,
+            frameon=False,
+            fontsize=LABEL,
+            handlelength=3.0,
+        )
+        for entry, name in zip(box.get_texts(), names, strict=True):
+            entry.set_text(name)
+        rows = -(-len(names) // columns)
+        tallest = [max(len(n.split("\n")) for n in names[c * rows : (c + 1) * rows] or [""]) for c in range(columns)]
+        more += (LABEL * 1.75) * rows * max(tallest) + 10.0
+    titles = [len(a.get_title().split("\n")) - 1 for a in figure.axes]
+    rows_of_panels = len({round(float(a.get_position().y0), 3) for a in figure.axes})
+    more += (TITLE * 1.3) * max(titles, default=0) * rows_of_panels
+    figure.set_size_inches(width, height + more / 72.0)
+    literal(figure)
+
+
+def literal(figure: Figure) -> None:
+    """No text is mathematics, except the numbers at ticks."""
+    ticks = {t for a in figure.axes for axis in (a.xaxis, a.yaxis) for t in axis.get_ticklabels(which="both")}
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and text not in ticks:
+            text.set_parse_math(False)
