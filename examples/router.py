@@ -20,7 +20,7 @@ problem = eh.Problem(
     subject_to=(eh.Budget("dollars", total=45), eh.Budget("seconds", rate=1.5, hard=False)),
     horizon=3000,
 )
-policy = eh.resolving(problem, eh.per_action(problem))
+policy = eh.resolving(problem, eh.PerAction.of(problem))
 state, luck, arriving = policy.start(seed=1), random.Random(0), []  # a heap of (when, number, decision, outcomes)
 for second in range(problem.horizon):
     case = {trait: luck.random() for trait in TRAITS}

@@ -26,7 +26,7 @@ def make(actions=3, horizon=40):
 
 
 def started(problem, replicas=1):
-    policy = eh.ucb(problem, eh.per_action(problem, eh.Ridge), warmup=0, name=f"mine {NASTY}")
+    policy = eh.ucb(problem, eh.PerAction.of(problem, eh.Ridge), warmup=0, name=f"mine {NASTY}")
     state = policy.start(seed=3, replicas=replicas)
     return policy, state
 

@@ -16,7 +16,7 @@ from evenhand.models.null_model import NullModel
 from evenhand.models.one_pass import OnePass
 from evenhand.models.online_to_batch import OnlineToBatch
 from evenhand.models.optimistic_draw import OptimisticDraw
-from evenhand.models.per_action import PerAction, per_action
+from evenhand.models.per_action import PerAction
 from evenhand.models.perturbed import Perturbed
 from evenhand.models.ridge import Ridge
 from evenhand.models.sampled import Sampled
@@ -60,5 +60,4 @@ __all__ = [
     "Stacked",
     "Tabular",
     "Width",
-    "per_action",
 ]

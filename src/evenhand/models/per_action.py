@@ -179,6 +179,23 @@ class PerAction:
     def __post_init__(self) -> None:
         whole("PerAction.actions", self.actions, 1)
 
+    @staticmethod
+    def of(problem: Problem, kind: Callable[..., Model] = BayesianRidge) -> PerAction:
+        """Own coefficients per action, for the features that a problem names and all outcomes that it learns.
+
+        Args:
+            problem: with named features, which `Policy.encode` makes contexts of.
+            kind: of the model that every action has, such as `BayesianLogistic` for a single outcome.
+
+        >>> from evenhand.problem import Numeric, Outcome, Problem
+        >>> mail = Problem(actions=("none", "letter"), features=(Numeric("age", 20, 60),),
+        ...                outcomes=(Outcome("answer"),), maximize="answer", horizon=100)
+        >>> PerAction.of(mail).n_features, PerAction.of(mail).actions
+        (3, 2)
+        """
+        outcomes = {} if len(problem.learned) == 1 else {"n_outcomes": len(problem.learned)}
+        return PerAction(inner=kind(n_features=problem.n_features, **outcomes), actions=len(problem.actions))
+
     @property
     def n_features(self) -> int:
         """The index of the action, and the features of the inner model."""
@@ -239,20 +256,3 @@ class PerAction:
         if r >= 0:
             expected = f"the index of an action, a whole number from 0 to {self.actions - 1}"
             raise InvalidInput(f"features[{r}, {c}, 0]", expected, x[r, c, 0])
-
-
-def per_action(problem: Problem, kind: Callable[..., Model] = BayesianRidge) -> PerAction:
-    """Own coefficients per action, for the features that a problem names and all outcomes that it learns.
-
-    Args:
-        problem: with named features, which `Policy.encode` makes contexts of.
-        kind: of the model that every action has, such as `BayesianLogistic` for a single outcome.
-
-    >>> from evenhand.problem import Numeric, Outcome, Problem
-    >>> mail = Problem(actions=("none", "letter"), features=(Numeric("age", 20, 60),), outcomes=(Outcome("answer"),),
-    ...                maximize="answer", horizon=100)
-    >>> per_action(mail).n_features, per_action(mail).actions
-    (3, 2)
-    """
-    outcomes = {} if len(problem.learned) == 1 else {"n_outcomes": len(problem.learned)}
-    return PerAction(inner=kind(n_features=problem.n_features, **outcomes), actions=len(problem.actions))

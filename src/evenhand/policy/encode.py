@@ -159,7 +159,7 @@ class Encoder:
             return blocks
         if self.n_features == n:
             return np.tile(np.arange(n), (actions, 1))
-        expected = f"a model of {1 + n} features, such as per_action(problem), as the problem names {n}"
+        expected = f"a model of {1 + n} features, such as PerAction.of(problem), as the problem names {n}"
         raise InvalidInput("model.n_features", f"{expected}; or of {actions * n} or {n}", self.n_features)
 
 
