@@ -163,6 +163,15 @@ def test_identical_curves_are_drawn_in_alternating_dashes():
     assert "coincide" in axes.figure.get_suptitle()
 
 
+def test_on_a_logarithmic_scale_curves_coincide_only_where_they_are_equal():
+    small = [Course(n, np.full((len(GRID), 2), v)) for n, v in (("a", 0.01), ("b", 0.02), ("c", 100.0))]
+    (axes,) = over_rounds(small, [PANEL._replace(lines={}, log=True)])
+    assert "coincide" not in axes.figure.get_suptitle()
+    assert axes.get_yscale() == "log"
+    assert axes.get_ylim()[0] < 0.01 < 100.0 < axes.get_ylim()[1]
+    no_overlaps(axes.figure)
+
+
 def test_an_outlier_is_left_out_of_the_scale_and_named():
     few = [Course(n, curve(0.2 + 0.05 * i)) for i, n in enumerate(("a", "b", "c"))]
     (axes,) = over_rounds([*few, Course("far", np.full((len(GRID), 2), 70.0))], [PANEL])

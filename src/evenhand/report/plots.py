@@ -26,6 +26,7 @@ class Panel(NamedTuple):
     lines: Mapping[str, float]
     zoom: bool = False  # start the vertical axis where the curves settle
     unit: str = "per round"  # of the vertical axis
+    log: bool = False  # whether the vertical axis is logarithmic; nothing is left out of its scale
 
 
 class Curve(NamedTuple):
@@ -112,17 +113,20 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Lo
         low = 0.0
         high = max(high, 1e-9) if scale.high > 0.0 else 0.05
     axes.set_ylim(low, high)
-    scale = scales.within(scale, shown, low, high)
+    scale = scale._replace(above=(), below=()) if panel.log else scales.within(scale, shown, low, high)
     for dashes, level in zip(((5.0, 2.0), (1.0, 1.5), (5.0, 1.5, 1.0, 1.5)), panel.lines.values(), strict=False):
         style.dashed(axes.axhline(level, color=style.LEVEL, lw=1.1, zorder=2.5), dashes)
-    found = draw.alternate(drawn, shown[: len(traces)], high - low)
+    found = draw.alternate(drawn, shown[: len(traces)], 0.0 if panel.log else high - low)
     names = [*(t.policy for t in traces), *panel.lines]
     draw.arrows(axes, scale, names, shown, drawn)
     kinds = [f"{kind}: {name}" for kind, name in zip(("dashed", "dotted", "dash-dotted"), panel.lines, strict=False)]
     text = panel.title + (f" ({'; '.join(kinds)})" if kinds else "")
     style.title(axes, "\n".join([text, *draw.notes(scale, names, shown)]), WIDTH)
     style.labels(axes, "round", panel.unit, WIDTH, HEIGHT)
-    scales.linear(axes.yaxis, ticks=6)
+    if panel.log:
+        scales.logarithmic(axes, "y", [float(v) for values in shown for v in values])
+    else:
+        scales.linear(axes.yaxis, ticks=6)
     return found
 
 

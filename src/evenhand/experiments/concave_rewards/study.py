@@ -173,18 +173,18 @@ def _traces(runs: Sequence[Run]) -> list[Trace]:
 def picture(traces: list[Trace], values: Floats, path: Path) -> Path:
     """The objective over the rounds as a share of that of `truth`, and what is missing, on logarithmic axes."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
-    from evenhand.report.scales import logarithmic
 
     end = traces[0].objective()[-1]
     lines = {OPTIMUM: float((values / end[: len(values)]).mean())} if len(values) else {}
     share = Panel(
         "objective, share of the truth's at the end", lambda t: t.objective() / end, lines, zoom=True, unit="share"
     )
-    gap = Panel("what is missing, in percent", lambda t: 100.0 * (1.0 - t.objective() / end), {}, unit="percent")
+    gap = Panel(
+        "what is missing, in percent", lambda t: 100.0 * (1.0 - t.objective() / end), {}, unit="percent", log=True
+    )
     left, right = over_rounds(traces, [share, gap], main="fw_linucb", references=("truth",), log_rounds=True)
     left.set_ylim(0.8, 1.02)
     right.set_ylim(0.03, 30.0)
-    logarithmic(right, "y")
     return save([left], path)
 
 
