@@ -103,6 +103,7 @@ class Policy:
             choice=self.choice.start(count),
         )
         state.shape = saving.shape(state)
+        self.__dict__.setdefault("_shape", state.shape)  # for a model that has a certain number of replicas only
         return state
 
     def encode(
