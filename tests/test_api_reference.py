@@ -131,8 +131,8 @@ def _letters(text):
 
 
 def test_fields_of_records_show_the_comments_beside_them(named):
-    page = next(page for _, name, _, page in named if name == "Context")
-    assert page.texts["Context.features"].strip() == "(R, A, n) of every candidate"
+    page = next(page for _, name, _, page in named if name == "PolicyState")
+    assert page.texts["PolicyState.t"].strip() == "(R,) decided rounds"
 
 
 def test_links_within_the_reference_lead_somewhere(pages):

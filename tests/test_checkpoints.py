@@ -163,7 +163,9 @@ def test_a_checkpoint_that_was_cut_off_is_ignored_with_a_warning(kept, tmp_path,
     cut_short(monkeypatch, BLIND, COURT, 200, settings, replicas=2)
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:kept])
-    with pytest.warns(UserWarning, match=r"not a saved state of evenhand; the run starts from the beginning"):
+    with pytest.warns(
+        UserWarning, match=r"not a saved state of evenhand, or one that was cut off; the run starts from the beginning"
+    ):
         again = simulate(BLIND, COURT, replicas=2, progress=False, checkpoints=settings)
     same(again, simulate(BLIND, COURT, replicas=2, progress=False))
 

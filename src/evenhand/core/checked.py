@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 from evenhand.core.errors import InvalidInput
@@ -23,9 +24,10 @@ _WORDS = {
     float: ("a number", "numbers"),
     bool: ("True or False", "True or False"),
     str: ("a text", "texts"),
+    Path: ("a path", "paths"),
     type(None): ("None", "None"),
 }
-_KINDS: dict[Any, type] = {float: Real, str: str, type(None): type(None)}
+_KINDS: dict[Any, tuple[type, ...]] = {float: (Real,), str: (str,), Path: (str, Path), type(None): (type(None),)}
 _MOST = 2**64  # whole numbers that arrays can have are below it
 _LONGEST = 60  # characters of a value in a message
 
