@@ -22,23 +22,11 @@ from evenhand.objectives import Linear
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
+from tests.malformed.statements import problem
 from tests.parts import COURT, EVERYTHING, LITTLE
 
 NAN, INF = math.nan, math.inf
-
-
-def problem(**change):
-    stated = {
-        "actions": ("stay", "go"),
-        "outcomes": (Outcome("gain"), Outcome("cost", known={"go": 1})),
-        "maximize": "gain",
-        "subject_to": (Budget("cost", rate=0.5),),
-        "groups": (Groups("side", {"left": 0.5, "right": 0.5}),),
-        "horizon": 10,
-    }
-    return Problem(**(stated | change))
 
 
 def dual(**change):

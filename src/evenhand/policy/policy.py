@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -12,26 +12,25 @@ import numpy as np
 from evenhand.choices.base import Choice
 from evenhand.core import faces
 from evenhand.core.checked import typed
-from evenhand.core.errors import InvalidInput, StaleDecision
-from evenhand.core.luck import Stream, check_seed
-from evenhand.core.records import Context, Decision, Worth, distinct
+from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import check_seed
+from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import file, numbered, on_disk
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.models.sklearn import as_model
-from evenhand.policy import checks, entries, face, named, saving, tally
+from evenhand.policy import checks, face, named, saving, tally
 from evenhand.policy.abilities import Abilities, abilities
 from evenhand.policy.encode import Encoder, Frame
 from evenhand.policy.explain import explain
+from evenhand.policy.loop import Loop
 from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
 from evenhand.policy.state import MANY, PolicyState, refuse_too_many
 from evenhand.policy.status import Status, status
 from evenhand.problem.problem import Problem
-
-_UNNUMBERED = np.full(3, -1)
 
 
 @typed
@@ -147,7 +146,7 @@ class Policy:
         """
         self._own(state)
         with state.guard:
-            return self._decide(state, self._read(state, context))
+            return self._loop.decide(state, self._loop.read(state, context))
 
     def commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
         """Carry out a decision: number it, hold back its worst case and count its round where `counted` is 1.
@@ -164,15 +163,15 @@ class Policy:
                 context = checks.context(context, len(state.t), self.model.n_features, self.problem)
             if decision is not state.made:
                 checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-            self._commit(state, context, decision)
+            self._loop.commit(state, context, decision)
 
     def act(self, state: PolicyState, context: Context) -> Decision:
         """Decide and commit."""
         self._own(state)
         with state.guard:
-            context = self._read(state, context)
-            decision = self._decide(state, context)
-            self._commit(state, context, decision)
+            context = self._loop.read(state, context)
+            decision = self._loop.decide(state, context)
+            self._loop.commit(state, context, decision)
         return decision
 
     def learn(
@@ -374,87 +373,9 @@ class Policy:
     def _shape(self) -> str:
         return self.start().shape
 
-    def _read(self, state: PolicyState, context: Context) -> Context:
-        """A context whose arrays kernels can read, which is looked at once."""
-        context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.checked)
-        if state.checked is None:  # the first context
-            checks.alike(context, self.model)
-        state.checked = context
-        return context
-
-    def _decide(self, state: PolicyState, context: Context) -> Decision:
-        ask, candidates = self._questions, context.features.shape[1]
-        shares = ask.believed(state, context)
-        offer = ask.offer(state, context)
-        w, offset, row_prices, constant = ask.prices(state, context, shares)
-        luck = state.luck(Stream.MODEL, self.model.draws(candidates))
-        worth = ask.worth(state, context.features, w, luck)
-        mean = worth.mean if self._can.fixed else worth.mean + offset  # fixed prices have no offset
-        worth = Worth(mean, worth.bonus, worth.random, constant)
-        luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
-        pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
-        propensities = pick.propensities
-        if worth.random:
-            drawn = (pick.forced[:, None] == 0.0) & (pick.plays >= 0)
-            propensities = np.where(drawn, np.nan, propensities)
-        known, offered = context.known, context.offered
-        features, known, groups, counted, restricted = entries.take(
-            distinct(context.features),
-            known,
-            context.groups,
-            pick.plays,
-            offered,
-            offer.playable,
-            state.t,
-            self._horizon,
-        )
-        prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
-        carried = state.nothing if pick.carried is None else pick.carried
-        of_plays = features, known, groups, shares, prices, row_prices, carried
-        names = self.problem.actions if candidates == len(self.problem.actions) else ()
-        made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, *of_plays, names
-        state.made = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
-        return state.made
-
-    def _commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
-        candidates, columns = context.features.shape[1], len(self.problem.columns)
-        d = decision
-        r, field, counts, late, checksum = entries.standing(
-            d.plays, d.counted, d.groups, d.known, candidates, columns, state.t, self._horizon
-        )
-        if r >= 0:
-            raise checks.wrong_decision(decision, r, field, candidates, self.problem)
-        if counts and decision.id[0] >= 0:
-            raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
-        if late:
-            raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
-        self._questions.refuse_stale(state, decision)
-        estimates = self._questions.estimates(state, decision) if self._can.estimates else {}
-        if counts:  # nothing can be refused any more
-            state.receipts.enter(decision, checksum)
-        before = self._restating.shares(state) if self._can.restating else None
-        entries.count_round(context.groups, context.offered, decision.counted, state.seen, state.t)
-        if before is not None:
-            decision = self._restating.commit(state, decision, before)
-        for i, goal in self._can.ahead:
-            goal.on_decision(state.goals[i], decision, estimates.get(i))
-        if self._can.follows is not None:
-            self._can.follows.on_decision(state.choice, decision)
-        try:
-            for i, planner in self._can.planning:
-                planner.on_context(state.goals[i], context, decision, state.t, partial(self._questions.worth, state))
-        except InvalidInput:  # of what the model says of earlier contexts
-            if counts:
-                self._settlement.cancel(state, decision)
-            raise
-
     @cached_property
     def _encoder(self) -> Encoder:
         return Encoder(problem=self.problem, n_features=self.model.n_features)
-
-    @cached_property
-    def _horizon(self) -> float:
-        return float(self.problem.horizon)
 
     @cached_property
     def _questions(self) -> Questions:
@@ -463,6 +384,12 @@ class Policy:
     @cached_property
     def _can(self) -> Abilities:
         return abilities(self.problem, self.goals, self.choice)
+
+    @cached_property
+    def _loop(self) -> Loop:
+        return Loop(
+            self.problem, self.model, self.choice, self._can, self._questions, self._restating, self._settlement
+        )
 
     @cached_property
     def _settlement(self) -> Settlement:

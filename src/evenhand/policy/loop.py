@@ -1,0 +1,126 @@
+"""The first half of the loop body: decide and commit. The second half is `settlement`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from evenhand.choices.base import Choice
+from evenhand.core.errors import InvalidInput, StaleDecision
+from evenhand.core.luck import Stream
+from evenhand.core.records import Context, Decision, Worth, distinct
+from evenhand.models.base import Model
+from evenhand.policy import checks, entries
+from evenhand.policy.abilities import Abilities
+from evenhand.policy.questions import Questions
+from evenhand.policy.restating import Restating
+from evenhand.policy.settlement import Settlement
+from evenhand.policy.state import PolicyState
+from evenhand.problem.problem import Problem
+
+_UNNUMBERED = np.full(3, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """Decides and commits for one policy.
+
+    Args:
+        problem: declares actions and the horizon.
+        model: predicts the learned outcomes.
+        choice: turns worth into plays.
+        can: the goals and the choice, by what they can do.
+        questions: what a round asks of goals, limits and model.
+        restating: rewrites earlier rows where shares are estimated.
+        settlement: takes back a decision whose plan fails.
+    """
+
+    problem: Problem
+    model: Model
+    choice: Choice
+    can: Abilities
+    questions: Questions
+    restating: Restating
+    settlement: Settlement
+
+    def read(self, state: PolicyState, context: Context) -> Context:
+        """A context whose arrays kernels can read, which is looked at once."""
+        context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.checked)
+        if state.checked is None:  # the first context
+            checks.alike(context, self.model)
+        state.checked = context
+        return context
+
+    def decide(self, state: PolicyState, context: Context) -> Decision:
+        """Say what would be played; see `Policy.decide`."""
+        ask, candidates = self.questions, context.features.shape[1]
+        shares = ask.believed(state, context)
+        offer = ask.offer(state, context)
+        w, offset, row_prices, constant = ask.prices(state, context, shares)
+        luck = state.luck(Stream.MODEL, self.model.draws(candidates))
+        worth = ask.worth(state, context.features, w, luck)
+        mean = worth.mean if self.can.fixed else worth.mean + offset  # fixed prices have no offset
+        worth = Worth(mean, worth.bonus, worth.random, constant)
+        luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
+        pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
+        propensities = pick.propensities
+        if worth.random:
+            drawn = (pick.forced[:, None] == 0.0) & (pick.plays >= 0)
+            propensities = np.where(drawn, np.nan, propensities)
+        known, offered = context.known, context.offered
+        features, known, groups, counted, restricted = entries.take(
+            distinct(context.features),
+            known,
+            context.groups,
+            pick.plays,
+            offered,
+            offer.playable,
+            state.t,
+            self._horizon,
+        )
+        prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
+        carried = state.nothing if pick.carried is None else pick.carried
+        of_plays = features, known, groups, shares, prices, row_prices, carried
+        names = self.problem.actions if candidates == len(self.problem.actions) else ()
+        made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, *of_plays, names
+        state.made = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
+        return state.made
+
+    def commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
+        """Carry out a decision; see `Policy.commit`."""
+        candidates, columns = context.features.shape[1], len(self.problem.columns)
+        d = decision
+        r, field, counts, late, checksum = entries.standing(
+            d.plays, d.counted, d.groups, d.known, candidates, columns, state.t, self._horizon
+        )
+        if r >= 0:
+            raise checks.wrong_decision(decision, r, field, candidates, self.problem)
+        if counts and decision.id[0] >= 0:
+            raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
+        if late:
+            raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
+        self.questions.refuse_stale(state, decision)
+        estimates = self.questions.estimates(state, decision) if self.can.estimates else {}
+        if counts:  # nothing can be refused any more
+            state.receipts.enter(decision, checksum)
+        before = self.restating.shares(state) if self.can.restating else None
+        entries.count_round(context.groups, context.offered, decision.counted, state.seen, state.t)
+        if before is not None:
+            decision = self.restating.commit(state, decision, before)
+        for i, goal in self.can.ahead:
+            goal.on_decision(state.goals[i], decision, estimates.get(i))
+        if self.can.follows is not None:
+            self.can.follows.on_decision(state.choice, decision)
+        try:
+            for i, planner in self.can.planning:
+                planner.on_context(state.goals[i], context, decision, state.t, partial(self.questions.worth, state))
+        except InvalidInput:  # of what the model says of earlier contexts
+            if counts:
+                self.settlement.cancel(state, decision)
+            raise
+
+    @cached_property
+    def _horizon(self) -> float:
+        return float(self.problem.horizon)
