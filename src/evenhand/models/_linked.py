@@ -13,7 +13,7 @@ from evenhand.core.validate import number, whole
 from evenhand.models._shared import check_binary, check_sizes
 from evenhand.models.links import CANONICAL, bounded
 from evenhand.numerics.newton import cholesky
-from evenhand.numerics.precision import dot
+from evenhand.numerics.precision import blank, dot
 
 
 @kernel
@@ -54,6 +54,8 @@ def worth_at(link: int, theta: Floats, d: Floats, low: Floats, high: Floats, x: 
             if a % size == 0:
                 for i in range(len(there)):
                     there[i] = theta[r, i] + d[r, a // size, i]
+            if blank(x[r, a]):
+                continue
             center = bounded(link, dot(x[r, a], there), low[0], high[0])
             own = a if each else 0
             for k in range(w.shape[1]):

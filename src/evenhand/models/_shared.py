@@ -9,9 +9,11 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import box_muller
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.models.base import Model, Parametric
+
+EVERYWHERE = np.zeros((0, 0, 0), bool)  # a mask that is true everywhere
 
 
 @kernel
@@ -28,6 +30,26 @@ def optimism(mean: float, half: float, low: float, high: float, price: float) ->
     if price < 0.0:
         return price * (min(max(mean - half, low), high) - mean)
     return 0.0
+
+
+@kernel
+def wrong_action(x: Floats, seen: Bools, actions: int) -> tuple[int, int]:
+    """Replica and candidate of the first index that no action has, `(C,1+n),(C,M)->(),()`; -1 where there is none.
+
+    Of candidates of which nothing was seen, nothing is read. An empty mask is true everywhere.
+    """
+    for r in range(len(x)):
+        for c in range(x.shape[1]):
+            index = x[r, c, 0]
+            if not (0.0 <= index < actions and index == np.floor(index)) and (len(seen) == 0 or seen[r, c].any()):
+                return r, c
+    return -1, -1
+
+
+def no_action(x: Floats, r: int, c: int, actions: int) -> InvalidInput:
+    """The error of an index that no action has, `(C,1+n)`."""
+    expected = f"the index of an action, a whole number from 0 to {actions - 1}"
+    return InvalidInput(f"features[{r}, {c}, 0]", expected, x[r, c, 0])
 
 
 def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float = 1.0) -> None:

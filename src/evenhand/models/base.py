@@ -82,8 +82,8 @@ class InBlocks(Model, Protocol):
 class ByAction(Model, Protocol):
     """A model without luck that finds the rows of its state by itself, where each action of a replica has one.
 
-    Row r A + a belongs to action a of replica r. The first feature of a candidate is a, which was checked; the others
-    are the features of the model.
+    Row r A + a belongs to action a of replica r. The first feature of a candidate is a, and is refused if it is no
+    action; the others are the features of the model.
     """
 
     def value_by_action(self, state: Any, x: Floats, w: Floats, actions: int) -> Worth:

@@ -14,8 +14,8 @@ from evenhand.models._shared import check_exploration, check_sizes
 from evenhand.models.base import Worth
 from evenhand.models.bayesian_ridge import BayesianRidgeState, empty, priced
 from evenhand.numerics.bilinear import absorb_runs, run_worth, scratch
-from evenhand.numerics.evidence import FAINT, ahead, fit, reach
-from evenhand.numerics.precision import dot
+from evenhand.numerics.evidence import ahead, fit, reach
+from evenhand.numerics.precision import FAINT, dot
 
 _CLOSE = 1e-100  # x^T V^-1 x below which x may be 0
 

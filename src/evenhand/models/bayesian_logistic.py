@@ -14,10 +14,10 @@ from evenhand.core.validate import whole
 from evenhand.models._shared import check_binary, check_exploration, check_sizes, optimism
 from evenhand.models.base import ROUNDS, Worth
 from evenhand.models.past import Arrays, Past, fold_older, no_past
-from evenhand.numerics.evidence import FAINT, ahead, reach, within
+from evenhand.numerics.evidence import ahead, reach, within
 from evenhand.numerics.likelihood import LOGISTIC
 from evenhand.numerics.newton import fit, invert, sigmoid
-from evenhand.numerics.precision import absorb, dot, quadratic
+from evenhand.numerics.precision import absorb, blank, dot, quadratic
 
 _BELIEVED = 2.0**2  # variance of a log-odds before any data: an observation at even odds is worth as much
 _PASSES = 2
@@ -58,11 +58,11 @@ def _value(
     for r in range(len(x)):
         more = ahead(count[r], rounds[r], horizon[r])
         for a in range(x.shape[1]):
+            if blank(x[r, a]):
+                continue
             own, center = a if each else 0, sigmoid(dot(x[r, a], theta[r]))
-            variance = center * (1.0 - center)
-            # before any data, one observation's worth is known of each
-            square = 1.0 if dot(x[r, a], x[r, a]) > FAINT else 0.0
-            if square > 0.0 and count[r] > 0.0:
+            variance, square = center * (1.0 - center), 1.0  # before any data, one observation's worth is known of each
+            if count[r] > 0.0:
                 square = variance * quadratic(x[r, a], inverse[r], product)
             half = scale * math.sqrt(variance) * reach(square, more, blocks * x.shape[2])
             for k in range(w.shape[1]):
@@ -127,7 +127,7 @@ def _update(
                 if not seen[r, p, 0]:
                     continue
                 some = True
-                if not dot(x[r, p], x[r, p]) > FAINT:  # it shows no parameter: its odds are even by the model
+                if blank(x[r, p]):
                     continue
                 if kept[r] >= room:  # what is folded is folded at an estimate that knows it
                     ridge[first] = _fit(past, first, size[first], count[first], ridge[first], theta[own], inverse[own])
@@ -166,7 +166,7 @@ class BayesianLogistic:
     are folded into a quadratic, as in `GeneralizedLinear`.
 
     Args:
-        n_features: n. A candidate whose features are all 0 has even odds, no bonus, and teaches nothing.
+        n_features: n. A candidate whose features are all 0, such as doing nothing, has outcome 0, and teaches nothing.
         scale: of the bonus; 0 is greedy.
         growth: fit again when there are this many times as many observations.
         room: the most observations that are kept, at least 2.

@@ -13,8 +13,8 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_exploration, check_sizes
 from evenhand.models.base import ROUNDS, Worth
-from evenhand.numerics.evidence import BELIEVED, FAINT, ahead, fit, reach
-from evenhand.numerics.precision import absorb, dot, quadratic
+from evenhand.numerics.evidence import BELIEVED, ahead, fit, reach
+from evenhand.numerics.precision import absorb, blank, dot, quadratic
 
 
 @dataclass
@@ -70,7 +70,7 @@ def _value(
     for r in range(len(x)):
         more = ahead(count[r], rounds[r], horizon[r])
         for a in range(x.shape[1]):
-            if not dot(x[r, a], x[r, a]) > FAINT:  # such as doing nothing: worth 0, for sure
+            if blank(x[r, a]):
                 continue
             own, square = a if each else 0, 1.0  # before any data, one observation's worth is known of each
             if count[r] > 0.0:
@@ -111,7 +111,7 @@ def _update(
                 if not seen[r, p].all():
                     continue
                 some = True
-                if not dot(x[r, p], x[r, p]) > FAINT:  # nothing is learned from a candidate without features
+                if blank(x[r, p]):
                     continue
                 count[first] += 1.0
                 for i in range(n):

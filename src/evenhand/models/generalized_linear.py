@@ -19,7 +19,7 @@ from evenhand.models.links import Canonical, bounded, code
 from evenhand.models.past import Arrays, Past, fold_older, no_past
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import fit
-from evenhand.numerics.precision import absorb, dot, fresh, quadratic
+from evenhand.numerics.precision import absorb, blank, dot, fresh, quadratic
 
 
 @dataclass
@@ -55,6 +55,8 @@ def _value(
     least, most = (low[0], high[0]) if clipped else (-np.inf, np.inf)
     for r in range(len(x)):
         for a in range(x.shape[1]):
+            if blank(x[r, a]):
+                continue
             own = a if each else 0
             half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r], product)) if radius[r] > 0.0 else 0.0
             center = bounded(link, dot(x[r, a], theta[r]), low[0], high[0])

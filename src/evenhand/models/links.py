@@ -12,6 +12,7 @@ from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
 from evenhand.numerics.likelihood import EXPONENTIAL
 from evenhand.numerics.newton import sigmoid
+from evenhand.numerics.precision import blank
 
 Link = Literal["identity", "logistic", "probit", "exponential"]
 LINKS: tuple[Link, ...] = ("identity", "logistic", "probit", "exponential")
@@ -54,13 +55,13 @@ def bounded(link: int, u: float, low: float, high: float) -> float:
 
 @inlined
 def predict(link: int, theta: Floats, x: Floats, out: Floats) -> None:
-    """Means of every outcome for one candidate, `(M,n),(n)->(M)`; zeros of x are skipped."""
+    """Means of every outcome for one candidate, `(M,n),(n)->(M)`; zeros of x are skipped, and no features mean 0."""
     out[:] = 0.0
     for i in range(len(x)):
         if x[i] != 0.0:
             for m in range(len(out)):
                 out[m] += theta[m, i] * x[i]
-    if link != 0:
+    if link != 0 and not blank(x):
         for m in range(len(out)):
             out[m] = mean_of(link, out[m])
 

@@ -21,7 +21,7 @@ from evenhand.models.oracles import project
 from evenhand.models.widths import Width
 from evenhand.numerics.likelihood import add_losses
 from evenhand.numerics.newton import cholesky, invert, solve
-from evenhand.numerics.precision import dot, fresh, quadratic
+from evenhand.numerics.precision import blank, dot, fresh, quadratic
 
 _STEEPEST = {"identity": 1.0, "logistic": 0.25, "exponential": math.inf}  # the largest slope of each link
 
@@ -48,6 +48,8 @@ def _value(
     each, product = w.shape[2] > 1, np.empty(x.shape[2])
     for r in range(len(x)):
         for a in range(x.shape[1]):
+            if blank(x[r, a]):
+                continue
             own, u = a if each else 0, dot(x[r, a], theta[r])
             half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r], product)) if radius[r] > 0.0 else 0.0
             center = bounded(link, u, low[0], high[0])

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.checked import checked
-from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.models._shared import EVERYWHERE, no_action, wrong_action
 from evenhand.models.base import ByAction, InBlocks, Model, Worth
 from evenhand.models.bayesian_ridge import BayesianRidge
 
@@ -50,20 +50,6 @@ def _in_order(x: Floats, w: Floats, actions: int) -> tuple[bool, Floats, Floats]
                 for m in range(w.shape[3]):
                     prices[row, k, 0, m] = w[r, k, own, m]
     return True, z, prices
-
-
-@kernel
-def _wrong(x: Floats, seen: Bools, actions: int) -> tuple[int, int]:
-    """Replica and candidate of the first index that no action has, `(C,1+n),(C,M)->(),()`; -1 where there is none.
-
-    Of candidates of which nothing was seen, nothing is read. An empty mask is true everywhere.
-    """
-    for r in range(len(x)):
-        for c in range(x.shape[1]):
-            index = x[r, c, 0]
-            if not (0.0 <= index < actions and index == np.floor(index)) and (len(seen) == 0 or seen[r, c].any()):
-                return r, c
-    return -1, -1
 
 
 @kernel
@@ -136,9 +122,6 @@ def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[F
                 outcomes[row, places[r, p]] = y[r, p]
                 told[row, places[r, p]] = seen[r, p]
     return z, outcomes, told, prices
-
-
-_EVERYWHERE = np.zeros((0, 0, 0), bool)  # a mask that is true everywhere
 
 
 @checked
@@ -217,12 +200,12 @@ class PerAction:
 
     def value(self, state: PerActionState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Worth of every candidate by the model of its action, `(C,1+n),(K,1|C,M),(draws)->(K,C),(K,C)`."""
-        self._refuse(x, _EVERYWHERE)
         if self._by_action is not None:
             return self._by_action.value_by_action(state.inner, x, w, self.actions)
+        self._refuse(x, EVERYWHERE)
         ordered, z, prices = _in_order(x, w, self.actions)
         if not ordered:
-            places, most = _places(x, _EVERYWHERE, self.actions)
+            places, most = _places(x, EVERYWHERE, self.actions)
             said = self._model.value(state.inner, *_spread(x, w, places, most, self.actions), self._luck(u, most))
             return Worth(*_gather(x, places, self.actions, said.mean, said.bonus), said.random)
         said = self._model.value(state.inner, z, prices, self._luck(u, 1))
@@ -232,10 +215,10 @@ class PerAction:
 
     def update(self, state: PerActionState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Tell every action of its own plays, `(P,1+n),(P,M),(P,M),(K,1|P,M)`."""
-        self._refuse(x, seen)
         if self._by_action is not None:
             self._by_action.update_by_action(state.inner, x, y, seen, self.actions)
         else:
+            self._refuse(x, seen)
             self._model.update(state.inner, *_told(x, y, seen, w, self.actions))
 
     @cached_property
@@ -252,7 +235,6 @@ class PerAction:
         return np.ascontiguousarray(own[:, : self.inner.draws(most)]) if u.shape[1] else own
 
     def _refuse(self, x: Floats, seen: Bools) -> None:
-        r, c = _wrong(x, seen, self.actions)
+        r, c = wrong_action(x, seen, self.actions)
         if r >= 0:
-            expected = f"the index of an action, a whole number from 0 to {self.actions - 1}"
-            raise InvalidInput(f"features[{r}, {c}, 0]", expected, x[r, c, 0])
+            raise no_action(x, r, c, self.actions)

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.models._shared import check_sizes, optimism, unit
+from evenhand.models._shared import EVERYWHERE, check_sizes, no_action, optimism, unit, wrong_action
 from evenhand.models.base import Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import cholesky
@@ -32,10 +32,17 @@ class RidgeState:
 @kernel
 def _value(
     theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, actions: int, x: Floats, w: Floats
-) -> tuple[Floats, Floats]:
-    """Mean worth and optimism; with `actions`, the first feature says which row of a replica a candidate reads."""
+) -> tuple[int, int, Floats, Floats]:
+    """Mean worth and optimism; with `actions`, the first feature says which row of a replica a candidate reads.
+
+    First replica and candidate of the first index that no action has, -1 where there is none.
+    """
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
+    if actions > 0:
+        wrong, candidate = wrong_action(x, EVERYWHERE, actions)
+        if wrong >= 0:
+            return wrong, candidate, mean, bonus
     each, first = w.shape[2] > 1, 1 if actions > 0 else 0
     product = np.empty(x.shape[2] - first)
     for r in range(len(x)):
@@ -48,7 +55,7 @@ def _value(
                 for k in range(w.shape[1]):
                     mean[r, k, a] += w[r, k, own, m] * center
                     bonus[r, k, a] += optimism(center, wide, low[m], high[m], w[r, k, own, m])
-    return mean, bonus
+    return -1, -1, mean, bonus
 
 
 @kernel
@@ -85,8 +92,13 @@ def _update(
     x: Floats,
     y: Floats,
     seen: Bools,
-) -> None:
+) -> tuple[int, int]:
+    """Absorb plays, unless one has an index that no action has: then its replica and place, else -1."""
     first = 1 if actions > 0 else 0
+    if actions > 0:
+        wrong, candidate = wrong_action(x, seen, actions)
+        if wrong >= 0:
+            return wrong, candidate
     gain = np.empty(x.shape[2] - first)
     for r in range(len(x)):
         for p in range(x.shape[1]):
@@ -100,6 +112,7 @@ def _update(
                 miss = (y[r, p, m] - dot(z, theta[row, m])) / (1.0 + square)
                 for i in range(len(gain)):
                     theta[row, m, i] += miss * gain[i]
+    return -1, -1
 
 
 @named("K6", source="linear modelling: Agrawal & Devanur 2016; widths: Abbasi-Yadkori et al. 2011, Theorem 2")
@@ -162,11 +175,16 @@ class Ridge:
     def value_by_action(self, state: RidgeState, x: Floats, w: Floats, actions: int) -> Worth:
         """`value` by the row of each candidate's action, `(C,1+n),(K,1|C,M),()->(K,C),(K,C)`."""
         radius = self.width.radius(state.count, state.log_det, self.ridge)
-        return Worth(*_value(state.theta, state.inverse, radius, state.low, state.high, actions, x, w))
+        r, c, mean, bonus = _value(state.theta, state.inverse, radius, state.low, state.high, actions, x, w)
+        if r >= 0:
+            raise no_action(x, r, c, actions)
+        return Worth(mean, bonus)
 
     def update_by_action(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, actions: int) -> None:
         """`update` of the row of each play's action, `(P,1+n),(P,M),(P,M),()`."""
-        _update(state.theta, state.inverse, state.log_det, state.count, actions, x, y, seen)
+        r, c = _update(state.theta, state.inverse, state.log_det, state.count, actions, x, y, seen)
+        if r >= 0:
+            raise no_action(x, r, c, actions)
 
     @property
     def n_parameters(self) -> int:

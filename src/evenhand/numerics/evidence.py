@@ -17,7 +17,6 @@ from evenhand.numerics.newton import cholesky, invert
 from evenhand.numerics.precision import dot, multiply
 
 BELIEVED = 0.25**2  # variance of noise, and of means, before any data
-FAINT = 1e-200  # features whose squares sum to less count as 0: squares of smaller numbers leave the range of floats
 _LARGEST = 1e200
 _PASSES = 3
 

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
 
+FAINT = 1e-200  # features whose squares sum to less count as 0: squares of smaller numbers leave the range of floats
 _LARGE = 1e8  # x^T V^-1 x from which on half of the digits of V^-1 are lost along x
 
 
@@ -21,6 +22,12 @@ def dot(x: Floats, theta: Floats) -> float:
         if x[i] != 0.0:
             total += x[i] * theta[i]
     return total
+
+
+@inlined
+def blank(x: Floats) -> bool:
+    """Whether a candidate has no features, `(n)->()`: it does nothing, has outcome 0 for sure, and teaches nothing."""
+    return not dot(x, x) > FAINT
 
 
 @kernel
