@@ -141,25 +141,19 @@ check_constraint(FewVisits(0.4), Clinic(0.2).problem)
 check_environment(Clinic(0.2))
 check_policy(eh.resolving(Clinic(0.2).problem, Forgetful(9), choice=Softmax(0.05)), Clinic(0.2))
 
-budgets, recovered, worst = (0.1, 0.2, 0.3), {}, {}
-for clinic in map(Clinic, budgets):
-    problem, mine, house = clinic.problem, Forgetful(9), eh.BayesianRidge(n_features=9)
-    for name, policy in {
-        "bayesian": eh.resolving(problem, house),
-        "forgetful": eh.resolving(problem, mine),
-        "softmax": eh.resolving(problem, house, choice=Softmax(0.05)),
-        "forgetful softmax": eh.resolving(problem, mine, choice=Softmax(0.05)),
-        "uniform": eh.uniform(problem, n_features=9),
-    }.items():
-        trace = eh.simulate(policy, clinic, replicas=5, progress=False)
-        recovered.setdefault(name, []).append(trace.average("recovers")[-1])  # one number per replica
-        worst.setdefault(name, []).append(trace.measure(FewVisits(0.4))[-1].max())
 
-print("patients who recover, and the most visits per contact, by hours per patient")
-print(f"{'':18}" + "".join(f"{b:>16}" for b in budgets))
-for name, values in recovered.items():
-    cells = (f"{v.mean():.3f}   {w:.2f}" for v, w in zip(values, worst[name], strict=True))
-    print(f"{name:18}" + "".join(f"{c:>16}" for c in cells))
-curves = [plots.Curve(name, budgets, np.array(values)) for name, values in recovered.items()]
-drawn = plots.over_sweep({"a clinic with seasons": curves}, "hours per patient", "patients who recover")
-print("picture:", plots.save(drawn, Path("researcher.png")))
+def policies(problem):
+    """Mine beside those of the house."""
+    mine, house = Forgetful(9), eh.BayesianRidge(n_features=9)
+    return [
+        eh.resolving(problem, house, name="bayesian"),
+        eh.resolving(problem, mine, name="forgetful"),
+        eh.resolving(problem, house, choice=Softmax(0.05), name="softmax"),
+        eh.resolving(problem, mine, choice=Softmax(0.05), name="forgetful softmax"),
+        eh.uniform(problem, n_features=9),
+    ]
+
+
+found = eh.sweep(policies, "hours per patient", {h: Clinic(h) for h in (0.1, 0.2, 0.3)}, replicas=5, progress=False)
+print(found)
+print("picture:", plots.save(found.plot(), Path("researcher.png")))

@@ -108,7 +108,7 @@ def test_late_bills_are_shown_as_arrived_and_as_expected():
         EXPECTED: (means[plays].sum(0), (means[plays] * red).sum(0)),
     }
     found = {x.name: x for x in trace.summary().lines}
-    assert str(trace.summary()).startswith("uniform: 5 replicas, in each of which the outcomes of 150 rounds")
+    assert str(trace.summary()).startswith("uniform: 5 replicas, the outcomes of 150 rounds of each replica")
     for end, (spent, of_red) in sums.items():
         line = found["dollars per round" + end]
         assert line.mean == pytest.approx(spent.mean() / 200)
@@ -136,7 +136,7 @@ def test_outcomes_under_way_are_counted_until_they_arrive():
 
 def test_a_summary_says_how_many_outcomes_are_under_way_and_of_what_its_errors_are(late):
     said = str(late.summary())
-    assert said.startswith("uniform: 5 replicas, in each of which the outcomes of 200 rounds are still under way")
+    assert said.startswith("uniform: 5 replicas, the outcomes of 200 rounds of each replica are still under way")
     assert said.endswith("per round, in the units of each outcome; se: of the mean over the 5 replicas")
     assert (late.summary().to_frame()["under way"] == 200).all()
     log = run(Delayed(LOG, 100), replicas=2).summary()

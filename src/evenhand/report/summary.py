@@ -72,21 +72,27 @@ class Summary(NamedTuple):
     lines: tuple[Line, ...]
 
     def __str__(self) -> str:
-        return f"{self._title()}\n{table(_HEAD, self._rows())}\n{self._units()}"
+        return f"{self.title()}\n{table(_HEAD, self._rows())}\n{self._units()}"
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
-        return faces.table(f"{self._title()}; {self._units()}", self._rows(), _HEAD)
+        return faces.table(f"{self.title()}; {self._units()}", self._rows(), _HEAD)
 
-    def _title(self) -> str:
-        head = f"{self.policy}: " + (f"{self.interrupted}, " if self.interrupted else "") + f"{self.replicas} replicas"
+    def notes(self) -> list[str]:
+        """What the numbers do not tell: what is still under way, and which replicas ended early or restricted."""
+        found = []
         if self.under_way[1]:
             fewest, most = self.under_way
-            count = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
-            head += f", in each of which the outcomes of {count} rounds are still under way"
-        return head + "".join(f", {ending}" for ending in endings(self.stopped, self.restricted))
+            rounds = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+            found.append(f"the outcomes of {rounds} rounds of each replica are still under way")
+        return [*found, *endings(self.stopped, self.restricted)]
+
+    def title(self) -> str:
+        """The policy, how many replicas there are, and the notes."""
+        head = [f"{self.interrupted}, " if self.interrupted else "", f"{self.replicas} replicas"]
+        return ", ".join([f"{self.policy}: {''.join(head)}", *self.notes()])
 
     def _rows(self) -> list[list[str]]:
         return [[x.name, number(x.mean), number(x.se), number(x.worst), number(x.limit)] for x in self.lines]

@@ -1,0 +1,165 @@
+"""Several policies on the same contexts and luck, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evenhand.core import faces
+from evenhand.core.checked import checked
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
+from evenhand.environments.base import Environment
+from evenhand.policy.policy import Policy
+from evenhand.report.summary import Summary, number, table
+from evenhand.run.simulation import simulate
+from evenhand.run.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Traces of several policies that met the same contexts and luck.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.recipes import uniform
+    >>> court = Court(horizon=100)
+    >>> comparison = compare([uniform(court.problem, n_features=5)], court, replicas=2, progress=False)
+    >>> comparison["uniform"].policy
+    'uniform'
+    """
+
+    traces: tuple[Trace, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The policies that were run."""
+        return tuple(trace.policy for trace in self.traces)
+
+    def summaries(self) -> list[Summary]:
+        """Where every policy ended."""
+        return [trace.summary() for trace in self.traces]
+
+    @property
+    def finished(self) -> bool:
+        """False where Ctrl-C ended the comparison; policies after it were not run."""
+        return all(trace.finished for trace in self.traces)
+
+    def __getitem__(self, name: str) -> Trace:
+        if name not in self.names:
+            raise InvalidInput("policy", f"one of {self.names}", f"{name!r}{meant(name, self.names)}")
+        return self.traces[self.names.index(name)]
+
+    def __str__(self) -> str:
+        summaries = self.summaries()
+        return "\n".join([table(*_cells(summaries)), _units(summaries), *_notes(summaries)])
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+    def _repr_html_(self) -> str:
+        summaries = self.summaries()
+        head, rows = _cells(summaries)
+        return faces.table("; ".join([_units(summaries), *_notes(summaries)]), rows, head)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A data frame with a row per policy and quantity: mean, standard error, worst replica and limit."""
+        frames = [summary.to_frame() for summary in self.summaries()]
+        import pandas as pd  # which `to_frame` has found
+
+        return pd.concat(frames, ignore_index=True)
+
+    def plot(self) -> list[Axes]:
+        """Every quantity over the rounds, with a band over replicas; the first policy has the thickest curve."""
+        from evenhand.report.plots import over_rounds  # matplotlib only when asked for
+
+        return list(over_rounds(self.traces))
+
+
+@checked
+def compare(
+    policies: Sequence[Policy],
+    environment: Environment,
+    *,
+    replicas: int | Sequence[int] = 20,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: bool | None = None,
+) -> Comparison:
+    """Run several policies on the same contexts and luck.
+
+    Ctrl-C ends the comparison early; it then has what was recorded until then, without the policies that come after.
+
+    Args:
+        policies: with different names, which recipes take as `name=`; tables and pictures keep their order.
+        environment: where contexts and outcomes come from.
+        replicas, seed, jobs, progress: as for `simulate`.
+
+    Raises:
+        InvalidInput: no policy, two of the same name, one that was made for another problem; or as for `simulate`.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.recipes import uniform
+    >>> court = Court(horizon=100)
+    >>> twins = [uniform(court.problem, n_features=5, name=name) for name in ("one", "two")]
+    >>> one, two = compare(twins, court, replicas=2, progress=False).traces
+    >>> bool((one.total("ride") == two.total("ride")).all())  # the same luck
+    True
+    """
+    _refuse(policies, environment)
+    traces: list[Trace] = []
+    for policy in policies:
+        traces.append(simulate(policy, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress))
+        if not traces[-1].finished:
+            break
+    return Comparison(tuple(traces))
+
+
+def _refuse(policies: Sequence[Policy], environment: Environment) -> None:
+    """Refuse, before any runs, what `simulate` would refuse when its turn comes."""
+    names = [policy.name for policy in policies]
+    if not names:
+        raise InvalidInput("policies", "at least one policy", "none")
+    for name in names:
+        if names.count(name) > 1:
+            expected = "different names (recipes take `name=`)"
+            raise InvalidInput("policies", expected, f"{names.count(name)} of the name {name!r}")
+    for policy in policies:
+        if policy.problem != environment.problem:
+            expected = "policies made for the environment's problem"
+            raise InvalidInput("policies", expected, f"{policy.name!r}, made for another problem")
+
+
+def _units(summaries: Sequence[Summary]) -> str:
+    replicas = faces.count(summaries[0].replicas, "replica")
+    return (
+        f"per round, in the units of each outcome: mean over {replicas}, its standard error (se), and the worst replica"
+    )
+
+
+def _notes(summaries: Sequence[Summary]) -> list[str]:
+    """Of the policies whose numbers do not tell all."""
+    said = {s.policy: [*([s.interrupted] if s.interrupted else []), *s.notes()] for s in summaries}
+    return [f"{name}: {', '.join(notes)}" for name, notes in said.items() if notes]
+
+
+def _cells(summaries: Sequence[Summary]) -> tuple[list[str], list[list[str]]]:
+    """The head and the rows of a table with a row per policy, and one of the limits."""
+    names = list(dict.fromkeys(line.name for s in summaries for line in s.lines))
+    found = [{line.name: line for line in s.lines} for s in summaries]
+    limits = {n: next((f[n].limit for f in found if n in f and f[n].limit is not None), None) for n in names}
+    head, end = ["policy"], ["limit"]
+    rows = [[s.policy] for s in summaries]
+    for i, name in enumerate(names):
+        head += [name, *(["se"] if i == 0 else []), "worst"]
+        end += [number(limits[name]), *([""] if i == 0 else []), ""]
+        for row, lines in zip(rows, found, strict=True):
+            line = lines.get(name)
+            row.append(number(line.mean if line else None))
+            row += [number(line.se if line else None)] if i == 0 else []
+            row.append(number(line.worst if line else None))
+    return head, [*rows, end] if any(x is not None for x in limits.values()) else rows
