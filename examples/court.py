@@ -12,5 +12,5 @@ for policy in (eh.uniform(court.problem, n_features=5), eh.pgd(court.problem, mo
     print(f"what the best policy could reach: {best.value:.4f}\n")
     assert (trace.total("ride") <= 100).all()  # a hard budget, kept in every replica
 
-trace.plot()[0].figure.savefig("court.png")
+trace.plot().savefig("court.png")
 print(trace.to_frame().tail(3).to_string(index=False))

@@ -1,12 +1,10 @@
 """A choice, a model, a constraint and an environment of one's own: checked, then compared over a grid of budgets."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 import evenhand as eh
-from evenhand.report import plots
 from evenhand.testing import check_choice, check_constraint, check_environment, check_model, check_policy
 
 
@@ -156,4 +154,4 @@ def policies(problem):
 
 found = eh.sweep(policies, "hours per patient", {h: Clinic(h) for h in (0.1, 0.2, 0.3)}, replicas=5, progress=False)
 print(found)
-print("picture:", plots.save(found.plot(), Path("researcher.png")))
+found.plot().savefig("researcher.png")

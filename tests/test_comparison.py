@@ -46,11 +46,11 @@ def test_the_table_and_the_frame_say_what_summaries_say():
 
 def test_pictures_of_comparisons_and_sweeps_have_no_overlaps():
     found = eh.compare(some(court().problem), court(), replicas=3, progress=False)
-    no_overlaps(found.plot()[0].figure)
+    no_overlaps(found.plot())
     grid = eh.sweep(some, "rides per person", {ride: court(ride) for ride in (0.05, 0.1)}, replicas=3, progress=False)
-    axes = grid.plot()
-    no_overlaps(axes[0].figure)
-    assert [a.get_title() for a in axes][:2] == [line.name for line in found["uniform"].summary().lines][:2]
+    figure = grid.plot()
+    no_overlaps(figure)
+    assert [a.get_title() for a in figure.axes][:2] == [line.name for line in found["uniform"].summary().lines][:2]
 
 
 def test_a_sweep_has_a_comparison_per_value():

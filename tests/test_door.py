@@ -1,6 +1,7 @@
 """Names in, names out: cases by name, decisions and outcomes by name, and a status in words."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -171,7 +172,7 @@ def test_outcomes_by_name_are_those_of_the_arrays():
     np.testing.assert_array_equal(named.books, plain.books)
     mail.observe(named, mail.act(named, context), {"cents": None, "answer": 0.5})
     mail.learn(plain, mail.act(plain, context), np.array([[[0.5, 0.0]]]), observed=np.array([[[True, False]]]))
-    mail.observe(named, mail.act(named, context), None)
+    mail.observe(named, mail.act(named, context), [None])
     mail.learn(plain, mail.act(plain, context), np.zeros((1, 1, 2)), exposed=np.array([[False]]))
     np.testing.assert_array_equal(named.books, plain.books)
     np.testing.assert_array_equal(named.model.theta, plain.model.theta)
@@ -188,6 +189,8 @@ def test_outcomes_by_name_are_those_of_the_arrays():
         ({"answer": 2, "cents": 2}, "answer"),
         ([{"answer": 1, "cents": 2}] * 2, "outcomes: expected those of 1 plays"),
         ([1], "outcomes: expected a mapping"),
+        (1, "outcomes: expected a mapping from names to numbers, or a sequence"),
+        (None, r"outcomes: expected .* \(`expire` settles what will never come\), got None"),
     ],
 )
 def test_outcomes_that_do_not_fit_are_refused_and_nothing_changes(said, says):
@@ -198,6 +201,58 @@ def test_outcomes_that_do_not_fit_are_refused_and_nothing_changes(said, says):
         mail.observe(state, decision, said)
     assert mail.status(state).waiting == 1
     mail.observe(state, decision, {"answer": 1, "cents": 2})
+
+
+def test_a_list_of_cases_does_as_well_as_a_data_frame():
+    mail = policy(12)
+    first, second = mail.encode_frame([CASE, CASE | {"age": 30}])
+    np.testing.assert_array_equal(first.features, mail.encode(CASE).features)
+    np.testing.assert_array_equal(second.features, mail.encode(CASE | {"age": 30}).features)
+    with pytest.raises(eh.InvalidInput, match=r"^row 1: age: expected a value"):
+        mail.encode_frame([CASE, {"channel": "phone", "zone": "land"}])
+    with pytest.raises(eh.InvalidInput, match=r"^frame: expected a data frame, or a sequence of cases, got {'age'"):
+        mail.encode_frame(CASE)
+    with pytest.raises(eh.InvalidInput, match=r"^case: expected a mapping from \['age'.* got None"):
+        mail.encode(None)
+    with pytest.raises(eh.InvalidInput, match=r"^aeg: .*did you mean age\?"):
+        mail.encode({"aeg": 3})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"actions": ("none", "letter", "call", "visit")},
+        {"actions": ("call", "letter", "none")},
+        {"horizon": 99},
+        {"subject_to": (eh.Budget("minutes", total=61), MAIL.subject_to[1])},
+        {"features": (eh.Numeric("age", 20, 61), *MAIL.features[1:])},
+    ],
+    ids=["more actions", "other order", "horizon", "budget", "range of a feature"],
+)
+def test_a_state_is_that_of_one_policy(other):
+    """Also where arrays have the same shapes; kernels would read beyond those of fewer actions."""
+
+    def of(problem):
+        return eh.resolving(problem, eh.PerAction.of(problem, BayesianRidge))
+
+    mine, theirs = of(MAIL), of(replace(MAIL, **other))
+    state = theirs.start()
+    with pytest.raises(eh.InvalidInput, match=r"^state: expected one of this policy"):
+        mine.act(state, mine.encode(CASE))
+    mine.act(of(MAIL).start(), mine.encode(CASE))  # that of an equal one
+
+
+def test_what_was_not_observed_is_in_no_average():
+    mail = policy(12)
+    state = mail.start()
+    assert math.isnan(mail.status(state).averages["answer"])
+    assert ["average", "answer", "-"] in [line.split() for line in str(mail.status(state)).splitlines()]
+    context = mail.encode(CASE, offered=["letter"])
+    mail.expire(state, mail.act(state, context))
+    assert math.isnan(mail.status(state).averages["answer"])
+    mail.observe(state, mail.act(state, context), {"answer": 1, "cents": 2})
+    status = mail.status(state)
+    assert status.averages["answer"] == status.objective == 1.0
 
 
 def test_several_plays_are_named_and_observed_in_their_order():

@@ -56,7 +56,7 @@ def test_a_trace_says_whose_it_is_and_where_it_ended():
     world = eh.Court(horizon=100)
     policy = eh.uniform(world.problem, world.n_features, name="a < b")
     trace = eh.simulate(policy, world, replicas=2, progress=False)
-    assert repr(trace).startswith("Trace of 'a < b': 2 replicas, 100 rounds, seed 0\n  average appears")
+    assert repr(trace).startswith("Trace of 'a < b': 2 replicas, 100 rounds, seed 0\n  appears ")
     assert len(repr(trace).split("\n")) <= 12
     for thing in (trace, trace.summary()):
         assert "a &lt; b" in thing._repr_html_()
@@ -112,7 +112,7 @@ def test_decisions_show_what_is_played_by_name():
     assert repr(decision) == "Decision (not committed)\n  action 1  with probability 1"
     assert repr(policy.act(state, context)).startswith("Decision (number 0)\n")
     assert repr(state) == (
-        "PolicyState: 1 replica, seed 3\n  replicas          0\n  decided rounds    1\n  outcomes to come  1"
+        "PolicyState: 1 replica, seed 3\n  numbered          0\n  decided rounds    1\n  outcomes to come  1"
     )
     nothing = policy.decide(state, context._replace(offered=np.zeros((1, 3), bool)))
     assert repr(nothing) == "Decision (not committed): nothing is played"

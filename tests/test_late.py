@@ -401,7 +401,7 @@ def test_a_commit_that_fails_moves_no_goal(monkeypatch):
     monkeypatch.setattr(Ridge, "value", lambda *asked: Worth(np.full((1, 1, 1), np.nan), np.zeros((1, 1, 1))))
     policy = dataclasses.replace(POLICY, goals=POLICY.goals[::-1])
     state.goals.reverse()
-    state.shape = policy.start().shape
+    state.owner = policy.start().owner
     before = {path: z.copy() for path, z in flatten(state)}
     with pytest.raises(InvalidInput, match="expected finite predictions"):
         policy.commit(state, CASE, decision)

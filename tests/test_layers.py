@@ -36,3 +36,20 @@ def test_a_trace_brings_no_report():
 def test_what_an_experiment_is_needs_nothing_heavy(path):
     light = ("__future__", "collections", "dataclasses", "typing", "evenhand.core", "evenhand.experiments")
     assert all(m.startswith(light) for m in imported(path))
+
+
+def test_without_matplotlib_pictures_say_what_to_install():
+    """Whatever module of the pictures is the first to be imported."""
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+import evenhand as eh
+from importlib import import_module
+for module in ("curves", "planes", "plots", "scales", "style"):
+    try:
+        import_module(f"evenhand.report.{module}")
+    except eh.MissingExtra as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["plots need an optional dependency: pip install 'evenhand[plot]'"] * 5

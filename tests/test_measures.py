@@ -99,7 +99,7 @@ def test_summaries_frames_and_plots_have_both():
     frame = trace.to_frame()
     np.testing.assert_array_equal(frame[NAME], trace.average(NAME).ravel())
     np.testing.assert_array_equal(frame[AT_MEANS], trace.in_expectation().average(NAME).ravel())
-    assert [a.get_title() for a in trace.plot()] == [f"average {n}" for n in ("match", NAME, AT_MEANS)]
+    assert [a.get_title() for a in trace.plot().axes] == [f"average {n}" for n in ("match", NAME, AT_MEANS)]
 
 
 def test_a_trace_with_measures_survives_the_disk_and_needs_its_problem(tmp_path):

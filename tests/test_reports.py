@@ -159,7 +159,7 @@ def test_frames_and_plots_show_both(late, tmp_path):
         np.testing.assert_array_equal(last[b.label + ARRIVED], late.average(b.outcome)[-1])
         np.testing.assert_array_equal(last[b.label + EXPECTED], whole.average(b.outcome)[-1])
     np.testing.assert_array_equal(last["under way"], 200.0)
-    panels = {" ".join(a.get_title().split()).removesuffix(" (dashed: limit)"): a for a in late.plot()}  # in lines
+    panels = {" ".join(a.get_title().split()).removesuffix(" (dashed: limit)"): a for a in late.plot().axes}  # in lines
     for b in LATE.problem.spending:
         for end, trace in ((ARRIVED, late), (EXPECTED, whole)):
             drawn = panels[b.label + end].get_lines()[0].get_ydata()
@@ -209,14 +209,14 @@ def test_an_interrupted_trace_says_so_first_wherever_it_is_read(record, ctrl_c, 
         assert frame["interrupted"].all()
     if record == "all":
         assert part.to_frame()["reward"].sum() == pytest.approx(part.total("reward").sum())
-    assert part.plot()[0].get_figure().get_suptitle().startswith(f"uniform: {said}")
+    assert part.plot().get_suptitle().startswith(f"uniform: {said}")
     part.save(tmp_path / "part")
     assert str(Trace.load(tmp_path / "part", world.problem).summary()) == str(part.summary())
 
 
 def test_finished_traces_do_not_say_interrupted(late):
     assert not late.to_frame()["interrupted"].any()
-    assert "INTERRUPTED" not in late.plot()[0].get_figure().get_suptitle()
+    assert "INTERRUPTED" not in late.plot().get_suptitle()
     part = replace(late, finished=False, policy="other")
     said = over_rounds([late, part])[0].get_figure().get_suptitle()
     assert said.splitlines()[:-1] == ["other: INTERRUPTED after 300 of 300 rounds"]

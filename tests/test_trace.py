@@ -72,7 +72,7 @@ def test_summary_names_limits_and_worst(trace):
 def test_plots_have_a_panel_per_quantity(trace, tmp_path):
     from evenhand.report.plots import save
 
-    axes = trace.plot()
+    axes = trace.plot().axes
     assert len(axes) == 5
     assert all(len(a.lines) >= 1 for a in axes)
     path = save(axes, tmp_path / "new" / "trace.png")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from evenhand.core.registry import meant
 from evenhand.version import __version__ as __version__
 
 # Folders whose exports are public names. Type checkers read the same list in `__init__.pyi`; a test compares the two.
@@ -38,6 +39,7 @@ def __getattr__(name: str) -> Any:
             if name in module.__all__:
                 value = globals()[name] = getattr(module, name)
                 return value
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}{meant(name, __dir__())}")
     raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
 
 

@@ -217,13 +217,13 @@ def _warm(problem: Path | None) -> int:
 
 
 def _systems(name: str | None, *, as_json: bool) -> int:
-    from evenhand.core.catalogue import catalogue, describe
+    from evenhand.core.catalogue import catalogue, describe, of_name
     from evenhand.report.summary import table
 
-    if name is not None:
+    if name is not None and not as_json:
         print(describe(name))
         return 0
-    found = catalogue()
+    found = catalogue() if name is None else of_name(name)
     if as_json:
         print(json.dumps([s._asdict() for s in found], indent=1))
     else:

@@ -115,7 +115,7 @@ LOGS = {
     "a long header": (line(1, ",".join("x" * 1000 for _ in range(99))), "action.column: 'letter'", "of that name"),
     "an age in words": (column(0, "old"), "log.csv", "first in line 2: 'old'"),
     "one age in words": (line(7, "old,north,A,1,0.3"), "log.csv", "'age' is not a finite number (first in line 7"),
-    "ages with a comma": (joined(";").replace(".", ",").encode(), "log.csv", "'age' is not a finite number (first in"),
+    "ages with a comma": (joined(";").replace(".", ",").encode(), "log.csv", "points are read, not decimal commas"),
     "an infinite age": (column(0, "inf"), "log.csv", "first in line 2: 'inf'"),
     "no town": (column(1, ""), "log.csv", "'town' is not a value (first in line 2"),
     "an unknown action": (column(2, "Z"), "log.csv", "one of the declared actions"),

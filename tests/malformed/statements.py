@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from evenhand import Budget, Groups, Outcome, Parity, Policy, Problem
 from evenhand.choices import EpsilonGreedy, Staged, TopK
 from evenhand.environments import Court
-from evenhand.models import Logistic, Ridge, Sklearn, Stacked
+from evenhand.models import BayesianLogistic, Logistic, PerAction, Ridge, Sklearn, Stacked
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from evenhand.problem.constraints import Floor, Within
 from evenhand.recipes import fw, fw_dual, pgd, resolving, ucb, uniform
@@ -133,6 +133,13 @@ PROBLEMS = {
 }  # fmt: skip
 
 PARTS = {
+    "coefficients per action for a policy": (lambda: PerAction.of(POLICY), "problem", "a Problem"),
+    "coefficients per action of a name": (lambda: PerAction.of(PLAIN, "ridge"), "kind", "a class of models"),
+    "two outcomes for a model of one": (
+        lambda: PerAction.of(problem(outcomes=(Outcome("gain"), Outcome("cost"))), BayesianLogistic),
+        "kind",
+        "a model of several outcomes, such as BayesianRidge, as the problem has ('gain', 'cost')",
+    ),
     "features as text": (lambda: Ridge(n_features="5"), "Ridge.n_features", "whole number"),
     "half a feature": (lambda: Ridge(n_features=2.5), "Ridge.n_features", "whole number"),
     "a ridge as text": (lambda: Ridge(n_features=5, ridge="1"), "Ridge.ridge", "number"),
@@ -183,6 +190,12 @@ class Dull:
 
 
 RUNS = {
+    "a name for a constraint": (
+        lambda: simulate(POLICY, COURT, replicas=1, progress=False).measure("ride"),
+        "constraint",
+        "(ride per round, ",
+    ),
+    "a count of replicas for a world": (lambda: COURT.start(1, 2).context(0), "replicas", "np.arange(2)"),
     "no policy": (lambda: simulate(None, COURT), "policy", "Policy"),
     "a recipe for a policy": (lambda: simulate(uniform, COURT), "policy", "Policy"),
     "world and policy exchanged": (lambda: simulate(COURT, POLICY), "policy", "Policy"),

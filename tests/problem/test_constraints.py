@@ -316,7 +316,7 @@ def test_it_is_kept_by_recipes_and_shown_by_traces(recipe):
     assert "rides beyond half of the vouchers" in str(trace.summary())
     frame = trace.to_frame()
     np.testing.assert_allclose(frame["money per round"], 2 * frame["ride"] + frame["voucher"])
-    assert [" ".join(axes.get_title().split()) for axes in trace.plot()] == [
+    assert [" ".join(axes.get_title().split()) for axes in trace.plot().axes] == [
         "average appears",
         "rides beyond half of the vouchers (dashed: limit)",
         "money per round (dashed: limit)",

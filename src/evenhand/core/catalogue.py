@@ -80,14 +80,14 @@ def _marked() -> Iterator[System]:
                     yield System(mark[0], thing.__name__, kind, name, mark[1])
 
 
-def describe(name: str) -> str:
-    """Describe every part with this name or id: its call, source and docstring.
+def of_name(name: str) -> list[System]:
+    """Every part with this name or id, also exported ones that are no named systems.
 
     Raises:
-        InvalidInput: there is no such part.
+        InvalidInput: there is none.
 
-    >>> print(describe("pgd").splitlines()[0])
-    recipe pgd (K1), by Chzhen et al. 2023, Box B; Lemmas 1 and 2
+    >>> [s.id for s in of_name("pgd")]
+    ['K1']
     """
     parts = [*catalogue(), *_unmarked()]
     wanted = name.replace("-", "_").lower()
@@ -95,7 +95,19 @@ def describe(name: str) -> str:
     if not found:
         guess = meant(name, sorted({snake(p.name) for p in parts}))
         raise InvalidInput("system", "a name or an id from `evenhand systems`", f"{name}{guess}")
-    return "\n\n".join(_described(p) for p in found)
+    return found
+
+
+def describe(name: str) -> str:
+    """Describe every part with this name or id: its call, source and docstring.
+
+    Raises:
+        InvalidInput: there is none.
+
+    >>> print(describe("pgd").splitlines()[0])
+    recipe pgd (K1), by Chzhen et al. 2023, Box B; Lemmas 1 and 2
+    """
+    return "\n\n".join(_described(p) for p in of_name(name))
 
 
 def _unmarked() -> Iterator[System]:

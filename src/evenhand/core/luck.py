@@ -130,6 +130,8 @@ class Luck:
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
+        if not isinstance(self.replicas, np.ndarray) or self.replicas.dtype.kind not in "iu":
+            raise InvalidInput("replicas", "an array of their numbers, such as np.arange(2)", repr(self.replicas))
 
     def uniform(self, stream: Stream, t: Ints | Floats, size: int) -> Floats:
         """Draw `size` numbers in [0, 1) per replica for round `t`, `(1) or (R) -> (R, size)`."""

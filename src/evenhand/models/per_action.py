@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.checked import checked
+from evenhand.core.checked import checked, shown
+from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
@@ -176,8 +178,18 @@ class PerAction:
         >>> PerAction.of(mail).n_features, PerAction.of(mail).actions
         (3, 2)
         """
-        outcomes = {} if len(problem.learned) == 1 else {"n_outcomes": len(problem.learned)}
-        return PerAction(inner=kind(n_features=problem.n_features, **outcomes), actions=len(problem.actions))
+        lacking = [name for name in ("actions", "learned", "n_features") if not hasattr(problem, name)]
+        if lacking:
+            raise InvalidInput("problem", "a Problem", shown(problem))
+        if not callable(kind):
+            raise InvalidInput("kind", "a class of models, such as BayesianRidge", shown(kind))
+        sizes = {"n_features": problem.n_features}
+        if len(problem.learned) != 1:
+            sizes["n_outcomes"] = len(problem.learned)
+            if "n_outcomes" not in inspect.signature(kind).parameters:
+                expected = f"a model of several outcomes, such as BayesianRidge, as the problem has {problem.learned}"
+                raise InvalidInput("kind", expected, f"{shown(kind)}, which has one")
+        return PerAction(inner=kind(**sizes), actions=len(problem.actions))
 
     @property
     def n_features(self) -> int:

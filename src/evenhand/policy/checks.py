@@ -317,15 +317,15 @@ def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decisi
     return y
 
 
-def state(s: object, shape: str) -> None:
-    """Refuse what is no state, or one whose arrays have other shapes: kernels would read beyond them.
+def state(s: object, owner: str) -> None:
+    """Refuse what is no state, or one of another policy: kernels would read beyond its arrays.
 
     Raises:
         InvalidInput: saying which.
     """
     if not isinstance(s, PolicyState):
         raise InvalidInput("state", "a PolicyState, as `start` and `load` return them", shown(s))
-    if s.shape != shape:
+    if s.owner != owner:
         raise InvalidInput(
             "state", "one of this policy, as its `start` and `load` return them", "one of another policy"
         )

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
+from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number
 from evenhand.problem import features
 from evenhand.problem.problem import Problem
 
 
+@runtime_checkable
 class Frame(Protocol):
     """What is read of a data frame: its columns, by name."""
 
@@ -55,28 +58,39 @@ class Encoder:
             InvalidInput: a feature or group that is missing or unknown, or a value that it cannot have; an action or an
                 outcome that the problem does not have; or a model of another number of features.
         """
+        if not isinstance(case, Mapping):
+            raise InvalidInput("case", f"a mapping from {list(self._names)} to values", shown(case))
         for name in case:
             if name not in self._names:
-                raise InvalidInput(name, f"one of {list(self._names)}, which the problem names", "an unknown name")
+                guess = meant(name, self._names)
+                expected = f"one of {list(self._names)}, which the problem names"
+                raise InvalidInput(str(name), expected, f"an unknown name{guess}")
         values = [_value(case, f.name) for f in self.problem.features]
         columns = [self._column(i, _value(case, self.problem.groups[i].name)) for i in self._by_case]
         units = features.encode(self.problem.features, tuple(values))
         return Context(self._arranged(units), self._known(known), self._groups(columns), self._offered(offered))
 
-    def many(self, frame: Frame) -> list[Context]:
-        """The contexts of the rows of a data frame, whose other columns are ignored.
+    def many(self, frame: Frame | Sequence[Mapping[str, object]]) -> list[Context]:
+        """The contexts of the rows of a data frame, whose other columns are ignored, or of a sequence of cases.
 
         Raises:
             InvalidInput: a column that is missing; or as for one case, with the number of the row.
         """
-        read = {name: list(_column_of(frame, name)) for name in self._names}
         found = []
-        for i in range(len(frame)):
+        for i, case in enumerate(self._cases(frame)):
             try:
-                found.append(self.one({name: column[i] for name, column in read.items()}, None, None))
+                found.append(self.one(case, None, None))
             except InvalidInput as error:
                 raise InvalidInput(f"row {i}: {error.field}", error.expected, error.got) from None
         return found
+
+    def _cases(self, frame: Frame | Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, object]]:
+        if isinstance(frame, Sequence) and not isinstance(frame, str):
+            return frame
+        if not isinstance(frame, Frame):
+            raise InvalidInput("frame", "a data frame, or a sequence of cases", shown(frame))
+        read = {name: list(_column_of(frame, name)) for name in self._names}
+        return [{name: column[i] for name, column in read.items()} for i in range(len(frame))]
 
     def _arranged(self, units: Floats) -> Floats:
         x = np.zeros((1, len(self.problem.actions), self.n_features))

@@ -47,4 +47,4 @@ def state_rows(state: PolicyState) -> list[tuple[str, str]]:
     fewest, most = int(state.t.min()), int(state.t.max())
     done = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
     waiting = f"{len(state.receipts.waiting()):,}"
-    return [("replicas", few(state.replicas)), ("decided rounds", done), ("outcomes to come", waiting)]
+    return [("numbered", few(state.replicas)), ("decided rounds", done), ("outcomes to come", waiting)]

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.problem.problem import Problem
@@ -15,7 +16,7 @@ from evenhand.problem.problem import Problem
 Named: TypeAlias = Mapping[str, float | None]  # an outcome that was not observed is None
 
 
-def outcomes(problem: Problem, plays: int, said: Named | Sequence[Named | None] | None) -> tuple[Floats, Bools, Bools]:
+def outcomes(problem: Problem, plays: int, said: Named | Sequence[Named | None]) -> tuple[Floats, Bools, Bools]:
     """Outcomes, what was observed and what was exposed, `->(P,M+B),(P,M+B),(P)` of one replica.
 
     Raises:
@@ -26,7 +27,13 @@ def outcomes(problem: Problem, plays: int, said: Named | Sequence[Named | None] 
     >>> outcomes(router, 1, {"good": 1, "late": None})
     (array([[[1., 0.]]]), array([[[ True, False]]]), array([[ True]]))
     """
-    each = (said,) if said is None or isinstance(said, Mapping) else tuple(said)
+    if isinstance(said, Mapping):
+        each: tuple[Named | None, ...] = (said,)
+    elif isinstance(said, Sequence) and not isinstance(said, str):
+        each = tuple(said)
+    else:  # None, too: it could mean that nothing is known yet
+        expected = "a mapping from names to numbers, or a sequence of such mappings and None, a place for every play"
+        raise InvalidInput("outcomes", f"{expected} (`expire` settles what will never come)", repr(said))
     if len(each) != plays:
         raise InvalidInput("outcomes", f"those of {plays} plays, one after the other", f"{len(each)}")
     names = problem.observed
@@ -39,7 +46,7 @@ def outcomes(problem: Problem, plays: int, said: Named | Sequence[Named | None] 
             raise InvalidInput("outcomes", "a mapping from names to numbers, or None if not exposed", repr(one))
         for name in one:
             if name not in names:
-                raise InvalidInput("outcomes", f"one of {list(names)}", repr(name))
+                raise InvalidInput("outcomes", f"one of {list(names)}", f"{name!r}{meant(name, names)}")
         for m, name in enumerate(names):
             if name not in one:
                 raise InvalidInput(f"outcomes[{name!r}]", "a number, or None if it was not observed", "nothing")

@@ -101,8 +101,9 @@ class Policy:
             goals=[g.start(count) for g in self.goals],
             choice=self.choice.start(count),
         )
-        state.shape = saving.shape(state)
-        self.__dict__.setdefault("_shape", state.shape)  # for a model that has a certain number of replicas only
+        if "_owner" not in self.__dict__:  # here, for a model that has a certain number of replicas only
+            self.__dict__["_owner"] = saving.owner(self, state)
+        state.owner = self._owner
         return state
 
     def encode(
@@ -126,8 +127,10 @@ class Policy:
         """
         return self._encoder.one(case, offered, known)
 
-    def encode_frame(self, frame: Frame) -> list[Context]:
+    def encode_frame(self, frame: Frame | Sequence[Mapping[str, object]]) -> list[Context]:
         """The contexts of the rows of a data frame, whose columns are the problem's features and groups.
+
+        A sequence of cases, as `encode` takes them, does as well.
 
         Raises:
             InvalidInput: a column that is missing; or as for `encode`, with the number of the row.
@@ -211,14 +214,15 @@ class Policy:
             self._settlement.learn(state, decision, y, observed, exposed, pending)
 
     def observe(
-        self, state: PolicyState, decision: Decision, outcomes: named.Named | Sequence[named.Named | None] | None
+        self, state: PolicyState, decision: Decision, outcomes: named.Named | Sequence[named.Named | None]
     ) -> None:
         """Take in the outcomes of a committed decision by name, as `learn` does, in a state of one replica.
 
         Args:
             state, decision: as they were committed.
-            outcomes: every outcome in `problem.observed` with its value, or None where it was not observed; or None if
-                the play was not exposed. With several plays a sequence of these, in the order of `decision.actions`.
+            outcomes: every outcome in `problem.observed` with its value, or None where it was not observed. With
+                several plays a sequence of these, in the order of `decision.actions`, with None in place of a play
+                that was not exposed, as when people did not look so far down.
 
         Raises:
             InvalidInput: an outcome that is missing, unknown or no number; or as for `learn`.
@@ -366,12 +370,12 @@ class Policy:
 
     def _own(self, state: PolicyState) -> None:
         """Refuse what is no state of this policy."""
-        if state.__class__ is not PolicyState or state.shape != self._shape:
-            checks.state(state, self._shape)
+        if state.__class__ is not PolicyState or state.owner != self._owner:
+            checks.state(state, self._owner)
 
     @cached_property
-    def _shape(self) -> str:
-        return self.start().shape
+    def _owner(self) -> str:
+        return self.start().owner
 
     @cached_property
     def _encoder(self) -> Encoder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import os
 import zipfile
@@ -36,9 +37,12 @@ def mark(config: object, state: object, names: object) -> Mark:
     return Mark(_digest(_tokens((_shapes(state), names))), dict(_settings(config)))
 
 
-def shape(state: object) -> str:
-    """The shapes of a fresh state's arrays, whatever the number of replicas, by a hash."""
-    return _digest(_tokens(_shapes(state)))
+def owner(config: object, state: object) -> str:
+    """A hash of a configuration, and of the shapes of its fresh state whatever the number of replicas.
+
+    Parts of one's own that no fingerprint can be taken of count by their class.
+    """
+    return _digest(itertools.chain(_tokens(_shapes(state)), _tokens(config, strict=False)))
 
 
 def _shapes(state: object) -> list[tuple[str, tuple[int, ...]]]:
@@ -80,12 +84,12 @@ def _settings(z: object, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, _digest(_tokens(z))
 
 
-def _tokens(z: object) -> Iterator[str]:
+def _tokens(z: object, strict: bool = True) -> Iterator[str]:
     if dataclasses.is_dataclass(z) and not isinstance(z, type):
         yield type(z).__qualname__
         for f in dataclasses.fields(z):
             yield f.name
-            yield from _tokens(getattr(z, f.name))
+            yield from _tokens(getattr(z, f.name), strict)
     elif isinstance(z, np.ndarray) and z.dtype.kind in "iuf":
         plain = z.astype(np.float64)
         exact = plain if z.dtype.kind == "f" or (np.abs(plain) <= EXACT).all() else z
@@ -93,16 +97,16 @@ def _tokens(z: object) -> Iterator[str]:
     elif isinstance(z, np.ndarray):
         yield f"array{z.shape}"
         for value in z.ravel().tolist():
-            yield from _tokens(value)
+            yield from _tokens(value, strict)
     elif isinstance(z, Mapping):
         yield f"mapping{len(z)}"
         for key, value in z.items():
             yield str(key)
-            yield from _tokens(value)
+            yield from _tokens(value, strict)
     elif isinstance(z, list | tuple):
         yield f"sequence{len(z)}"
         for value in z:
-            yield from _tokens(value)
+            yield from _tokens(value, strict)
     elif isinstance(z, bool | str) or z is None:
         yield repr(z)
     elif isinstance(z, int | np.integer) and abs(int(z)) > EXACT:
@@ -111,9 +115,11 @@ def _tokens(z: object) -> Iterator[str]:
         yield repr(float(z))
     elif hasattr(z, "get_params") and not isinstance(z, type):  # an estimator of scikit-learn
         yield f"{type(z).__module__}.{type(z).__qualname__}"
-        yield from _tokens(z.get_params(deep=False))
+        yield from _tokens(z.get_params(deep=False), strict)
     elif isinstance(z, type):  # such as an estimator's dtype
         yield f"{z.__module__}.{z.__qualname__}"
+    elif not strict:
+        yield f"{type(z).__module__}.{type(z).__qualname__}"
     else:
         raise InvalidInput("configuration", "dataclasses, arrays, numbers and names", f"{type(z).__name__}: {z!r}")
 

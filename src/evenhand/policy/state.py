@@ -60,7 +60,7 @@ class PolicyState:
 
     def __post_init__(self) -> None:
         self.guard = Guard()  # not a field, so that it is never saved
-        self.shape = ""  # of its arrays at the start, by a hash; not a field either
+        self.owner = ""  # the policy that it belongs to, by a hash; not a field either
         self.checked: Context | None = None  # the context that was looked at last; not a field either
         self.made: Decision | None = None  # nor is the last decision that was made here, whose shapes are right
         self.quoted: tuple[Floats, Floats, Floats, Floats] | None = None  # nor prices, where these are always the same

@@ -62,7 +62,7 @@ class Status:
     horizon: int
     waiting: int  # decisions whose outcomes are still to come
     objective: float | None  # at the averages so far; None where it is not defined there
-    averages: Mapping[str, float]  # by outcome
+    averages: Mapping[str, float]  # by outcome, NaN where none was observed
     accounts: Mapping[str, Account]  # by constraint
     standings: Mapping[str, Standing]  # by constraint that spends nothing
     prices: Mapping[str, float]  # what one more unit of an outcome, or of a row, is worth at present
@@ -85,7 +85,7 @@ class Status:
     def _rows(self) -> list[tuple[str, str, str]]:
         """Lines of a kind, a name and what is said of it."""
         rows = [] if self.objective is None else [("objective", "", f"{self.objective:.4g}")]
-        rows += [("average", name, f"{x:.4g}") for name, x in self.averages.items()]
+        rows += [("average", name, "-" if math.isnan(x) else f"{x:.4g}") for name, x in self.averages.items()]
         for name, a in self.accounts.items():
             held = f", {a.held:.4g} held" if a.held else ""
             pace = "" if math.isnan(a.pace) else f"; pace {a.pace:.0%}"
@@ -118,7 +118,7 @@ class Status:
 
 def objective(problem: Problem, run: SoFar) -> float | None:
     """The objective at the averages so far, None where it is not defined there."""
-    rounds = float(run.elapsed[0, 0])
+    run, rounds = run.filled(), float(run.elapsed[0, 0])
     if rounds == 0.0:
         return None
     z = []
@@ -131,9 +131,9 @@ def objective(problem: Problem, run: SoFar) -> float | None:
 
 
 def averages(run: SoFar) -> dict[str, float]:
-    """Averages per round of the outcomes."""
-    rounds = max(float(run.elapsed[0, 0]), 1.0)
-    return dict(zip(run.problem.names, (run.filled().totals[0, 0] / rounds).tolist(), strict=True))
+    """Averages per round of the outcomes, NaN where none was observed."""
+    sums = run.filled().totals[0, 0] / max(float(run.elapsed[0, 0]), 1.0)
+    return dict(zip(run.problem.names, np.where(run.observed > 0.0, sums, np.nan).tolist(), strict=True))
 
 
 def account(c: Constraint, run: SoFar, hard: tuple[float, float] | None, rounds: float) -> Account:

@@ -73,10 +73,15 @@ class SoFar:
         """Rounds by group, `->(1,1,C)`."""
         return self.cases[None, None]
 
+    @property
+    def observed(self) -> Floats:
+        """The number of plays in which each outcome was observed, `->(M+L)`."""
+        return self.books[0, 2 + self._size :]
+
     def filled(self) -> SoFar:
         """The same, with outcomes that were not observed at their averages in place of 0."""
         size = self._size
-        seen, filled = self.books[0, 2 + size :], self.books.copy()
+        seen, filled = self.observed, self.books.copy()
         filled[:, 2 : 2 + size] *= np.divide(self.books[0, 1], seen, out=np.ones(size), where=seen > 0.0)
         return SoFar(problem=self.problem, books=filled, cases=self.cases)
 

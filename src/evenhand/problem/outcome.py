@@ -31,7 +31,8 @@ class Outcome:
         free: actions under which a learned or noisy outcome is always 0, such as doing nothing: no budget on it ever
             masks them.
         fallback: what enters the books in place of a learned or noisy outcome that never comes, within the range; see
-            `Policy.expire`. Without one it counts as not observed, and its worst case stays charged to budgets.
+            `Policy.expire`. Without one it counts as not observed, and its worst case stays charged to hard budgets; in
+            a soft one it is 0.
 
     Raises:
         InvalidInput: an empty range, values that are not finite, means or a fallback outside of the range, free actions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -41,7 +42,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     text = columns.text
     numeric = {c: _numbers(text[c]) for c in spec.numeric}
     for c, z in numeric.items():
-        bad.keep(c, text[c], np.isfinite(z), "a finite number")
+        bad.keep(c, text[c], np.isfinite(z), _finite(text[c]))
     for c in spec.categorical:
         bad.keep(c, text[c], np.array([t != "" for t in text[c]], bool), "a value")
     index = {value: _names(spec).index(action) for value, action in spec.actions.items()}
@@ -81,6 +82,12 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
 
 def _names(spec: Spec) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spec.actions.values()))
+
+
+def _finite(text: list[str]) -> str:
+    """What is expected of a number, with a hint where commas stand for points."""
+    comma = any(re.fullmatch(r"\s*[-+]?\d+,\d+\s*", t) for t in text[:1000])
+    return "a finite number" + (", as decimal points are read, not decimal commas" if comma else "")
 
 
 def _numbers(text: list[str]) -> Floats:

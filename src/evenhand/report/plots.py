@@ -188,11 +188,16 @@ def _sweep(axes: Axes, title: str, curves: Sequence[Curve], looks: Mapping[str, 
     return draw.alternate(drawn, shown, 0.0 if log else high - low)
 
 
-def save(axes: Sequence[Axes], path: Path) -> Path:
-    """Save the figure that some axes belong to."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def figure_of(axes: Sequence[Axes]) -> Figure:
+    """The figure that some axes belong to."""
     figure = axes[0].get_figure(root=True)
     if figure is None:
         raise InvalidInput("axes", "axes that belong to a figure", axes[0])
-    figure.savefig(path, dpi=130)
+    return figure
+
+
+def save(axes: Sequence[Axes], path: Path) -> Path:
+    """Save the figure that some axes belong to."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure_of(axes).savefig(path, dpi=130)
     return path

@@ -7,11 +7,19 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from matplotlib.axis import Axis
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from evenhand.core.types import Floats
-from evenhand.report.style import Axes, Line2D, dashed
+from evenhand.report.style import (  # which says so if matplotlib is missing
+    Axes,
+    Axis,
+    FuncFormatter,
+    Line2D,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+    dashed,
+)
 
 FLATTENS = 2.5  # what shrinks the range of all others by this factor is left out of the scale
 SAME = 0.005  # of the height of the axes: closer than this, two curves look like one

@@ -14,12 +14,20 @@ from evenhand.core.errors import InvalidInput, MissingExtra
 try:
     from matplotlib.artist import Artist as Artist
     from matplotlib.axes import Axes as Axes
+    from matplotlib.axis import Axis as Axis
     from matplotlib.colors import is_color_like
     from matplotlib.figure import Figure as Figure
     from matplotlib.font_manager import FontProperties
     from matplotlib.lines import Line2D as Line2D
     from matplotlib.text import Text
     from matplotlib.textpath import text_to_path
+    from matplotlib.ticker import (
+        FuncFormatter as FuncFormatter,
+        LogLocator as LogLocator,
+        MaxNLocator as MaxNLocator,
+        NullFormatter as NullFormatter,
+        NullLocator as NullLocator,
+    )
 except ImportError as error:  # pragma: no cover
     raise MissingExtra("plots", "plot") from error
 

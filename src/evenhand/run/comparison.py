@@ -18,7 +18,7 @@ from evenhand.run.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +73,11 @@ class Comparison:
 
         return pd.concat(frames, ignore_index=True)
 
-    def plot(self) -> list[Axes]:
+    def plot(self) -> Figure:
         """Every quantity over the rounds, with a band over replicas; the first policy has the thickest curve."""
-        from evenhand.report.plots import over_rounds  # matplotlib only when asked for
+        from evenhand.report.plots import figure_of, over_rounds  # matplotlib only when asked for
 
-        return list(over_rounds(self.traces))
+        return figure_of(over_rounds(self.traces))
 
 
 @checked

@@ -17,11 +17,10 @@ def title(trace: Trace) -> str:
 
 
 def rows(trace: Trace) -> list[tuple[str, str]]:
-    """Averages at the end, and what a trace can be asked for."""
-    m, problem = len(trace.elapsed), trace.problem
-    names = (*problem.names, *(measure.name for measure in problem.measures)) if m else ()
-    shown = [(f"average {n}", f"{trace.average(n)[-1].mean():.4g}") for n in names[:8]]
-    if len(names) > 8:
-        shown.append(("...", f"{len(names) - 8} more"))
+    """The means of the summary, and what a trace can be asked for."""
+    lines = trace.summary().lines if len(trace.elapsed) else ()
+    shown = [(line.name, f"{line.mean:.4g}") for line in lines[:8]]
+    if len(lines) > 8:
+        shown.append(("...", f"{len(lines) - 8} more"))
     plays = [] if trace.plays is None else [("plays", "of every step, in `plays`")]
     return [*shown, *plays, ("see", "summary(), plot(), to_frame(), measure(constraint), objective()")]

@@ -19,7 +19,7 @@ from evenhand.run.comparison import Comparison, compare
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from evenhand.report.plots import Curve
 
@@ -56,11 +56,11 @@ class Sweep:
 
         return pd.concat(frames, ignore_index=True)
 
-    def plot(self) -> list[Axes]:
+    def plot(self) -> Figure:
         """Every quantity at the end of the runs over the parameter: a curve per policy, and one for the limit."""
-        from evenhand.report.plots import over_sweep  # matplotlib only when asked for
+        from evenhand.report.plots import figure_of, over_sweep  # matplotlib only when asked for
 
-        return list(over_sweep(self._panels(), self.parameter, "per round"))
+        return figure_of(over_sweep(self._panels(), self.parameter, "per round"))
 
     def _panels(self) -> dict[str, list[Curve]]:
         """The values of every replica at the end of the runs, by quantity and policy."""

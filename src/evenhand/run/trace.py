@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand.core import faces
+from evenhand.core.checked import lacks, shown
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.records import Decision
 from evenhand.core.registry import meant
@@ -23,7 +24,7 @@ from evenhand.run import face
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from evenhand.report.summary import Summary
 
@@ -180,6 +181,10 @@ class Trace:
         Raises:
             InvalidInput: the constraint reads an outcome or a grouping that the problem does not have.
         """
+        if lacks(constraint, Constraint):
+            labels = ", ".join(c.label for c in self.problem.subject_to) or "none"
+            expected = f"a constraint, such as those in `problem.subject_to` ({labels})"
+            raise InvalidInput("constraint", expected, shown(constraint))
         constraint.rows(self.problem)
         return constraint.measure(self)
 
@@ -239,11 +244,14 @@ class Trace:
         found = [*measured(self), *(q for q in quantities(self) if q.limit is not None)]
         return pd.DataFrame(columns | {q.name: q.value(self).ravel() for q in found})
 
-    def plot(self) -> list[Axes]:
-        """The objective, every measure and every constraint over the rounds, with a band over replicas."""
-        from evenhand.report.plots import over_rounds  # matplotlib only when asked for
+    def plot(self) -> Figure:
+        """The objective, every measure and every constraint over the rounds, with a band over replicas.
 
-        return list(over_rounds([self]))
+        `plot().savefig(path)` saves the picture; notebooks show it.
+        """
+        from evenhand.report.plots import figure_of, over_rounds  # matplotlib only when asked for
+
+        return figure_of(over_rounds([self]))
 
     def save(self, path: str | Path) -> None:
         """Write arrays and names to `.npz`; `load` needs the problem again."""

@@ -15,6 +15,8 @@ IDS = np.array([0, 3, 8])  # replicas; their numbers are not their places in the
 
 def complete(part: object, contract: type) -> None:
     """Require that a part has every member that its contract asks for."""
+    if isinstance(part, type):
+        raise AssertionError(f"{part.__name__} is a class: check what {part.__name__}(...) makes")
     members = {name: z for base in contract.__mro__ for name, z in vars(base).items()}
     missing = [n for n in members if not n.startswith("_") and not hasattr(part, n)]
     require(not missing, f"{type(part).__name__} has all members of `{contract.__name__}`, unlike {', '.join(missing)}")
