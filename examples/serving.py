@@ -1,4 +1,4 @@
-"""A service that survives any crash: a log of what came, written first, and snapshots, so that little is read again.
+"""A service that survives any crash: a log of what came, and snapshots, so that little is read again.
 
 A policy's actions follow from its seed, its cases and its outcomes alone. So a log of cases and outcomes in their order
 is enough to come back to the same state, and with it to the same actions.
@@ -36,7 +36,7 @@ def read(log: Path) -> list[str]:
 
 
 class Service:
-    """Decides and observes; every event is on disk before it counts."""
+    """Decides and observes; every event is on disk before anybody is told."""
 
     def __init__(self, folder: Path) -> None:
         """Go on from the last snapshot, and from what the log has after it."""
@@ -54,31 +54,31 @@ class Service:
 
     def decide(self, case: dict) -> tuple[int, str | None]:
         """The number of the decision, by which its outcome is stated, and the action."""
-        self.write({"case": case})
-        return self.take_in({"case": case})
+        return self.write({"case": case})
 
     def observe(self, number: int, outcomes: dict) -> None:
         """Take in the outcomes of a decision."""
         self.write({"of": number, "outcomes": outcomes})
-        self.take_in({"of": number, "outcomes": outcomes})
 
     def take_in(self, event: dict) -> tuple[int, str | None]:
         """One event, now or as it is read from the log."""
         if "of" in event:
-            policy.observe(self.state, self.waiting.pop(event["of"]), event["outcomes"])
-            return event["of"], None
+            policy.observe(self.state, self.waiting[event["of"]], event["outcomes"])
+            return event["of"], self.waiting.pop(event["of"]).action
         decision = policy.act(self.state, policy.encode(event["case"]))
         self.cases += 1
         if decision.action is not None:  # else there is nothing to observe
             self.waiting[self.cases] = decision
         return self.cases, decision.action
 
-    def write(self, event: dict) -> None:
-        """To disk, before anybody is told."""
+    def write(self, event: dict) -> tuple[int, str | None]:
+        """Take an event in, then write it: what is refused is in no log. If writing fails, stop and start again."""
+        found = self.take_in(event)
         self.log.write(json.dumps(event) + "\n")
         self.log.flush()
         os.fsync(self.log.fileno())
         self.events += 1
+        return found
 
     def snapshot(self) -> None:
         """State and waiting decisions, in a folder that gets its name once it is whole."""
@@ -88,7 +88,8 @@ class Service:
         policy.save(self.state, part / "state.npz")
         for number, decision in self.waiting.items():
             policy.save_decision(decision, part / f"waiting-{number}.npz")
-        part.rename(self.folder / f"snapshot-{self.events:09d}")
+        if not (self.folder / f"snapshot-{self.events:09d}").exists():
+            part.rename(self.folder / f"snapshot-{self.events:09d}")
 
 
 def serve(folder: Path, until: int) -> None:

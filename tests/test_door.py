@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
 import evenhand as eh
 from evenhand.environments.logged import blocks
@@ -60,6 +61,19 @@ def test_the_numbers_of_a_case_do_not_depend_on_the_unit_in_which_it_is_stated()
         (lambda: AGE.encode(None), r"age: expected a finite number"),
         (lambda: CHANNEL.encode("fax"), r"channel: expected one of \('web', 'phone', 'shop'\), got 'fax'"),
         (lambda: CHANNEL.encode(math.nan), r"channel: expected one of"),
+        *(
+            (lambda z=z: replace(CHANNEL, other="web").encode(z), r"channel: expected one of")
+            for z in (None, math.nan, pd.NA, b"web", ["web"], np.array(["web", "shop"]), {})
+        ),
+        (lambda: eh.Categorical("channel", {"web", "phone"}), r"Categorical\.levels: expected a sequence"),
+        (lambda: eh.Categorical("channel", None), r"Categorical\.levels: expected a sequence"),
+        (lambda: eh.Numeric("age", lo=3), r"lo: expected one of the arguments of Numeric"),
+        (lambda: eh.Numeric(), r"name: expected a value"),
+        (
+            lambda: eh.Problem(**{**problem_of(MAIL), "features": (AGE, eh.Numeric("zone"))}),
+            "features: 'zone': expected another name than that of a grouping, as no case can be in group 'town'",
+        ),
+        (lambda: short("one"), r"Short\('x'\)\.encode: expected as many numbers as it has units, 2, got 1"),
         (lambda: eh.Problem(**{**problem_of(MAIL), "features": (AGE, AGE)}), "features: expected names that differ"),
         (lambda: eh.Problem(**{**problem_of(MAIL), "features": ("age",)}), r"features\[0\]: expected a Feature"),
     ],
@@ -69,15 +83,41 @@ def test_what_a_feature_cannot_be_is_refused_by_name(make, says):
         make()
 
 
+class Short:
+    """A feature of one's own that says less than it promises."""
+
+    name, units = "x", ("x1", "x2")
+
+    def encode(self, value):
+        return (1.0,)
+
+
+def short(value):
+    problem = replace(MAIL, features=(Short(),), groups=(), subject_to=())
+    eh.resolving(problem, eh.PerAction.of(problem)).encode({"x": value})
+
+
 def problem_of(problem):
     return {name: getattr(problem, name) for name in problem.__dataclass_fields__}
 
 
-@pytest.mark.parametrize("n", [12, 5, 4])
-def test_features_are_laid_out_as_the_model_reads_them(n):
+BLOCKS, NUMBERED = np.append(UNITS, 0.0)[blocks(3, 4)], [[a, *UNITS] for a in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (BayesianRidge(n_features=12), BLOCKS),
+        (LinearRegression(), BLOCKS),  # which takes any number
+        (eh.PerAction.of(MAIL), NUMBERED),
+        (eh.Stacked((eh.PerAction.of(MAIL, Ridge),)), NUMBERED),
+        (BayesianRidge(n_features=4), [UNITS] * 3),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_features_are_laid_out_as_the_model_reads_them(model, expected):
     """As blocks of actions, after the number of the action, or the same for all."""
-    context = policy(n).encode(CASE)
-    expected = {12: np.append(UNITS, 0.0)[blocks(3, 4)], 5: [[a, *UNITS] for a in range(3)], 4: [UNITS] * 3}[n]
+    context = eh.resolving(MAIL, model).encode(CASE)
     np.testing.assert_array_equal(context.features[0], expected)
     np.testing.assert_array_equal(context.groups, [[[1, 4]]])
     np.testing.assert_array_equal(context.known, MAIL.declared[None])
@@ -100,7 +140,12 @@ def test_offers_and_known_outcomes_of_a_case_are_stated_by_name():
         ({**CASE, "channel": ["web"]}, {}, "channel: expected one of"),
         (CASE, {"offered": ["fax"]}, "offered: expected one of the actions"),
         (CASE, {"offered": "call"}, "offered: expected a collection"),
+        (CASE, {"offered": 5}, "offered: expected a collection"),
+        (CASE, {"offered": ["cal"]}, r"offered: .* got 'cal' \(did you mean call\?\)"),
         (CASE, {"known": {"answer": 1}}, "known: expected one of the known outcomes"),
+        (CASE, {"known": {"minute": 1}}, r"known: .* got 'minute' \(did you mean minutes\?\)"),
+        (CASE, {"known": ["minutes"]}, "known: expected a mapping"),
+        ({**CASE, "channel": "phon"}, {}, r"channel: .* got 'phon' \(did you mean phone\?\)"),
         (CASE, {"known": {"minutes": {"fax": 1}}}, "known: minutes: expected one of the actions"),
         (CASE, {"known": {"minutes": math.nan}}, "known: minutes: expected a finite number"),
     ],
@@ -111,8 +156,21 @@ def test_a_case_that_does_not_fit_is_refused_by_the_name_of_what_does_not(case, 
 
 
 def test_a_model_of_another_number_of_features_is_named():
-    with pytest.raises(eh.InvalidInput, match=r"model\.n_features: expected a model of 5 features"):
-        policy(7).encode(CASE)
+    """Also of one that could be read with the number of the action first, but as a number like others."""
+    expected = (
+        r"model\.n_features: expected PerAction\.of\(problem\), or a model of 12 features, 4 for each of 3 actions"
+    )
+    for n in (7, 5):
+        with pytest.raises(eh.InvalidInput, match=expected):
+            policy(n).encode(CASE)
+
+
+def test_a_context_can_be_changed_without_a_trace_in_the_problem():
+    mail = policy(12)
+    context = mail.encode(CASE, offered=(a for a in ["call", "call"]))  # an iterator, which can be read once
+    np.testing.assert_array_equal(context.offered, [[False, False, True]])
+    context.known[:] = 99.0
+    np.testing.assert_array_equal(mail.encode(CASE).known[0], MAIL.declared)
 
 
 def test_the_rows_of_a_data_frame_are_cases():
@@ -123,6 +181,10 @@ def test_the_rows_of_a_data_frame_are_cases():
             np.testing.assert_array_equal(left, right)
     with pytest.raises(eh.InvalidInput, match="row 1: channel: expected one of"):
         policy(12).encode_frame(frame.assign(channel=["web", "fax"]))
+    with pytest.raises(eh.InvalidInput, match=r"row 1: channel: expected one of .* got <NA>"):
+        policy(12).encode_frame(frame.assign(channel=pd.array(["web", None], "string")))
+    with pytest.raises(eh.InvalidInput, match=r"^channel: expected a column, .* got 2 of this name"):
+        policy(12).encode_frame(pd.concat([frame, frame[["channel"]]], axis=1))
     with pytest.raises(eh.InvalidInput, match="age: expected a column"):
         policy(12).encode_frame(frame.drop(columns="age"))
 
@@ -172,6 +234,8 @@ def test_outcomes_by_name_are_those_of_the_arrays():
     np.testing.assert_array_equal(named.books, plain.books)
     mail.observe(named, mail.act(named, context), {"cents": None, "answer": 0.5})
     mail.learn(plain, mail.act(plain, context), np.array([[[0.5, 0.0]]]), observed=np.array([[[True, False]]]))
+    mail.observe(named, mail.act(named, context), {"cents": 2, "answer": np.bool_(True)})
+    mail.learn(plain, mail.act(plain, context), np.array([[[1.0, 2.0]]]))
     mail.observe(named, mail.act(named, context), [None])
     mail.learn(plain, mail.act(plain, context), np.zeros((1, 1, 2)), exposed=np.array([[False]]))
     np.testing.assert_array_equal(named.books, plain.books)

@@ -343,6 +343,10 @@ def test_candidates_that_no_model_can_tell_apart_are_warned_of_once():
         policy.decide(state, SAME)
     assert [w.filename for w in told] == [__file__]
     policy.act(state, SAME)  # a second warning would be an error
+    state = policy.start()
+    policy.act(state, SAME._replace(offered=np.array([[True, False]])))  # a single candidate is like no other
+    with pytest.warns(EvenhandWarning, match=message):
+        policy.act(state, SAME)
 
 
 @pytest.mark.parametrize("model", [PerAction(inner=Ridge(n_features=1), actions=2), NullModel(n_features=2)], ids=repr)

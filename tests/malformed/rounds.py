@@ -82,6 +82,18 @@ ROUNDS = {
     "a decision of lists": (
         lambda s, c, d: POLICY.learn(s, d._replace(plays=d.plays.tolist()), Y), "decision.plays", "an array",
     ),
+    "no decision in a fresh state": (
+        lambda s, c, d: POLICY.learn(POLICY.start(replicas=2), None, Y), "decision", "a Decision",
+    ),
+    "no decision to commit in a fresh state": (
+        lambda s, c, d: POLICY.commit(POLICY.start(replicas=2), c, None), "decision", "a Decision",
+    ),
+    "a decision whose counts are a number": (
+        lambda s, c, d: POLICY.learn(s, d._replace(counted=np.ones(())), Y), "decision.counted", "1 axes, got one of 0",
+    ),
+    "a decision of flat prices": (
+        lambda s, c, d: POLICY.learn(s, d._replace(prices=np.zeros(0)), Y), "decision.prices", "4 axes, got one of 1",
+    ),
     "a decision of objects": (
         lambda s, c, d: POLICY.learn(s, d._replace(known=d.known.astype(object)), Y), "decision.known", "numbers",
     ),

@@ -135,6 +135,12 @@ PROBLEMS = {
 PARTS = {
     "coefficients per action for a policy": (lambda: PerAction.of(POLICY), "problem", "a Problem"),
     "coefficients per action of a name": (lambda: PerAction.of(PLAIN, "ridge"), "kind", "a class of models"),
+    "an estimator per action": (
+        lambda: PerAction(inner=LogisticRegression(), actions=3),
+        "PerAction.inner",
+        "`Sklearn` makes one",
+    ),
+    "coefficients per action of an estimator": (lambda: PerAction.of(PLAIN, LogisticRegression), "kind", "`Sklearn`"),
     "two outcomes for a model of one": (
         lambda: PerAction.of(problem(outcomes=(Outcome("gain"), Outcome("cost"))), BayesianLogistic),
         "kind",

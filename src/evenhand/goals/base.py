@@ -179,6 +179,10 @@ class Accounts(Protocol):
     def rows(self) -> Rows:
         """The rows that it reads."""
 
+    @property
+    def total(self) -> Floats:
+        """What there was of each at the start, `->(d)`."""
+
     def account(self, state: Any) -> tuple[Floats, Floats]:
         """What is left, and what is held, `->(d),(d)`."""
 

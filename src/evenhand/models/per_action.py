@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.checked import checked, shown
+from evenhand.core.checked import checked, lacks, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -163,6 +163,9 @@ class PerAction:
 
     def __post_init__(self) -> None:
         whole("PerAction.actions", self.actions, 1)
+        if lacks(self.inner, Model):
+            expected = "a model of n features (`Sklearn` makes one of an estimator)"
+            raise InvalidInput("PerAction.inner", expected, shown(self.inner))
 
     @staticmethod
     def of(problem: Problem, kind: Callable[..., Model] = BayesianRidge) -> PerAction:
@@ -189,7 +192,12 @@ class PerAction:
             if "n_outcomes" not in inspect.signature(kind).parameters:
                 expected = f"a model of several outcomes, such as BayesianRidge, as the problem has {problem.learned}"
                 raise InvalidInput("kind", expected, f"{shown(kind)}, which has one")
-        return PerAction(inner=kind(**sizes), actions=len(problem.actions))
+        try:
+            inner = kind(**sizes)
+        except TypeError:
+            expected = "a class of models of n_features, such as BayesianRidge (`Sklearn` makes one of an estimator)"
+            raise InvalidInput("kind", expected, shown(kind)) from None
+        return PerAction(inner=inner, actions=len(problem.actions))
 
     @property
     def n_features(self) -> int:

@@ -25,11 +25,12 @@ FAR = 1e5
 _NUMBERS = frozenset(np.dtype(kind) for kind in "?bBhHiIlLqQfd")  # types of arrays that kernels can read
 
 _FLOAT, _INT, _BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
+_AXES = [1, 2, 2, 1, 1, 1, 3, 3, 3, 2, 4, 2, 2]  # of the arrays of a decision
 _USUAL = [_INT if f in ("id", "plays", "groups") else _FLOAT for f in Decision._fields[:-1]]
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # to kernels, a mask of outcomes that is true everywhere
 EVERY_PLAY = np.zeros((0, 0), bool)  # and one of plays
-NOTHING = np.zeros((0, 0), bool)  # what was not observed, where everything was
+NOTHING = np.zeros((0, 0, 0), bool)  # what was not observed, where everything was
 
 
 def replica(place: int, count: int) -> None:
@@ -204,13 +205,15 @@ def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
         raise InvalidInput("context.groups", shapes, g)
 
 
-def alike(c: Context, model: Model) -> None:
+def alike(c: Context, model: Model) -> bool:
     """Warn of candidates with the same features, which no model tells apart, `(A,n)`, where outcomes are to be learned.
 
-    It calls for a look at the first context only.
+    It calls for a look at the first context that offers two candidates. Returns whether this was it, or none is needed.
     """
-    if model.n_outcomes == 0 or isinstance(model, NullModel) or c.offered.sum(1).max() < 2:
-        return
+    if model.n_outcomes == 0 or isinstance(model, NullModel):
+        return True
+    if c.offered.sum(1).max() < 2:
+        return False
     x = distinct(c.features)
     if (x == x[:, :1]).all():
         text = (
@@ -219,6 +222,7 @@ def alike(c: Context, model: Model) -> None:
             "give each candidate features of its own"
         )
         warnings.warn(text, EvenhandWarning, stacklevel=4)
+    return True
 
 
 def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:
@@ -265,6 +269,10 @@ def decision(d: Decision, replicas: int, plays: int, features: int, problem: Pro
         InvalidInput: naming what does not fit.
     """
     receipt(d)
+    if [z.ndim for z in d[:-1]] != _AXES:
+        found = [getattr(d, field).ndim for field in d._fields[:-1]]
+        i = next(i for i, axes in enumerate(_AXES) if found[i] != axes)
+        raise InvalidInput(f"decision.{d._fields[i]}", f"an array of {_AXES[i]} axes", f"one of {found[i]}")
     if d.id.shape != (3,):
         raise InvalidInput("decision.id", "shape (3,)", d.id.shape)
     shape, x, z, groups = d.plays.shape, d.features.shape, d.known.shape, d.groups.shape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
@@ -15,6 +15,8 @@ from evenhand.core.records import Context
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number
+from evenhand.models.base import Model
+from evenhand.models.per_action import PerAction
 from evenhand.problem import features
 from evenhand.problem.problem import Problem
 
@@ -38,13 +40,13 @@ class Frame(Protocol):
 class Encoder:
     """Makes contexts of one replica from cases that state features and groups by name.
 
-    The layout of features is the one that the model reads: with n features of the case (`Problem.n_features`), a model
-    of 1 + n features reads the number of the action and then the case (`PerAction`); one of A n features has a block
+    The layout of features is the one that the model reads: with n features of the case (`Problem.n_features`),
+    `PerAction` reads the number of the action and then the case; a model of A n features, or of any number, has a block
     of n per action; one of n features is told the same of every action.
     """
 
     problem: Problem
-    n_features: int
+    model: Model
 
     def one(
         self,
@@ -93,7 +95,7 @@ class Encoder:
         return [{name: column[i] for name, column in read.items()} for i in range(len(frame))]
 
     def _arranged(self, units: Floats) -> Floats:
-        x = np.zeros((1, len(self.problem.actions), self.n_features))
+        x = np.empty((1, *self._layout.shape))
         x[0] = np.append(units, 0.0)[self._layout]
         if self._numbered:
             x[0, :, 0] = np.arange(len(self.problem.actions))
@@ -105,25 +107,27 @@ class Encoder:
     def _column(self, i: int, value: object) -> int:
         grouping = self.problem.groups[i]
         if not isinstance(value, str) or value not in self._columns[i]:
-            raise InvalidInput(grouping.name, f"one of {grouping.names}", repr(value))
+            raise InvalidInput(grouping.name, f"one of {grouping.names}", f"{value!r}{meant(value, grouping.names)}")
         return self._columns[i][value]
 
     def _offered(self, offered: Collection[str] | None) -> Bools:
         if offered is None:
             return np.ones((1, len(self.problem.actions)), bool)
-        if isinstance(offered, str):
+        if isinstance(offered, str) or not isinstance(offered, Iterable):
             raise InvalidInput("offered", "a collection of actions", repr(offered))
+        offered = tuple(offered)  # an iterator can be read once
         for action in offered:
             self._check_action("offered", action)
         return np.array([[action in offered for action in self.problem.actions]])
 
     def _known(self, known: Mapping[str, Mapping[str, float] | float] | None) -> Floats:
-        if not known:
-            return self.problem.declared[None]
         z = self.problem.declared[None].copy()
-        for name, values in known.items():
+        if known is not None and not isinstance(known, Mapping):
+            raise InvalidInput("known", "a mapping from outcomes to numbers", shown(known))
+        for name, values in (known or {}).items():
             if name not in self.problem.known:
-                raise InvalidInput("known", f"one of the known outcomes {list(self.problem.known)}", name)
+                expected = f"one of the known outcomes {list(self.problem.known)}"
+                raise InvalidInput("known", expected, f"{name!r}{meant(name, self.problem.known)}")
             column = self.problem.known.index(name)
             each = values if isinstance(values, Mapping) else dict.fromkeys(self.problem.actions, values)
             for action, value in each.items():
@@ -134,7 +138,8 @@ class Encoder:
 
     def _check_action(self, field: str, action: object) -> None:
         if action not in self.problem.actions:
-            raise InvalidInput(field, f"one of the actions {self.problem.actions}", repr(action))
+            guess = meant(action, self.problem.actions)
+            raise InvalidInput(field, f"one of the actions {self.problem.actions}", f"{action!r}{guess}")
 
     @cached_property
     def _by_case(self) -> list[int]:
@@ -158,23 +163,28 @@ class Encoder:
 
     @cached_property
     def _numbered(self) -> bool:
-        return self.n_features == 1 + self.problem.n_features
+        return _numbers_actions(self.model)
 
     @cached_property
     def _layout(self) -> Ints:
         """Which of the case's numbers, of which the last one is 0, are the features of every action, `->(A,n)`."""
-        n, actions = self.problem.n_features, len(self.problem.actions)
-        if self._numbered:
+        n, actions, read = self.problem.n_features, len(self.problem.actions), self.model.n_features
+        if self._numbered and read == 1 + n:
             return np.tile(np.append(n, np.arange(n)), (actions, 1))
-        if self.n_features == actions * n:
+        if not self._numbered and read in (0, actions * n):
             blocks = np.full((actions, actions * n), n)
             for a in range(actions):
                 blocks[a, a * n : (a + 1) * n] = np.arange(n)
             return blocks
-        if self.n_features == n:
+        if not self._numbered and read == n:
             return np.tile(np.arange(n), (actions, 1))
-        expected = f"a model of {1 + n} features, such as PerAction.of(problem), as the problem names {n}"
-        raise InvalidInput("model.n_features", f"{expected}; or of {actions * n} or {n}", self.n_features)
+        expected = f"PerAction.of(problem), or a model of {actions * n} features, {n} for each of {actions} actions"
+        raise InvalidInput("model.n_features", f"{expected}, or of {n} for all of them", read)
+
+
+def _numbers_actions(model: object) -> bool:
+    """Whether the first feature that a model reads is the number of the action."""
+    return isinstance(model, PerAction) or any(_numbers_actions(part) for part in getattr(model, "parts", ()))
 
 
 def _value(case: Mapping[str, object], name: str) -> object:
@@ -185,6 +195,8 @@ def _value(case: Mapping[str, object], name: str) -> object:
 
 
 def _column_of(frame: Frame, name: str) -> Collection[object]:
-    if name not in frame.columns:
-        raise InvalidInput(name, "a column, as the problem names it", f"only {list(frame.columns)}")
+    found = list(frame.columns).count(name)
+    if found != 1:
+        expected, got = "a column, as the problem names it", f"only {list(frame.columns)}"
+        raise InvalidInput(name, expected, got if found == 0 else f"{found} of this name")
     return frame[name]

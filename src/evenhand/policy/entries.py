@@ -242,8 +242,8 @@ def at_arrival(
     First the checksum and whether any round counts; then the replica and the outcome of the first number that is not
     finite or not within its range, or that nothing can have brought about, -1 where there is none. Learned and known
     outcomes are 0 wherever a play was not made, not exposed or not observed; noisy ones, the first B known outcomes,
-    are as observed. The mask says what teaches the model. In `missing`, `(M+L)`, outcomes of exposed plays, and sure
-    ones, are marked that were not observed. A mask that is empty is true everywhere, and then nothing is missing.
+    are as observed. The mask says what teaches the model. In `missing`, `(P,M+L)`, outcomes of exposed plays, and
+    sure ones, are marked that were not observed. A mask that is empty is true everywhere, and then nothing is missing.
     """
     n_learned = y.shape[2] - n_noisy
     learned, z = np.zeros((len(y), y.shape[1], n_learned)), np.zeros(known.shape)
@@ -266,7 +266,7 @@ def at_arrival(
                         return number, True, r, m, learned, z, seen
                     continue
                 if unseen:
-                    missing[r, m] = True
+                    missing[r, p, m] = True
                     continue
                 if m < n_learned:
                     learned[r, p, m] = y[r, p, m]
@@ -283,14 +283,14 @@ def at_arrival(
 def at_expiry(
     plays: Ints, counted: Floats, known: Floats, sure: Bools, n_noisy: int, fallback: Floats, free: Bools
 ) -> tuple[bool, Floats, Floats, Bools]:
-    """What is entered if no outcome ever comes, `(P),(),(P,L),(L),(),(M+B),(A,M+B)->(),(P,M),(P,L),(M+L)`.
+    """What is entered if no outcome ever comes, `(P),(),(P,L),(L),(),(M+B),(A,M+B)->(),(P,M),(P,L),(P,M+L)`.
 
     First whether any round counts; then fallbacks of learned and noisy outcomes, known outcomes that are sure, and a
     mask of what nobody will know: observed outcomes without a fallback, and known ones that depend on exposure.
     """
     n_learned = len(fallback) - n_noisy
     learned, z = np.zeros((len(plays), plays.shape[1], n_learned)), np.zeros(known.shape)
-    missing = np.zeros((len(plays), n_learned + known.shape[2]), np.bool_)
+    missing = np.zeros((len(plays), plays.shape[1], n_learned + known.shape[2]), np.bool_)
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
             if counted[r] == 0.0 or plays[r, p] < 0:
@@ -299,12 +299,12 @@ def at_expiry(
                 if sure[i]:
                     z[r, p, i] = known[r, p, i]
                 elif known[r, p, i] != 0.0:
-                    missing[r, n_learned + i] = True
+                    missing[r, p, n_learned + i] = True
             for m in range(len(fallback)):
                 if plays[r, p] < len(free) and free[plays[r, p], m]:
                     continue  # it is 0
                 if np.isnan(fallback[m]):
-                    missing[r, m] = True
+                    missing[r, p, m] = True
                 elif m < n_learned:
                     learned[r, p, m] = fallback[m]
                 else:

@@ -48,8 +48,8 @@ class Loop:
     def read(self, state: PolicyState, context: Context) -> Context:
         """A context whose arrays kernels can read, which is looked at once."""
         context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.checked)
-        if state.checked is None:  # the first context
-            checks.alike(context, self.model)
+        if not state.compared:
+            state.compared = checks.alike(context, self.model)
         state.checked = context
         return context
 

@@ -53,6 +53,8 @@ def outcomes(problem: Problem, plays: int, said: Named | Sequence[Named | None])
             value = one[name]
             if value is None:
                 observed[0, p, m] = False
+            elif isinstance(value, np.bool_):
+                y[0, p, m] = float(value)
             else:
                 y[0, p, m] = number(f"outcomes[{name!r}]", value, "a finite number, or None if it was not observed")
     return y, observed, exposed

@@ -164,7 +164,7 @@ class Policy:
         with state.guard:
             if context is not state.checked or self._can.planning:  # plans keep contexts
                 context = checks.context(context, len(state.t), self.model.n_features, self.problem)
-            if decision is not state.made:
+            if decision is not state.made or decision is None:
                 checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             self._loop.commit(state, context, decision)
 
@@ -379,7 +379,7 @@ class Policy:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return Encoder(problem=self.problem, n_features=self.model.n_features)
+        return Encoder(problem=self.problem, model=self.model)
 
     @cached_property
     def _questions(self) -> Questions:

@@ -57,13 +57,13 @@ class Restating:
     def learn(
         self, state: PolicyState, decision: Decision, learned: Floats, known: Floats, missing: Bools | None
     ) -> Decision:
-        """Enter outcomes, 0 where they do not count; returns the decision at the present shares, `(P,M),(P,L),(M+L)`.
+        """Enter outcomes, 0 where they do not count; returns the decision at the present shares, `(P,M),(P,L),(1,M+L)`.
 
         A row that reads what is missing is in no book, so none of it is restated.
         """
         v = self._insides.post(decision, decision.shares, learned, known)
         if missing is not None:
-            v = np.where((missing[:, None] & (self._insides.weights != 0.0)).any(2), 0.0, v)
+            v = np.where((missing & (self._insides.weights != 0.0)).any(2), 0.0, v)
         state.inside += np.where(self._insides.is_known, 0.0, v) * self._entered(decision)
         return decision._replace(shares=self.shares(state))
 

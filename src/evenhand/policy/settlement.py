@@ -44,14 +44,14 @@ class Settlement:
         pending: Bools | None,
     ) -> None:
         """Take in outcomes, `(P,M+B),(P,M+B),(P),(P)`; see `Policy.learn`."""
-        if decision is not state.made:
+        if decision is not state.made or decision is None:
             checks.decision(decision, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
         y = checks.outcomes(y, observed, exposed, decision, self.problem)
         part = None
         if pending is not None or len(state.receipts.split):
             part = self._part(state, decision, pending)
         taken = decision if part is None else part.decision
-        missing = checks.NOTHING if observed is None else np.zeros((len(y), len(self.problem.names)), bool)
+        missing = checks.NOTHING if observed is None else np.zeros((*y.shape[:2], len(self.problem.names)), bool)
         checksum, counts, r, m, learned, known, seen = entries.at_arrival(
             taken.plays,
             decision.counted,
@@ -124,18 +124,19 @@ class Settlement:
         missing: Bools | None,
         part: Part | None,
     ) -> None:
-        """Enter outcomes into the books of all goals; rows that read what is missing are NaN, `(P,M),(P,L),(M+L)`."""
+        """Enter outcomes into the books of all goals; rows that read what is missing are NaN, `(P,M),(P,L),(P,M+L)`."""
         whole, counted = decision, decision.counted
         if part is not None:
             decision, counted = part.decision, part.share
         gone = checks.NOTHING if missing is None else missing
         tally.add(decision.plays, counted, decision.groups, learned, known, gone, state.books)
+        some = None if missing is None else np.asarray(missing.any(1, keepdims=True))
         if self.can.restating:
-            decision = self.restating.learn(state, decision, learned, known, missing)
+            decision = self.restating.learn(state, decision, learned, known, some)
         for i, goal in self.can.learning:
             v = goal.rows.post(decision, decision.shares, learned, known)
-            if missing is not None:
-                v = np.where((missing[:, None] & (goal.rows.weights != 0.0)).any(2), np.nan, v)
+            if some is not None:
+                v = np.where((some & (goal.rows.weights != 0.0)).any(2), np.nan, v)
             if part is not None and i in self.can.splitting:
                 self.can.splitting[i].on_part(state.goals[i], whole, part.waits, part.rest, v)
             else:

@@ -62,6 +62,7 @@ class PolicyState:
         self.guard = Guard()  # not a field, so that it is never saved
         self.owner = ""  # the policy that it belongs to, by a hash; not a field either
         self.checked: Context | None = None  # the context that was looked at last; not a field either
+        self.compared = False  # nor whether candidates were compared, to warn if they are alike
         self.made: Decision | None = None  # nor is the last decision that was made here, whose shapes are right
         self.quoted: tuple[Floats, Floats, Floats, Floats] | None = None  # nor prices, where these are always the same
         self._luck = Luck(seed=self.seed, replicas=self.replicas)

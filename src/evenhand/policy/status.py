@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Account:
     spent: float  # what arrived, and what was due for certain when it was decided
     held: float  # for decisions whose outcomes are still to come, at their worst; 0 unless the budget is hard
     left: float
-    pace: float  # spent per decided round, as a part of total / horizon; NaN before the first round
+    pace: float  # spent per decided round (if it is soft: per round that arrived), as a part of total / horizon
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class Status:
     prices: Mapping[str, float]  # what one more unit of an outcome, or of a row, is worth at present
 
     def __str__(self) -> str:
-        rows = self._rows()
+        rows = [(what, faces.clipped(name), said) for what, name, said in self._rows()]
         width = max([len(name) for _, name, _ in rows], default=0)
         return "\n".join([self._title(), *(f"  {what:<9}  {name:<{width}}  {said}" for what, name, said in rows)])
 
@@ -92,7 +92,9 @@ class Status:
             said = f"{a.spent:.4g} of {a.total:.4g} spent{held}, {a.left:.4g} left{pace}"
             rows.append(("budget", name, said))
         for name, s in self.standings.items():
-            side, missed = "at most" if s.worst == "high" else "at least", "" if s.kept else ", missed so far"
+            side, missed = "at most" if s.worst == "high" else "at least", ""
+            if not s.kept and self.rounds > self.waiting:  # something arrived
+                missed = ", missed so far"
             rows.append(("limit", name, f"{s.value:.4g} ({side} {s.limit:.4g}){missed}"))
         return rows + [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
 
@@ -116,6 +118,15 @@ class Status:
         return pd.DataFrame(lines)
 
 
+class Kept(NamedTuple):
+    """A row that is kept hard."""
+
+    name: str
+    total: float
+    left: float
+    held: float
+
+
 def objective(problem: Problem, run: SoFar) -> float | None:
     """The objective at the averages so far, None where it is not defined there."""
     run, rounds = run.filled(), float(run.elapsed[0, 0])
@@ -132,34 +143,56 @@ def objective(problem: Problem, run: SoFar) -> float | None:
 
 def averages(run: SoFar) -> dict[str, float]:
     """Averages per round of the outcomes, NaN where none was observed."""
-    sums = run.filled().totals[0, 0] / max(float(run.elapsed[0, 0]), 1.0)
+    rounds = float(run.elapsed[0, 0])
+    sums = run.filled().totals[0, 0] / (rounds if rounds > 0.0 else 1.0)
     return dict(zip(run.problem.names, np.where(run.observed > 0.0, sums, np.nan).tolist(), strict=True))
 
 
-def account(c: Constraint, run: SoFar, hard: tuple[float, float] | None, rounds: float) -> Account:
-    """What a constraint spent; `hard` is what is left and what is held, if it is kept hard."""
-    total = float(c.total_over(run.problem.horizon))
-    if hard is None:
-        spent = float(c.measure(run)[0, 0] * max(run.elapsed[0, 0], 1.0))
-        left, held = total - spent, 0.0
+def accounts(run: SoFar, hard: list[Kept]) -> dict[str, Account]:
+    """What the constraints spent that spend; `hard` has the rows that are kept hard."""
+    rest = list(hard)
+    spending = [c for c in run.problem.subject_to if c.spends]
+    found = [_account(c, run, _taken(c, run.problem, rest)) for c in spending]
+    return dict(zip(_apart(a.name for a in found), found, strict=True))
+
+
+def _taken(c: Constraint, problem: Problem, rest: list[Kept]) -> Kept | None:
+    """The row that keeps a constraint hard, taken from the rest, as several may limit one outcome."""
+    total, name = float(c.total_over(problem.horizon)), c.rows(problem).names[0]
+    for row in rest if c.hard is not False else ():
+        if row.name == name and math.isclose(row.total, total, rel_tol=1e-12):
+            rest.remove(row)
+            return row
+    return None
+
+
+def _account(c: Constraint, run: SoFar, kept: Kept | None) -> Account:
+    horizon, arrived = run.problem.horizon, float(run.elapsed[0, 0])
+    total = float(c.total_over(horizon))
+    if kept is None:  # of what arrived
+        spent = float(c.measure(run)[0, 0] * max(arrived, 1.0))
+        left, held, rounds = total - spent, 0.0, arrived
     else:
-        left, held = hard
+        left, held, rounds = kept.left, kept.held, run.rounds
         spent = total - left - held
-    part = rounds / run.problem.horizon
-    return Account(
-        name=c.label, total=total, spent=spent, held=held, left=left, pace=spent / total / part if part else math.nan
-    )
+    pace = spent / total / (rounds / horizon) if rounds else math.nan
+    return Account(name=c.label, total=total, spent=spent, held=held, left=left, pace=pace)
 
 
 def standings(run: SoFar) -> dict[str, Standing]:
     """The constraints that spend nothing."""
-    found, filled = {}, run.filled()
+    filled, found = run.filled(), []
     for c in run.problem.subject_to:
         if not c.spends:
-            value = float(c.measure(filled)[0, 0])
-            limit = float(c.limit(run.problem.horizon))
-            found[c.label] = Standing(name=c.label, value=value, limit=limit, worst=c.worst)
-    return found
+            value, limit = float(c.measure(filled)[0, 0]), float(c.limit(run.problem.horizon))
+            found.append(Standing(name=c.label, value=value, limit=limit, worst=c.worst))
+    return dict(zip(_apart(s.name for s in found), found, strict=True))
+
+
+def _apart(labels: Iterable[str]) -> list[str]:
+    """Labels, numbered where several are the same."""
+    labels = list(labels)
+    return [f"{n} ({labels[: i + 1].count(n)})" if n in labels[:i] else n for i, n in enumerate(labels)]
 
 
 def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
@@ -174,22 +207,21 @@ def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
 
 def status(problem: Problem, can: Abilities, state: PolicyState, replica: int) -> Status:
     """Where a replica stands."""
-    run, rounds = SoFar(problem=problem, books=state.books[replica], cases=state.seen[replica]), float(state.t[replica])
-    hard: dict[str, tuple[float, float]] = {}
-    accounts = ((i, limits) for i, limits in can.limits if isinstance(limits, Accounts))
-    for i, limits in accounts:
-        left, held = limits.account(state.goals[i])
-        hard |= dict(
-            zip(limits.rows.names, zip(left[replica].tolist(), held[replica].tolist(), strict=True), strict=True)
-        )
-    spending = [c for c in problem.subject_to if c.spends]
+    books, rounds = state.books[replica], float(state.t[replica])
+    run = SoFar(problem=problem, books=books, cases=state.seen[replica], rounds=rounds)
+    hard: list[Kept] = []
+    for i, limits in can.limits:
+        if isinstance(limits, Accounts):
+            left, held = limits.account(state.goals[i])
+            numbers = zip(limits.total.tolist(), left[replica].tolist(), held[replica].tolist(), strict=True)
+            hard += [Kept(name, *row) for name, row in zip(limits.rows.names, numbers, strict=True)]
     return Status(
         rounds=int(rounds),
         horizon=problem.horizon,
         waiting=len(state.receipts.waiting()),
         objective=objective(problem, run),
         averages=averages(run),
-        accounts={c.label: account(c, run, hard.get(c.rows(problem).names[0]), rounds) for c in spending},
+        accounts=accounts(run, hard),
         standings=standings(run),
         prices=prices(can, state.goals, replica),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from evenhand.problem.problem import Problem
 def start(problem: Problem, n_replicas: int) -> Floats:
     """Nothing arrived yet, `->(1+C,2+2S)`.
 
-    The first of these rows is of everybody, and has the number of rounds, the number of plays, the sums of the S
-    outcomes, and the number of plays in which each of them was observed. The other rows have the sums of the C groups.
+    The first of these rows is of everybody, and the others of the C groups. A row has the number of rounds (the first
+    alone), the number of plays, the sums of the S outcomes, and the number of plays in which each was observed.
     """
     return np.zeros((n_replicas, 1 + len(problem.columns), 2 + 2 * len(problem.names)))
 
@@ -24,7 +24,7 @@ def start(problem: Problem, n_replicas: int) -> Floats:
 def add(
     plays: Ints, share: Floats, groups: Ints, learned: Floats, known: Floats, missing: Bools, books: Floats
 ) -> None:
-    """Add the plays that arrive, in place, `(P),(),(1|P,G),(P,M),(P,L),(M+L)|empty,(1+C,2+2S)`."""
+    """Add the plays that arrive, in place, `(P),(),(1|P,G),(P,M),(P,L),(P,M+L)|empty,(1+C,2+2S)`."""
     m, size = learned.shape[2], learned.shape[2] + known.shape[2]
     for r in range(len(plays)):
         if share[r] == 0.0:
@@ -33,16 +33,14 @@ def add(
         for p in range(plays.shape[1]):
             if plays[r, p] < 0:
                 continue
-            books[r, 0, 1] += 1.0
             place = p if groups.shape[1] > 1 else 0
-            for i in range(size):
-                z = learned[r, p, i] if i < m else known[r, p, i - m]
-                books[r, 0, 2 + i] += z
-                if len(missing) == 0 or not missing[r, i]:
-                    books[r, 0, 2 + size + i] += 1.0
-                if z != 0.0:
-                    for g in range(groups.shape[2]):
-                        books[r, 1 + groups[r, place, g], 2 + i] += z
+            for row in range(-1, groups.shape[2]):
+                book = books[r, 1 + groups[r, place, row] if row >= 0 else 0]
+                book[1] += 1.0
+                for i in range(size):
+                    book[2 + i] += learned[r, p, i] if i < m else known[r, p, i - m]
+                    if len(missing) == 0 or not missing[r, p, i]:
+                        book[2 + size + i] += 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +50,7 @@ class SoFar:
     problem: Problem
     books: Floats  # (1+C, 2+2S)
     cases: Floats  # (C,) rounds by group
+    rounds: float  # that were decided
 
     @property
     def elapsed(self) -> Floats:
@@ -79,11 +78,11 @@ class SoFar:
         return self.books[0, 2 + self._size :]
 
     def filled(self) -> SoFar:
-        """The same, with outcomes that were not observed at their averages in place of 0."""
-        size = self._size
-        seen, filled = self.observed, self.books.copy()
-        filled[:, 2 : 2 + size] *= np.divide(self.books[0, 1], seen, out=np.ones(size), where=seen > 0.0)
-        return SoFar(problem=self.problem, books=filled, cases=self.cases)
+        """The same, with outcomes that were not observed at their averages, in every group its own, in place of 0."""
+        size, filled = self._size, self.books.copy()
+        made, seen = self.books[:, 1:2], self.books[:, 2 + size :]
+        filled[:, 2 : 2 + size] *= np.divide(made, seen, out=np.ones(seen.shape), where=seen > 0.0)
+        return replace(self, books=filled)
 
     @property
     def _size(self) -> int:

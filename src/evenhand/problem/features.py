@@ -8,7 +8,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.core.validate import number
 
@@ -33,6 +35,7 @@ class Feature(Protocol):
         """
 
 
+@checked
 @dataclass(frozen=True)
 class Numeric:
     """A number, such as an age or an amount.
@@ -87,6 +90,7 @@ class Numeric:
         return (2.0 * (x - self.low) / (self.high - self.low) - 1.0,)
 
 
+@checked
 @dataclass(frozen=True)
 class Categorical:
     """One of several levels, such as a channel or a country.
@@ -134,9 +138,9 @@ class Categorical:
         Raises:
             InvalidInput: a value that is none of the levels, and no `other`.
         """
+        if not isinstance(value, str) or (self.other is None and value not in self.levels):
+            raise InvalidInput(self.name, f"one of {self.levels}", f"{value!r}{meant(value, self.levels)}")
         if value not in self.levels:
-            if self.other is None:
-                raise InvalidInput(self.name, f"one of {self.levels}", repr(value))
             value = self.other
         return tuple([1.0 if value == level else 0.0 for level in self.levels[1:]])
 
@@ -149,7 +153,11 @@ def encode(features: tuple[Feature, ...], values: tuple[object, ...]) -> Floats:
     """
     numbers = [1.0]
     for feature, value in zip(features, values, strict=True):
-        numbers += feature.encode(value)
+        own = feature.encode(value)
+        if len(own) != len(feature.units):
+            expected = f"as many numbers as it has units, {len(feature.units)}"
+            raise InvalidInput(f"{type(feature).__name__}({feature.name!r}).encode", expected, len(own))
+        numbers += own
     return np.array(numbers)
 
 

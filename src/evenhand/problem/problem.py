@@ -103,6 +103,14 @@ class Problem:
     def _repr_html_(self) -> str:
         return faces.table(face.title(self), face.rows(self))
 
+    def _check_shared(self, feature: Feature, group: str) -> None:
+        """Refuse a feature that has the name of a grouping and cannot have one of its groups as a value."""
+        try:
+            feature.encode(group)
+        except InvalidInput as error:
+            expected = f"another name than that of a grouping, as no case can be in group {group!r}"
+            raise InvalidInput(f"features: {feature.name!r}", expected, f"a feature of {error.expected}") from None
+
     def _check_names(self) -> None:
         names, actions = [o.name for o in self.outcomes], set(self.actions)
         measures = [*names, *(m.name for m in self.measures)]
@@ -111,6 +119,10 @@ class Problem:
         for field, used in {"actions": self.actions, **stated}.items():
             if len(set(used)) < len(used):
                 raise InvalidInput(field, "names that differ from each other", list(used))
+        for g in self.groups:
+            for f in (f for f in self.features if f.name == g.name and g.of is None):
+                for group in g.names:
+                    self._check_shared(f, group)
         for m in self.measures:
             if not isinstance(m.name, str) or not m.name or m.name in COLUMNS:
                 raise InvalidInput("measures", f"a name that is none of {sorted(COLUMNS)}", repr(m.name))

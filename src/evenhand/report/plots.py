@@ -71,6 +71,8 @@ def over_rounds(
         references: policies to compare with, in grey.
         log_rounds: whether the axis of the rounds is logarithmic.
     """
+    if not traces:
+        raise InvalidInput("traces", "at least one run to draw", "none")
     if panels is None:
         panels = panels_of(next((t for t in traces if t.under_way.any()), traces[0]))
     names = _apart([t.policy for t in traces])
@@ -144,6 +146,8 @@ def over_sweep(
     A name has one look in all panels, which may show different systems. The main one, by default the first, has the
     thickest line. `log` names the axes that are logarithmic.
     """
+    if not any(panels.values()):
+        raise InvalidInput("panels", "at least one curve to draw", "none")
     figure, grid = style.sheet(len(panels), len(panels), 5.2, 3.9)
     own: dict[str, str] = {}
     for curves in panels.values():
