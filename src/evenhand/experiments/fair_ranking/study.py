@@ -15,7 +15,7 @@ from evenhand.experiments.experiment import Case, Point, Run, Session
 from evenhand.experiments.fair_ranking import FairRankingExperiment
 from evenhand.experiments.fair_ranking.aims import CLICK, Aim, aim, inequality
 from evenhand.experiments.fair_ranking.constraints import Constrained
-from evenhand.experiments.fair_ranking.world import model, world
+from evenhand.experiments.fair_ranking.world import model, untuned, world
 from evenhand.objectives import Linear, Objective
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, unbiased_linucb_rank, uniform
 from evenhand.report.results import Measurement, Results
@@ -73,8 +73,10 @@ class Objectives:
         learner = model(self.settings)
         for a in self.aims:
             here = replace(self.world, maximize=a.objective)
-            policy = fw_linucb_rank(here.problem, learner, smoothing=a.smoothing)
-            yield Case(point, _fw(a), here, replace(policy, name=_fw(a)))
+            for name, own in {_fw(a): learner, _ours(a): untuned(self.settings)}.items():
+                if name == _fw(a) or own != learner:
+                    policy = fw_linucb_rank(here.problem, own, smoothing=a.smoothing, name=name)
+                    yield Case(point, name, here, policy)
         problem = self.world.problem
         for policy in (
             linucb_rank(problem, learner),
@@ -120,7 +122,7 @@ class Objectives:
         found = {t.policy: t for t in _traces(runs)}
         paths = []
         for a in self.aims:
-            traces = [found[name] for name in (_fw(a), *BASELINES[:3]) if name in found]
+            traces = [found[name] for name in (_ours(a), _fw(a), *BASELINES[:3]) if name in found]
             if traces:
                 best = self.optima.get(a.name)
                 paths.append(
@@ -209,18 +211,21 @@ def picture(traces: Sequence[Trace], a: Aim, best: Optimum | None, path: Path) -
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
     line = {} if best is None else {OPTIMUM: best.value}
+    items, both = f"items: their part of {a.name}", f"{a.name}: users + {a.beta:g} items"
     panels = [
-        Panel(
-            "users: clicks per round", lambda t: value(t, Linear({CLICK: 1.0})), {}, zoom=True, unit="clicks per round"
-        ),
-        Panel(f"items: {a.name}", lambda t: value(t, a.of_items), {}, zoom=True, unit="objective of items"),
-        Panel(f"f = users + {a.beta:g} items", lambda t: value(t, a.objective), line, zoom=True, unit="f"),
+        Panel("users: clicks per round", lambda t: value(t, Linear({CLICK: 1.0})), {}, zoom=True, unit="clicks"),
+        Panel(items, lambda t: value(t, a.of_items), {}, zoom=True, unit="objective of items"),
+        Panel(both, lambda t: value(t, a.objective), line, zoom=True, unit="objective"),
     ]
     return save(over_rounds(traces, panels, log_rounds=True), path)
 
 
 def _fw(a: Aim) -> str:
     return f"fw_linucb_rank, {a.name}"
+
+
+def _ours(a: Aim) -> str:
+    return f"{_fw(a)}, BayesianBilinear"
 
 
 def _traces(runs: Sequence[Run]) -> list[Trace]:

@@ -28,5 +28,10 @@ def world(settings: FairRankingExperiment) -> Ranking:
 def model(settings: FairRankingExperiment) -> Bilinear | BayesianBilinear:
     """The ridge regression of all systems."""
     if settings.model == "bayesian":
-        return BayesianBilinear(who=settings.factors, what=settings.factors)
+        return untuned(settings)
     return Bilinear(who=settings.factors, what=settings.factors, ridge=RIDGE, width=WIDTH)
+
+
+def untuned(settings: FairRankingExperiment) -> BayesianBilinear:
+    """The model without a width to set."""
+    return BayesianBilinear(who=settings.factors, what=settings.factors)
