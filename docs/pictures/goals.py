@@ -17,7 +17,9 @@ OBJECTIVES = {
     "AlphaFair: Nash welfare (alpha = 1)": eh.AlphaFair(BOTH, alpha=1.0),
     "AlphaFair.welfare: sqrt a + sqrt b": eh.AlphaFair.welfare(BOTH, power=0.5),
     "EqualExposure": eh.EqualExposure(BOTH),
-    "WeightedSum: a + b + 2 difference": eh.WeightedSum(((1.0, SUM), (2.0, eh.GeneralizedGini.difference(BOTH)))),
+    "WeightedSum: a + b, less their difference twice": eh.WeightedSum(
+        ((1.0, SUM), (2.0, eh.GeneralizedGini.difference(BOTH)))
+    ),
     "DistancePenalty: a at most 0.6,\nb at most 0.4": eh.DistancePenalty(BOTH, Box.below((0.6, 0.4))),
     "Concave: sqrt a + sqrt b + min(a, b) / 2": eh.Concave(BOTH, lambda z: cp.sum(cp.sqrt(z)) + 0.5 * cp.min(z)),
 }
