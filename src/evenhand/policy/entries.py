@@ -98,14 +98,6 @@ def believe(groups: Ints, offered: Bools, weight: Floats, seen: Floats) -> None:
                     seen[r, _within(groups[r, a, g], seen)] += weight[r] / count
 
 
-@kernel
-def count_round(groups: Ints, offered: Bools, counted: Floats, seen: Floats, t: Floats) -> None:
-    """Count a decided round, and the groups of its candidates, `(1|A,G),(A),(),(C),()`, in place."""
-    for r in range(len(t)):
-        t[r] += counted[r]
-    believe(groups, offered, counted, seen)
-
-
 @inlined
 def _fold(checksum: int, value: int) -> int:
     return (checksum ^ value) * 1099511628211  # the step of FNV-1a hashing, which wraps around

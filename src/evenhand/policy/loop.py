@@ -106,7 +106,9 @@ class Loop:
         if counts:  # nothing can be refused any more
             state.receipts.enter(decision, checksum)
         before = self.restating.shares(state) if self.can.restating else None
-        entries.count_round(context.groups, context.offered, decision.counted, state.seen, state.t)
+        state.t += decision.counted
+        if context.groups.shape[2]:
+            entries.believe(context.groups, context.offered, decision.counted, state.seen)
         if before is not None:
             decision = self.restating.commit(state, decision, before)
         for i, goal in self.can.ahead:
