@@ -88,8 +88,8 @@ class Loop:
         state.made = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
         return state.made
 
-    def commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
-        """Carry out a decision; see `Policy.commit`."""
+    def commit(self, state: PolicyState, context: Context, decision: Decision, *, done: bool = False) -> None:
+        """Carry out a decision, or enter one that is done already; see `Policy.commit` and `Policy.enter`."""
         candidates, columns = context.features.shape[1], len(self.problem.columns)
         d = decision
         r, field, counts, late, checksum = entries.standing(
@@ -99,9 +99,10 @@ class Loop:
             raise checks.wrong_decision(decision, r, field, candidates, self.problem)
         if counts and decision.id[0] >= 0:
             raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
-        if late:
+        if late and not done:
             raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
-        self.questions.refuse_stale(state, decision)
+        if not done:
+            self.questions.refuse_stale(state, decision)
         estimates = self.questions.estimates(state, decision) if self.can.estimates else {}
         if counts:  # nothing can be refused any more
             state.receipts.enter(decision, checksum)

@@ -168,6 +168,22 @@ class Policy:
                 checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             self._loop.commit(state, context, decision)
 
+    def enter(self, state: PolicyState, context: Context, decision: Decision) -> None:
+        """Enter a decision that was carried out already, such as one of a log, as `commit` does.
+
+        It is not refused if it does not fit the horizon or a hard limit: what is left is then below 0, and nothing that
+        uses it is played any more.
+
+        Raises:
+            InvalidInput: as for `commit`.
+            ConcurrentUse: another thread is using the state.
+        """
+        self._own(state)
+        with state.guard:
+            context = checks.context(context, len(state.t), self.model.n_features, self.problem)
+            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
+            self._loop.commit(state, context, decision, done=True)
+
     def act(self, state: PolicyState, context: Context) -> Decision:
         """Decide and commit."""
         self._own(state)

@@ -147,7 +147,7 @@ def _refusals(z: object) -> Iterator[str]:
             yield from _refusals(part)
 
 
-def _fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "") -> None:
+def fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "") -> None:
     """Set every array and number of a state to what was read, but for settings such as a horizon that was allowed."""
     for f in dataclasses.fields(z):  # type: ignore[arg-type]
         if f.metadata.get("setting"):
@@ -156,9 +156,9 @@ def _fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "")
         if isinstance(old, list):
             for i, part in enumerate(old):
                 if dataclasses.is_dataclass(part):
-                    _fill(part, arrays, f"{here}.{i}")
+                    fill(part, arrays, f"{here}.{i}")
         elif dataclasses.is_dataclass(old):
-            _fill(old, arrays, here)
+            fill(old, arrays, here)
         elif old is not None:
             if here not in arrays:
                 raise StateMismatch(f"the saved state lacks {here}")
@@ -249,7 +249,7 @@ def load(start: Callable[..., S], belongs: Mark, path: Path, allow: tuple[str, .
         raise StateMismatch(f"{path}: not a saved state of evenhand")
     try:
         state = start(seed=int(arrays[".seed"]), replicas=arrays[".replicas"].tolist())
-        _fill(state, arrays)
+        fill(state, arrays)
     except (StateMismatch, TypeError, ValueError) as error:
         raise StateMismatch(f"{path}: {error}") from error
     return state

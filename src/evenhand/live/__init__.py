@@ -1,0 +1,7 @@
+"""Campaigns: decisions for real, by several workers, on one log that is the only truth."""
+
+from evenhand.live.campaign import Campaign
+from evenhand.live.events import Busy, Conflict, Unknown
+from evenhand.live.replies import Reply
+
+__all__ = ["Busy", "Campaign", "Conflict", "Reply", "Unknown"]

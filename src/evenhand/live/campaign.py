@@ -1,0 +1,292 @@
+"""A campaign: decisions for real, by any number of workers, on one log."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.validate import number, one_of
+from evenhand.live.cases import Case, Encoder, Named
+from evenhand.live.events import Conflict, Event, Unknown, read, written
+from evenhand.live.fold import OnExpiry
+from evenhand.live.packing import pack
+from evenhand.live.replies import Reply, reply
+from evenhand.live.store import Store, Transaction, connect
+from evenhand.live.worker import Terms, Worker
+from evenhand.policy.named import outcomes as named_outcomes
+from evenhand.policy.policy import Policy
+from evenhand.policy.status import Status
+from evenhand.version import __version__
+
+T = TypeVar("T")
+Outcomes = Mapping[str, float | None] | Sequence[Mapping[str, float | None] | None]
+_LONGEST = 200  # characters of a key or a name
+_DAY = 86_400.0
+
+
+class Campaign:
+    """Decides and observes for real; its log is the only truth.
+
+    The state of a worker is a fold over the log. A verb takes the lock of the store, takes in what other workers wrote,
+    asks the policy, appends what came of it, and commits: budgets that hold in simulation hold with any number of
+    workers. What a policy refuses is in no log.
+
+    Use `Campaign.open`. One object serves any number of threads, one after the other.
+
+    >>> import evenhand as eh
+    >>> shop = eh.Problem(actions=("none", "letter"), features=(eh.Numeric("age", 20, 60),), horizon=1000,
+    ...                   outcomes=(eh.Outcome("answer"), eh.Outcome("cents", known={"letter": 80})),
+    ...                   maximize="answer", subject_to=(eh.Budget("cents", total=8000),))
+    >>> campaign = Campaign.open("memory://", "autumn", eh.resolving(shop, eh.PerAction.of(shop)))
+    >>> decision = campaign.decide({"age": 33}, key="customer-17")
+    >>> decision.action in shop.actions
+    True
+    >>> campaign.observe(decision.id, {"answer": 1})
+    True
+    >>> campaign.status().waiting
+    0
+    """
+
+    def __init__(self, worker: Worker, terms: Terms) -> None:
+        """Use `open`."""
+        self._worker, self.terms = worker, terms
+
+    @property
+    def name(self) -> str:
+        """Of the campaign."""
+        return self._worker.name
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that decides."""
+        return self._worker.policy
+
+    @staticmethod
+    def open(
+        store: str | Store,
+        name: str,
+        policy: Policy,
+        *,
+        load_if_exists: bool = True,
+        seed: int = 0,
+        patience: float = _DAY,
+        on_expiry: OnExpiry = "hold",
+        encoder: Encoder | None = None,
+    ) -> Campaign:
+        """Open a campaign, a new one or one that is in the store.
+
+        Args:
+            store: such as "sqlite:///shop.db", or "memory://".
+            name: of the campaign; a store has several.
+            policy: that decides. In an existing campaign it must be the one that it runs under.
+            load_if_exists: whether to go on with a campaign of this name; if not, one that is there is refused.
+            seed: of all luck of a new campaign.
+            patience: of a new campaign, the seconds after which an outcome is overdue, above 0.
+            on_expiry: of a new campaign: what an overdue decision does with what it holds of hard budgets. "hold" keeps
+                it until an outcome comes, "fallback" settles it as `Policy.expire` does, "release" gives it back.
+            encoder: makes contexts of cases; by default of the problem's features by name.
+
+        Raises:
+            InvalidInput: a setting out of its range.
+            Conflict: the campaign exists, or runs under another policy.
+            Busy: the store cannot be written.
+        """
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
+            raise InvalidInput("name", f"a text of 1 to {_LONGEST} characters", shown(name))
+        if not isinstance(policy, Policy):
+            raise InvalidInput("policy", "a Policy", shown(policy))
+        number("patience", patience, "seconds above 0", lambda x: 0 < x < 1e9)
+        one_of("on_expiry", on_expiry, ("hold", "fallback", "release"))
+        place = connect(store) if isinstance(store, str) else store
+        policy.start(seed=seed)  # refuses a seed, and prepares kernels, before the lock is taken
+        with place.write(name) as log:
+            if log.last == 0:
+                log.append("opened", written(_opening(policy, seed, patience, on_expiry)))
+            elif not load_if_exists:
+                raise Conflict(f"campaign {name!r} exists")
+        opening = read(next(iter(place.scan(name))))
+        terms = Terms(**{key: opening[key] for key in ("seed", "patience", "on_expiry", "first")})
+        return Campaign(Worker(place, name, policy, encoder or Named(policy), terms), terms)
+
+    def decide(
+        self,
+        case: Case,
+        key: str,
+        *,
+        offered: Sequence[str] | None = None,
+        known: Mapping[str, Mapping[str, float] | float] | None = None,
+    ) -> Reply:
+        """Decide a case, once per key: whoever asks again with the same key and case gets the stored reply.
+
+        Raises:
+            InvalidInput: a case that does not fit the problem, or a key that is no text of at most 200 characters.
+            Conflict: the key was used for another case.
+            Busy: the store cannot be written; ask again with the same key.
+        """
+        return self._worker.one(lambda log: self._decide(log, case, key, offered, known))
+
+    def observe(self, decision: int, outcomes: Outcomes, *, revise: bool = False) -> bool:
+        """Take in the outcomes of a decision; returns whether they are new.
+
+        Args:
+            decision: its `id`.
+            outcomes: as for `Policy.observe`.
+            revise: whether they replace other ones that were observed before. Budgets then say what was truly spent.
+
+        Raises:
+            Unknown: no such decision.
+            Conflict: other outcomes were observed, the decision was cancelled, or it played nothing.
+            InvalidInput: outcomes that are missing, unknown or out of range.
+            Busy: the store cannot be written.
+        """
+        return self._worker.one(lambda log: self._observe(log, decision, outcomes, revise))
+
+    def cancel(self, decision: int) -> bool:
+        """Take back a decision that was not carried out; returns whether it was not cancelled before.
+
+        Raises:
+            Unknown: no such decision.
+            Conflict: its outcome was observed, or it played nothing.
+            Busy: the store cannot be written.
+        """
+        return self._worker.one(lambda log: self._cancel(log, decision))
+
+    def switch(self, policy: Policy, encoder: Encoder | None = None) -> None:
+        """Go on with another policy: it learns what was observed, and what was spent stays spent.
+
+        The log is folded again. Other workers end with `Conflict`, and have to open the campaign with this policy.
+
+        Raises:
+            InvalidInput: a policy of other actions, outcomes or numbers of plays.
+            Busy: the store cannot be written.
+        """
+        old, new = self.policy.problem, policy.problem
+        for field in ("actions", "observed", "names", "n_plays"):
+            if getattr(old, field) != getattr(new, field):
+                raise InvalidInput(f"policy: problem.{field}", getattr(old, field), getattr(new, field))
+        event = written({"mark": policy.fingerprint(), "name": policy.name})
+        self._worker.switch(policy, encoder or Named(policy), event)
+
+    def many(self, verbs: Sequence[Callable[[Campaign, Transaction], T]]) -> list[T | EvenhandError]:
+        """Run verbs in one transaction, which costs one write to disk; each has its result or its own error."""
+        return self._worker.run([partial(verb, self) for verb in verbs])
+
+    def status(self) -> Status:
+        """Where the campaign stands: rounds, averages, budgets, constraints and prices."""
+        self.refresh()
+        with self._worker.lock:
+            return self.policy.status(self._worker.fold.state)
+
+    def refresh(self) -> None:
+        """Take in what other workers wrote, and let what is overdue expire."""
+        self._worker.run([])
+
+    def snapshot(self) -> int:
+        """Keep the state as it is, so that opening is fast; returns how many bytes that takes."""
+        return self._worker.keep()
+
+    def events(self) -> Iterator[Event]:
+        """The whole log."""
+        return self._worker.store.scan(self.name)
+
+    # Verbs within a transaction -------------------------------------------------------------------------------------
+
+    def _decide(
+        self,
+        log: Transaction,
+        case: Case,
+        key: str,
+        offered: Sequence[str] | None,
+        known: Mapping[str, Mapping[str, float] | float] | None,
+    ) -> Reply:
+        if not isinstance(key, str) or not 0 < len(key) <= _LONGEST:
+            raise InvalidInput("key", f"a text of 1 to {_LONGEST} characters", shown(key))
+        asked: dict[str, Any] = {"case": case}
+        asked |= {} if offered is None else {"offered": list(offered)}
+        asked |= {} if known is None else {"known": known}
+        try:
+            text = written(asked)
+        except (TypeError, ValueError):
+            raise InvalidInput("case", "names and values that JSON has, and no NaN", shown(case)) from None
+        old = log.find(key)
+        if old is not None:
+            body = read(old)
+            if {k: body[k] for k in ("case", "offered", "known") if k in body} != json.loads(text):
+                raise Conflict(f"key {key!r} was used for another case")
+            return reply(old, self.policy.problem, repeated=True)
+        context = self._worker.encoder.context(case, offered, known)
+        decision = self.policy.decide(self._worker.fold.state, context)
+        due = log.now + int(self.terms.patience * 1e6)
+        body = {**asked, "by": self._worker.mark, "due": due, **pack(decision)}
+        event = self._worker.enter(log, "decided", written(body), key=key, made=(context, decision))
+        return reply(event, self.policy.problem)
+
+    def _observe(self, log: Transaction, ref: int, outcomes: Outcomes, revise: bool) -> bool:
+        self._decided(log, ref)
+        before = self._settled(log, ref)
+        if before is not None and before.kind == "cancelled":
+            raise Conflict(f"decision {ref} was cancelled")
+        try:
+            text = written({"y": outcomes})
+        except (TypeError, ValueError):
+            raise InvalidInput("outcomes", "names and finite numbers", shown(outcomes)) from None
+        if before is not None:
+            if read(before) == json.loads(text):
+                return False
+            if not revise:
+                raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
+            named_outcomes(self.policy.problem, self.policy.problem.n_plays, outcomes)
+        self._worker.enter(log, "observed" if before is None else "revised", text, ref=ref)
+        return True
+
+    def _cancel(self, log: Transaction, ref: int) -> bool:
+        self._decided(log, ref)
+        before = self._settled(log, ref)
+        if before is not None and before.kind == "cancelled":
+            return False
+        if before is not None:
+            raise Conflict(f"decision {ref} has its outcome")
+        if ref not in self._worker.fold.pending:
+            raise Conflict(f"decision {ref} was settled when it expired")
+        self._worker.enter(log, "cancelled", "{}", ref=ref)
+        return True
+
+    def _decided(self, log: Transaction, ref: int) -> None:
+        """Refuse what is no decision that waits or waited for an outcome."""
+        event = log.get(ref) if isinstance(ref, int) and not isinstance(ref, bool) and ref > 0 else None
+        if event is None or event.kind != "decided":
+            raise Unknown(f"no decision {shown(ref)} in campaign {self.name!r}")
+        if not read(event)["n"]:
+            raise Conflict(f"decision {ref} played nothing: it has no outcome")
+
+    def _settled(self, log: Transaction, ref: int) -> Event | None:
+        """The last outcome of a decision, or its end."""
+        found = [e for e in log.about(ref) if e.kind in ("observed", "revised", "cancelled")]
+        return found[-1] if found else None
+
+
+def _opening(policy: Policy, seed: int, patience: float, on_expiry: str) -> dict[str, Any]:
+    """The first event: the terms, and what the bits of decisions may depend on."""
+    return {
+        "first": policy.fingerprint(),
+        "name": policy.name,
+        "seed": seed,
+        "patience": patience,
+        "on_expiry": on_expiry,
+        "versions": {
+            "evenhand": __version__,
+            "numpy": np.__version__,
+            "numba": numba.__version__,
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "libc": " ".join(platform.libc_ver()),
+        },
+    }

@@ -1,0 +1,38 @@
+"""Cases as the log has them, made into contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from evenhand.core.records import Context
+from evenhand.policy.policy import Policy
+
+Case = Mapping[str, Any]  # features and groups by name, as JSON has them
+
+
+class Encoder(Protocol):
+    """Makes the context of a case; the same case always has the same context."""
+
+    def context(
+        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
+    ) -> Context:
+        """The context of one replica.
+
+        Raises:
+            InvalidInput: a case that does not fit the problem.
+        """
+
+
+@dataclass(frozen=True)
+class Named:
+    """The problem's features and groups by name; see `Policy.encode`."""
+
+    policy: Policy
+
+    def context(
+        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
+    ) -> Context:
+        """The context of one replica."""
+        return self.policy.encode(case, offered=offered, known=known)

@@ -1,0 +1,168 @@
+"""The state of a campaign: a fold over its events, the same whoever folds them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.records import Context, Decision
+from evenhand.live.cases import Encoder
+from evenhand.live.events import Event, read
+from evenhand.live.packing import foreign, unpack
+from evenhand.policy.policy import Policy
+from evenhand.policy.state import PolicyState
+
+OnExpiry = Literal["hold", "fallback", "release"]
+
+
+class Rewritten(EvenhandError):
+    """An event changes what earlier ones brought: the log has to be folded again."""
+
+
+class Switched(EvenhandError):
+    """Another policy decides from here on."""
+
+
+@dataclass
+class Pending:
+    """A decision whose outcome has not come."""
+
+    decision: Decision
+    due: int  # microseconds
+    expired: bool = False
+
+
+@dataclass
+class Fold:
+    """What a policy knows after the first `seq` events.
+
+    Decisions are entered as they are stored. Those of another policy, before a switch, are entered as forced ones. An
+    outcome that was revised, or that came after an expiry was settled, counts in place of what counted before: `Fold`
+    then raises `Rewritten`, and a new one is told by `corrected` which outcomes to use.
+
+    Args:
+        policy: that decides now.
+        mark: its fingerprint, which its decisions carry.
+        encoder: makes contexts of cases.
+        seed: of all luck.
+        on_expiry: what an expiry does to what a decision holds: keep it held until an outcome comes, settle it with the
+            outcomes' `fallback`, or give it back.
+        corrected: by decision, the outcome that counts in place of an earlier one, as of event `known`.
+        known: the last event that `corrected` knows.
+    """
+
+    policy: Policy
+    mark: str
+    encoder: Encoder
+    seed: int
+    on_expiry: OnExpiry
+    corrected: Mapping[int, Any] = field(default_factory=dict)
+    known: int = 0
+
+    def __post_init__(self) -> None:
+        self.state: PolicyState = self.policy.start(seed=self.seed)
+        self.seq = 0
+        self.pending: dict[int, Pending] = {}
+        self._due: list[tuple[int, int]] = []  # a heap
+
+    def apply(self, event: Event, made: tuple[Context, Decision] | None = None) -> None:
+        """Take in the next event; `made` is a decision that was made just now.
+
+        Raises:
+            Rewritten: the log has to be folded again.
+            Switched: another policy decides from here on.
+        """
+        if event.seq != self.seq + 1:
+            raise EvenhandError(f"event {event.seq} does not follow event {self.seq}")
+        getattr(self, f"_{event.kind}")(event, made)
+        self.seq = event.seq
+
+    def fold(self, events: Iterable[Event]) -> None:
+        """Take in events in their order."""
+        for event in events:
+            self.apply(event)
+
+    def overdue(self, now: int) -> int | None:
+        """A decision whose outcome is overdue and that has not expired, None where there is none."""
+        while self._due:
+            due, ref = self._due[0]
+            if due > now:
+                return None
+            heapq.heappop(self._due)
+            if ref in self.pending and not self.pending[ref].expired:
+                return ref
+        return None
+
+    def wait(self, ref: int, pending: Pending) -> None:
+        """Wait for the outcome of a decision."""
+        self.pending[ref] = pending
+        if not pending.expired:
+            heapq.heappush(self._due, (pending.due, ref))
+
+    def _opened(self, event: Event, made: object) -> None:
+        pass
+
+    def _switched(self, event: Event, made: object) -> None:
+        mark = read(event)["mark"]
+        if mark != self.mark:
+            raise Switched(f"the campaign was switched to policy {mark}: open it with this policy")
+
+    def _decided(self, event: Event, made: tuple[Context, Decision] | None) -> None:
+        body = read(event)
+        if made is None:
+            context = self.encoder.context(body["case"], body.get("offered"), body.get("known"))
+            own, stored = body["by"] == self.mark, (body, context, self.policy)
+            made = context, unpack(*stored) if own else foreign(*stored, self.state)
+        context, decision = made
+        self.policy.enter(self.state, context, decision)
+        if decision.counted[0]:
+            self.wait(event.seq, Pending(decision, body["due"]))
+
+    def _observed(self, event: Event, made: object) -> None:
+        ref = event.ref
+        assert ref is not None  # by the schema
+        if ref not in self.pending:
+            raise Rewritten(f"decision {ref} was settled when it expired")
+        outcome = self.corrected.get(ref, read(event)["y"])
+        self.policy.observe(self.state, self.pending[ref].decision, outcome)
+        del self.pending[ref]
+
+    def _revised(self, event: Event, made: object) -> None:
+        if event.seq > self.known:
+            raise Rewritten(f"the outcome of decision {event.ref} was revised")
+
+    def _cancelled(self, event: Event, made: object) -> None:
+        assert event.ref is not None
+        self.policy.cancel(self.state, self.pending.pop(event.ref).decision)
+
+    def _expired(self, event: Event, made: object) -> None:
+        ref = event.ref
+        assert ref is not None
+        if self.on_expiry == "hold" or ref in self.corrected:
+            self.pending[ref].expired = True
+        elif self.on_expiry == "fallback":
+            self.policy.expire(self.state, self.pending.pop(ref).decision)
+        else:
+            self.policy.cancel(self.state, self.pending.pop(ref).decision)
+
+
+def corrections(events: Iterable[Event]) -> tuple[dict[int, Any], int]:
+    """The outcomes that count in the end of decisions whose outcome was revised or came after an expiry, by decision.
+
+    `events` are a whole log; the second of what is returned is the number of the last one.
+    """
+    found: dict[int, Any] = {}
+    expired: set[int] = set()
+    last = 0
+    for event in events:
+        last = event.seq
+        if event.ref is None:
+            continue
+        if event.kind == "expired":
+            expired.add(event.ref)
+        elif event.kind == "revised" or (event.kind == "observed" and event.ref in expired):
+            found[event.ref] = read(event)["y"]
+    return found, last

@@ -1,0 +1,66 @@
+"""What a campaign says of a decision."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evenhand.live.events import Event, read
+from evenhand.problem.problem import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """A decision as it was stored: whoever asks again with the same key gets the same.
+
+    `action` and `probability` are those of the first play, `actions` and `probabilities` those of all; None stands for
+    an empty place, and for a probability that is unknown.
+    """
+
+    id: int
+    key: str
+    actions: tuple[str | None, ...]
+    probabilities: tuple[float | None, ...]
+    explanation: str
+    deadline: int  # microseconds since 1970, when the outcome is overdue
+    at: int  # microseconds since 1970
+    repeated: bool = False  # whether it had been decided before
+
+    @property
+    def action(self) -> str | None:
+        """The first action, None where nothing could be played."""
+        return self.actions[0]
+
+    @property
+    def probability(self) -> float | None:
+        """Of the first action."""
+        return self.probabilities[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"action": self.action, "probability": self.probability, **asdict(self)}
+
+
+def reply(event: Event, problem: Problem, *, repeated: bool = False) -> Reply:
+    """What a stored decision says."""
+    body = read(event)
+    plays = body["a"]
+    return Reply(
+        id=event.seq,
+        key=event.key or "",
+        actions=tuple(problem.actions[a] if a >= 0 else None for a in plays),
+        probabilities=tuple(p if a >= 0 else None for a, p in zip(plays, body["p"], strict=True)),
+        explanation=_explanation(body),
+        deadline=body["due"],
+        at=event.at,
+        repeated=repeated,
+    )
+
+
+def _explanation(body: dict[str, Any]) -> str:
+    if not body["n"]:
+        return "nothing is played: nothing that is offered fits the hard budgets, or the horizon is over"
+    found = "warm-up: drawn without a look at what is worth how much" if body["f"] else "worth most at present"
+    if not body["f"] and body["p"][0] not in (None, 1.0):
+        found = "drawn from a lottery"
+    return found + (", among the actions that still fit the hard budgets" if body["r"] else "")

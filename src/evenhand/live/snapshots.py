@@ -1,0 +1,44 @@
+"""The state after some events, as bytes: a cache, which may be deleted at any time."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.records import Decision
+from evenhand.live.fold import Fold, Pending
+from evenhand.policy.saving import fill, flatten
+
+_META = "meta"
+
+
+def dump(fold: Fold) -> bytes:
+    """State and waiting decisions of a fold."""
+    file, arrays = io.BytesIO(), dict(flatten(fold.state))
+    meta = {"seq": fold.seq, "pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
+    for ref, p in fold.pending.items():
+        arrays |= {f"{ref}.{name}": z for name, z in p.decision._asdict().items() if name != "names"}
+    np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
+    return file.getvalue()
+
+
+def restore(fold: Fold, blob: bytes) -> None:
+    """Fill a fresh fold with what was dumped.
+
+    Raises:
+        EvenhandError: the snapshot is broken.
+    """
+    try:
+        with np.load(io.BytesIO(blob), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        meta = json.loads(str(arrays.pop(_META)))
+        fold.seq = meta["seq"]
+        for ref, due, expired in meta["pending"]:
+            own = {name: arrays[f"{ref}.{name}"] for name in Decision._fields if name != "names"}
+            fold.wait(ref, Pending(Decision(**own, names=fold.policy.problem.actions), due, expired))
+        fill(fold.state, arrays)
+    except (KeyError, TypeError, ValueError, EOFError) as error:
+        raise EvenhandError(f"a snapshot that cannot be read ({error}): delete it") from error

@@ -1,0 +1,83 @@
+"""Where logs of events are kept: the contract, which databases fulfil in modules of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from evenhand.core.errors import InvalidInput
+from evenhand.live.events import Event, Kind
+
+
+class Transaction(Protocol):
+    """The log of one campaign while nobody else can write to it; what is appended counts once it is committed."""
+
+    @property
+    def now(self) -> int:
+        """The time of the store in microseconds, never before that of the last event."""
+
+    @property
+    def last(self) -> int:
+        """The number of the last event, 0 where there is none."""
+
+    def tail(self, after: int) -> Sequence[Event]:
+        """The events after a number, in order."""
+
+    def find(self, key: str) -> Event | None:
+        """The decision of a key."""
+
+    def get(self, seq: int) -> Event | None:
+        """The event of a number."""
+
+    def about(self, ref: int) -> Sequence[Event]:
+        """The events about a decision, in order."""
+
+    def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
+        """Write the next event."""
+
+
+class Store(Protocol):
+    """Logs of campaigns by name, each totally ordered and append-only, and snapshots, which may be lost at any time."""
+
+    def campaigns(self) -> Sequence[str]:
+        """The names of all campaigns, in order."""
+
+    def write(self, campaign: str) -> AbstractContextManager[Transaction]:
+        """A transaction, which is committed at its end, and rolled back if anything is raised in it.
+
+        Raises:
+            Busy: the store is locked, gone, read-only or full, or the commit failed; nothing was written then.
+        """
+
+    def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
+        """The committed events after a number, in order; all kinds, or some."""
+
+    def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
+        """The last snapshot under a mark, and how many events it contains, None where there is none.
+
+        `before` asks for the last one that contains fewer events.
+        """
+
+    def keep(self, campaign: str, mark: str, seq: int, blob: bytes) -> None:
+        """Keep a snapshot."""
+
+
+def connect(url: str) -> Store:
+    """The store of a URL: `sqlite:///FILE`, or `memory://` for one that ends with the process.
+
+    Raises:
+        InvalidInput: another kind of store.
+
+    >>> type(connect("memory://")).__name__
+    'MemoryStore'
+    """
+    if isinstance(url, str) and url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
+        from evenhand.live.sqlite import SqliteStore
+
+        return SqliteStore(url.removeprefix("sqlite:///"))
+    if url == "memory://":
+        from evenhand.live.memory import MemoryStore
+
+        return MemoryStore()
+    raise InvalidInput("store", "sqlite:///FILE or memory://", repr(url))

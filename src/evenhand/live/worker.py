@@ -1,0 +1,164 @@
+"""A worker: the fold of a log, kept in step with it by transactions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.records import Context, Decision
+from evenhand.live.cases import Encoder
+from evenhand.live.events import Conflict, Event, Kind
+from evenhand.live.fold import Fold, OnExpiry, Rewritten, Switched, corrections
+from evenhand.live.snapshots import dump, restore
+from evenhand.live.store import Store, Transaction
+from evenhand.policy.policy import Policy
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What a campaign was opened with; it is in the log, and the same for all workers."""
+
+    seed: int
+    patience: float  # seconds
+    on_expiry: OnExpiry
+    first: str  # the fingerprint of the policy that it was opened with
+
+
+class Worker:
+    """Runs verbs in transactions, and keeps a fold that is never ahead of the log for longer than one of them."""
+
+    def __init__(self, store: Store, name: str, policy: Policy, encoder: Encoder, terms: Terms) -> None:
+        """Read the log.
+
+        Raises:
+            Conflict: the campaign runs under another policy.
+        """
+        self.store, self.name, self.terms, self.lock = store, name, terms, threading.Lock()
+        self._take(policy, encoder)
+        self._stale = False
+        try:
+            self.fold = self._folded()
+        except Switched as error:
+            raise Conflict(f"campaign {name!r}: {error}") from None
+
+    def one(self, verb: Callable[[Transaction], T]) -> T:
+        """Run a verb in a transaction of its own."""
+        (found,) = self.run([verb])
+        if isinstance(found, EvenhandError):
+            raise found
+        return found
+
+    def run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
+        """Run verbs in one transaction, each with its result or its own error.
+
+        If a verb fails after it wrote, or the commit fails, nothing of all is kept, and the error is raised.
+        """
+        found: list[T | EvenhandError] = []
+        with self.lock:
+            whole = False
+            try:
+                with self.store.write(self.name) as log:
+                    self._catch_up(log)
+                    for verb in verbs:
+                        before = log.last
+                        try:
+                            found.append(verb(log))
+                        except EvenhandError as error:
+                            if log.last != before:
+                                raise
+                            found.append(error)
+                whole = True
+            except Switched as error:
+                raise Conflict(f"campaign {self.name!r}: {error}") from None
+            finally:
+                self._stale |= not whole  # the fold may be ahead of the log: it is read anew with the next verb
+        return found
+
+    def enter(
+        self,
+        log: Transaction,
+        kind: Kind,
+        body: str,
+        *,
+        ref: int | None = None,
+        key: str | None = None,
+        made: tuple[Context, Decision] | None = None,
+    ) -> Event:
+        """Take in a new event, then write it: what is refused changes nothing, and is in no log."""
+        event, rewritten = Event(log.last + 1, kind, ref, key, log.now, body), False
+        try:
+            self.fold.apply(event, made)
+        except Rewritten:
+            rewritten = True
+        log.append(kind, body, ref=ref, key=key)
+        if rewritten:
+            self.fold = self._folded(log)
+        return event
+
+    def switch(self, policy: Policy, encoder: Encoder, body: str) -> None:
+        """Write that another policy decides from here on, and fold the log anew with it."""
+        before = self.policy, self.encoder
+
+        def verb(log: Transaction) -> None:
+            self._take(policy, encoder)
+            log.append("switched", body)
+            self.fold = self._folded(log)
+
+        try:
+            self.one(verb)
+        except BaseException:
+            self._take(*before)
+            raise
+
+    def keep(self) -> int:
+        """Keep a snapshot of what is in the log; returns how many bytes it has."""
+        self.run([])
+        with self.lock:
+            blob = dump(self.fold)
+            self.store.keep(self.name, self.mark, self.fold.seq, blob)
+        return len(blob)
+
+    def _take(self, policy: Policy, encoder: Encoder) -> None:
+        self.policy, self.encoder, self.mark = policy, encoder, policy.fingerprint()
+
+    def _catch_up(self, log: Transaction) -> None:
+        """Take in what other workers wrote, and let what is overdue expire."""
+        if self._stale:
+            self.fold, self._stale = self._folded(log), False
+        try:
+            self.fold.fold(log.tail(self.fold.seq))
+        except Rewritten:
+            self.fold = self._folded(log)
+        while (ref := self.fold.overdue(log.now)) is not None:
+            self.enter(log, "expired", "{}", ref=ref)
+
+    def _folded(self, log: Transaction | None = None) -> Fold:
+        """A fold of all events, or of those that a transaction sees, from the last snapshot if there is one."""
+
+        def events(after: int) -> Iterable[Event]:
+            return self.store.scan(self.name, after) if log is None else log.tail(after)
+
+        kept = self.store.snapshot(self.name, self.mark)
+        if kept is not None:
+            fold = self._fresh()
+            restore(fold, kept[1])
+            try:
+                fold.fold(events(fold.seq))
+                return fold
+            except Rewritten:  # something before the snapshot
+                pass
+        fold = self._fresh()
+        fold.corrected, fold.known = corrections(events(0))
+        fold.fold(event for event in events(0) if event.seq <= fold.known)  # later ones are for the next time
+        return fold
+
+    def _fresh(self) -> Fold:
+        terms = self.terms
+        return Fold(
+            policy=self.policy, mark=self.mark, encoder=self.encoder, seed=terms.seed, on_expiry=terms.on_expiry
+        )
