@@ -24,6 +24,7 @@ HOMES = (
     "policy",
     "run",
     "replay",
+    "live",
     "core.errors",
     "core.records",
     "core.catalogue",

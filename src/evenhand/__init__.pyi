@@ -4,6 +4,7 @@ from evenhand.core.errors import *
 from evenhand.core.luck import *
 from evenhand.core.records import *
 from evenhand.environments import *
+from evenhand.live import *
 from evenhand.models import *
 from evenhand.objectives import *
 from evenhand.policy import *

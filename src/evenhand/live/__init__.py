@@ -1,7 +1,8 @@
 """Campaigns: decisions for real, by several workers, on one log that is the only truth."""
 
+from evenhand.live.auditing import Audit, audit
 from evenhand.live.campaign import Campaign
 from evenhand.live.events import Busy, Conflict, Unknown
 from evenhand.live.replies import Reply
 
-__all__ = ["Busy", "Campaign", "Conflict", "Reply", "Unknown"]
+__all__ = ["Audit", "Busy", "Campaign", "Conflict", "Reply", "Unknown", "audit"]

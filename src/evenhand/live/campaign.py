@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
-
-import numba
-import numpy as np
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.core.checked import shown
-from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.validate import number, one_of
 from evenhand.live.cases import Case, Encoder, Named
 from evenhand.live.events import Conflict, Event, Unknown, read, written
 from evenhand.live.fold import OnExpiry
+from evenhand.live.history import decisions
 from evenhand.live.packing import pack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.store import Store, Transaction, connect
+from evenhand.live.versions import here
 from evenhand.live.worker import Terms, Worker
 from evenhand.policy.named import outcomes as named_outcomes
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
-from evenhand.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 T = TypeVar("T")
 Outcomes = Mapping[str, float | None] | Sequence[Mapping[str, float | None] | None]
@@ -193,6 +193,18 @@ class Campaign:
         """Keep the state as it is, so that opening is fast; returns how many bytes that takes."""
         return self._worker.keep()
 
+    def decisions(self) -> pd.DataFrame:
+        """A data frame of all decisions, with their cases, probabilities, outcomes and states.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtra("data frames", "data") from error
+        return pd.DataFrame(decisions(self.events(), self.policy.problem))
+
     def events(self) -> Iterator[Event]:
         """The whole log."""
         return self._worker.store.scan(self.name)
@@ -281,12 +293,5 @@ def _opening(policy: Policy, seed: int, patience: float, on_expiry: str) -> dict
         "seed": seed,
         "patience": patience,
         "on_expiry": on_expiry,
-        "versions": {
-            "evenhand": __version__,
-            "numpy": np.__version__,
-            "numba": numba.__version__,
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "libc": " ".join(platform.libc_ver()),
-        },
+        "versions": here(),
     }

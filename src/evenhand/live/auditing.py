@@ -1,0 +1,178 @@
+"""Whether the decisions of a log are those that its policies make: each is recomputed from what was known before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.live.cases import Encoder, Named
+from evenhand.live.events import Event, Unknown, read
+from evenhand.live.fold import Fold, Rewritten, Switched, corrections
+from evenhand.live.packing import pack
+from evenhand.live.store import Store, connect
+from evenhand.live.versions import differing
+from evenhand.policy.policy import Policy
+
+_EXACT = ("a", "n", "f", "r")  # plays and flags; the other entries of a decision are real numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What an audit found; `print` says it in words."""
+
+    campaign: str
+    events: int
+    decisions: int
+    unknown: int  # decisions of policies that were not given
+    differing: int
+    largest: float  # difference between a stored number and the one that was recomputed
+    first: int | None  # the number of the first decision that differs
+    versions: tuple[str, ...]  # what is not as it was when the campaign was opened
+
+    @property
+    def clean(self) -> bool:
+        """Whether all decisions were recomputed, and none differs."""
+        return self.differing == 0 and self.unknown == 0
+
+    def __str__(self) -> str:
+        found = [f"{self.campaign}: {self.events:,} events, {self.decisions:,} decisions"]
+        if self.unknown:
+            found.append(f"{self.unknown:,} decisions of policies that were not given were not recomputed")
+        if self.differing:
+            found.append(f"{self.differing:,} decisions differ, the first is number {self.first}")
+        else:
+            found.append("every decision that was recomputed is as it was stored")
+        if self.largest:
+            found.append(f"the largest difference of a number is {self.largest:.2g}")
+        return "\n".join([*found, *self.versions])
+
+
+def audit(
+    store: str | Store,
+    campaign: str,
+    policies: Sequence[Policy],
+    *,
+    tolerance: float = 0.0,
+    encoders: Sequence[Encoder] | None = None,
+) -> Audit:
+    """Recompute every decision of a campaign from the events before it.
+
+    On the versions and the processor on which a campaign ran, decisions are the same bit for bit. Elsewhere the last
+    bits of numbers may differ, for which a tolerance can be stated. Plays are compared exactly.
+
+    Args:
+        store: where the log is.
+        campaign: its name.
+        policies: those that decided, in any order.
+        tolerance: of probabilities, prices and other real numbers, relative to 1 + their size.
+        encoders: one for each policy, if cases are not stated by name.
+
+    Raises:
+        Unknown: no such campaign.
+
+    >>> import evenhand as eh
+    >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
+    >>> from evenhand.live.memory import MemoryStore
+    >>> store, policy = MemoryStore(), eh.resolving(coin, eh.PerAction.of(coin))
+    >>> campaign = eh.Campaign.open(store, "coins", policy)
+    >>> for i in range(3):
+    ...     _ = campaign.observe(campaign.decide({}, key=f"coin {i}").id, {"gain": i % 2})
+    >>> print(audit(store, "coins", [policy]))
+    coins: 7 events, 3 decisions
+    every decision that was recomputed is as it was stored
+    """
+    place = connect(store) if isinstance(store, str) else store
+    opened = next(iter(place.scan(campaign)), None)
+    if opened is None:
+        raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
+    each = encoders or [Named(policy) for policy in policies]
+    known = {p.fingerprint(): (p, e) for p, e in zip(policies, each, strict=True)}
+    terms, count = read(opened), _Count(tolerance)
+    mark = terms["first"]
+    fold = _fold(known, mark, terms)
+    seq = 0
+    for event in place.scan(campaign):
+        seq = event.seq
+        if event.kind == "decided":
+            count.compare(event, fold)
+        try:
+            if fold is not None:
+                fold.apply(event)
+        except Rewritten:
+            fold = _again(known, mark, terms, place.scan(campaign), seq)
+        except Switched:
+            pass
+        if event.kind == "switched":
+            mark = read(event)["mark"]
+            fold = _again(known, mark, terms, place.scan(campaign), seq)
+    return Audit(
+        campaign=campaign,
+        events=seq,
+        decisions=count.decisions,
+        unknown=count.unknown,
+        differing=count.differing,
+        largest=count.largest,
+        first=count.first,
+        versions=differing(terms["versions"]),
+    )
+
+
+class _Count:
+    """What was compared so far."""
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance, self.decisions, self.unknown, self.differing = tolerance, 0, 0, 0
+        self.largest, self.first = 0.0, None
+
+    largest: float
+    first: int | None
+
+    def compare(self, event: Event, fold: Fold | None) -> None:
+        """Recompute one decision."""
+        self.decisions += 1
+        body = read(event)
+        if fold is None or body["by"] != fold.mark:
+            self.unknown += 1
+            return
+        context = fold.encoder.context(body["case"], body.get("offered"), body.get("known"))
+        again = pack(fold.policy.decide(fold.state, context))
+        gap = 0.0
+        for name, value in again.items():
+            gap = max(gap, _gap(body[name], value, exact=name in _EXACT))
+        self.largest = max(self.largest, gap)
+        if gap > self.tolerance:
+            self.differing += 1
+            self.first = event.seq if self.first is None else self.first
+
+
+def _gap(stored: Any, again: Any, *, exact: bool) -> float:
+    """The largest difference of numbers, relative to 1 + their size; infinite where shapes or plays differ."""
+    if stored == again:
+        return 0.0
+    a, b = (np.array(z, float) for z in (stored, again))  # None becomes NaN
+    if exact or a.shape != b.shape or (np.isnan(a) != np.isnan(b)).any():
+        return math.inf
+    return float(np.nanmax(np.abs(a - b) / (1.0 + np.abs(a))))
+
+
+def _fold(known: dict[str, tuple[Policy, Encoder]], mark: str, terms: dict[str, Any]) -> Fold | None:
+    if mark not in known:
+        return None
+    policy, encoder = known[mark]
+    return Fold(policy=policy, mark=mark, encoder=encoder, seed=terms["seed"], on_expiry=terms["on_expiry"])
+
+
+def _again(
+    known: dict[str, tuple[Policy, Encoder]], mark: str, terms: dict[str, Any], events: Iterable[Event], last: int
+) -> Fold | None:
+    """The fold of the first events with a policy, as a worker has it after them."""
+    fold = _fold(known, mark, terms)
+    if fold is not None:
+        some = [event for event in events if event.seq <= last]
+        fold.corrected, fold.known = corrections(some)
+        fold.fold(some)
+    return fold

@@ -1,0 +1,152 @@
+"""An audit recomputes every decision from what was known before it, and names the first that differs."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import evenhand as eh
+from evenhand.live.memory import MemoryStore
+
+SHOP = eh.Problem(
+    actions=("none", "letter", "call"),
+    features=(eh.Numeric("age", 20, 60), eh.Categorical("channel", ("web", "phone"))),
+    outcomes=(eh.Outcome("answer"), eh.Outcome("cents", high=90.0, mean={"letter": 30.0, "call": 60.0})),
+    maximize="answer",
+    subject_to=(eh.Budget("cents", total=2400),),
+    horizon=200,
+)
+POLICY = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=5)
+GREEDY = eh.ucb(SHOP, eh.PerAction.of(SHOP, eh.Ridge), warmup=0)
+
+
+class Clock:
+    """Moves when told."""
+
+    now = 0
+
+    def __call__(self):
+        return self.now
+
+
+def lived(on_expiry="fallback", rounds=40):
+    """A campaign with late, revised, cancelled and expired outcomes, and a switch."""
+    clock, store = Clock(), None
+    store = MemoryStore(clock)
+    campaign = eh.Campaign.open(store, "shop", POLICY, patience=10, on_expiry=on_expiry)
+    waiting = []
+    for i in range(rounds):
+        clock.now += 1_000_000
+        said = campaign.decide({"age": 20 + i, "channel": "web" if i % 3 else "phone"}, key=f"case {i}")
+        waiting.append(said.id)
+        cost = 0 if said.action == "none" else 1
+        if i == rounds // 2:
+            campaign.switch(GREEDY)
+        if i % 4 == 1:
+            campaign.observe(waiting[-1], {"answer": i % 2, "cents": 30 * cost})
+            campaign.observe(waiting[-1], {"answer": 0, "cents": 40 * cost}, revise=True)
+        elif i % 4 == 2:
+            campaign.cancel(waiting[-1])
+        elif i % 8 == 3:
+            campaign.observe(waiting[-1], {"answer": 1, "cents": None})
+    first = campaign.decisions().loc[0]
+    campaign.observe(
+        waiting[0], {"answer": 1, "cents": 0 if first["action"] == "none" else 10}
+    )  # long after it expired
+    return campaign, store
+
+
+@pytest.mark.parametrize("on_expiry", ["hold", "fallback", "release"])
+def test_a_log_is_as_its_policies_decide(on_expiry):
+    _, store = lived(on_expiry)
+    found = eh.audit(store, "shop", [GREEDY, POLICY])
+    assert found.clean
+    assert found.decisions == 40
+    assert found.largest == 0.0
+    assert found.versions == ()
+    assert "every decision that was recomputed is as it was stored" in str(found)
+
+
+def test_decisions_of_a_policy_that_is_not_given_are_counted():
+    _, store = lived()
+    found = eh.audit(store, "shop", [GREEDY])
+    assert found.unknown == 21
+    assert not found.clean
+    assert found.differing == 0
+
+
+def moved(z, by):
+    """Nested numbers, all of them moved."""
+    return [moved(part, by) for part in z] if isinstance(z, list) else z + by
+
+
+def changed(store, kind, number, change):
+    """The same log with one event that was tampered with."""
+    events = store._logs["shop"]
+    i = [e.seq for e in events if e.kind == kind][number] - 1
+    body = json.loads(events[i].body)
+    events[i] = events[i]._replace(body=json.dumps(change(body)))
+    return events[i].seq
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: body | {"a": [(body["a"][0] + 1) % 3]},
+        lambda body: body | {"p": [0.25]},
+        lambda body: body | {"w": moved(body["w"], 1e-9)},
+        lambda body: body | {"case": body["case"] | {"age": 59}},
+    ],
+    ids=["action", "probability", "price", "case"],
+)
+def test_a_decision_that_was_tampered_with_is_found(change):
+    _, store = lived()
+    at = changed(store, "decided", 9, change)
+    found = eh.audit(store, "shop", [GREEDY, POLICY])
+    assert found.first >= at  # another case may show in later decisions alone
+    assert found.differing >= 1
+
+
+def test_an_outcome_that_was_tampered_with_changes_what_follows():
+    _, store = lived()
+    changed(store, "revised", 0, lambda body: {"y": body["y"] | {"answer": 1 - body["y"]["answer"]}})
+    assert eh.audit(store, "shop", [GREEDY, POLICY]).differing > 1
+
+
+def test_small_differences_are_tolerated_and_stated():
+    _, store = lived()
+    changed(store, "decided", 9, lambda body: body | {"w": moved(body["w"], 1e-12)})
+    found = eh.audit(store, "shop", [GREEDY, POLICY], tolerance=1e-9)
+    assert found.clean
+    assert 0.0 < found.largest < 1e-11
+    assert "the largest difference of a number is" in str(found)
+
+
+def test_other_versions_are_named():
+    _, store = lived()
+    changed(store, "opened", 0, lambda body: body | {"versions": body["versions"] | {"numpy": "0.1"}})
+    (said,) = eh.audit(store, "shop", [GREEDY, POLICY]).versions
+    assert said.startswith("numpy was 0.1, is ")
+
+
+def test_an_unknown_campaign_is_named():
+    with pytest.raises(eh.Unknown, match=r"no campaign 'spring'; the store has \['shop'\]"):
+        eh.audit(lived()[1], "spring", [POLICY])
+
+
+def test_decisions_are_a_data_frame():
+    campaign, _ = lived()
+    frame = campaign.decisions()
+    assert len(frame) == 40
+    assert list(frame.columns[:7]) == ["id", "key", "at", "age", "channel", "action", "probability"]
+    assert set(frame["state"]) == {"observed", "cancelled", "expired", "waiting"}
+    assert frame.loc[0, "outcome answer"] == 1
+    revised = frame[(frame["action"] != "none") & frame["key"].isin(["case 1", "case 5", "case 9"])]
+    assert (revised["outcome cents"] == 40).all()
+
+
+def test_a_policy_of_other_actions_cannot_take_over():
+    campaign, _ = lived(rounds=8)
+    other = replace(SHOP, actions=("none", "letter", "fax"), outcomes=(eh.Outcome("answer"),), subject_to=())
+    with pytest.raises(eh.InvalidInput, match=r"^policy: problem\.actions: expected"):
+        campaign.switch(eh.resolving(other, eh.PerAction.of(other)))
