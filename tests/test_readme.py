@@ -1,4 +1,4 @@
-"""The Python of README and of the page on serving runs, and prints what they say."""
+"""The Python of README and of the pages on serving and on campaigns runs, and prints what they say."""
 
 import re
 from pathlib import Path
@@ -14,8 +14,9 @@ def blocks(path):
     return re.findall(r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```\n)?", text, re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/serving.md"])
-def test_what_is_shown_is_what_runs(path, capsys):
+@pytest.mark.parametrize("path", ["README.md", "docs/serving.md", "docs/live.md"])
+def test_what_is_shown_is_what_runs(path, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # where a campaign is kept
     space, found = {}, blocks(path)
     assert found
     for code, shown in found:

@@ -44,6 +44,15 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def amount(x: float) -> str:
+    """A number of any size, with four digits or all that stand before the point.
+
+    >>> amount(0.012345), amount(53210.7), amount(50000), amount(1e20)
+    ('0.01235', '53,211', '50,000', '1e+20')
+    """
+    return f"{x:,.0f}" if 1e3 <= abs(x) < 1e15 else f"{x:.4g}"
+
+
 def text(title: str, rows: Sequence[tuple[str, str]]) -> str:
     """A title, and a line per row of a name and a text; the rows that are too many are counted.
 

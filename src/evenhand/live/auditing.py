@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core import faces
 from evenhand.live.cases import Encoder, Named
 from evenhand.live.events import Event, Unknown, read
 from evenhand.live.fold import Fold, Rewritten, Switched, corrections
@@ -39,7 +40,7 @@ class Audit:
         return self.differing == 0 and self.unknown == 0
 
     def __str__(self) -> str:
-        found = [f"{self.campaign}: {self.events:,} events, {self.decisions:,} decisions"]
+        found = [f"{self.campaign}: {faces.count(self.events, 'event')}, {faces.count(self.decisions, 'decision')}"]
         if self.unknown:
             found.append(f"{self.unknown:,} decisions of policies that were not given were not recomputed")
         if self.differing:

@@ -62,5 +62,5 @@ def _explanation(body: dict[str, Any]) -> str:
         return "nothing is played: nothing that is offered fits the hard budgets, or the horizon is over"
     found = "warm-up: drawn without a look at what is worth how much" if body["f"] else "worth most at present"
     if not body["f"] and body["p"][0] not in (None, 1.0):
-        found = "drawn from a lottery"
+        found = "drawn by chance, with this probability"
     return found + (", among the actions that still fit the hard budgets" if body["r"] else "")

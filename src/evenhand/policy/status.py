@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.errors import MissingExtra
+from evenhand.core.faces import amount
 from evenhand.goals.base import Accounts
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.state import PolicyState
@@ -84,18 +85,18 @@ class Status:
 
     def _rows(self) -> list[tuple[str, str, str]]:
         """Lines of a kind, a name and what is said of it."""
-        rows = [] if self.objective is None else [("objective", "", f"{self.objective:.4g}")]
-        rows += [("average", name, "-" if math.isnan(x) else f"{x:.4g}") for name, x in self.averages.items()]
+        rows = [] if self.objective is None else [("objective", "", amount(self.objective))]
+        rows += [("average", name, "-" if math.isnan(x) else amount(x)) for name, x in self.averages.items()]
         for name, a in self.accounts.items():
-            held = f", {a.held:.4g} held" if a.held else ""
+            held = f", {amount(a.held)} held" if a.held else ""
             pace = "" if math.isnan(a.pace) else f"; pace {a.pace:.0%}"
-            said = f"{a.spent:.4g} of {a.total:.4g} spent{held}, {a.left:.4g} left{pace}"
+            said = f"{amount(a.spent)} of {amount(a.total)} spent{held}, {amount(a.left)} left{pace}"
             rows.append(("budget", name, said))
         for name, s in self.standings.items():
             side, missed = "at most" if s.worst == "high" else "at least", ""
             if not s.kept and self.rounds > self.waiting:  # something arrived
                 missed = ", missed so far"
-            rows.append(("limit", name, f"{s.value:.4g} ({side} {s.limit:.4g}){missed}"))
+            rows.append(("limit", name, f"{amount(s.value)} ({side} {amount(s.limit)}){missed}"))
         return rows + [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
 
     def to_frame(self) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.core.faces import count
+from evenhand.core.faces import amount, count
 
 if TYPE_CHECKING:  # the module of `Trace` imports this one
     from evenhand.run.trace import Trace
@@ -19,7 +19,7 @@ def title(trace: Trace) -> str:
 def rows(trace: Trace) -> list[tuple[str, str]]:
     """The means of the summary, and what a trace can be asked for."""
     lines = trace.summary().lines if len(trace.elapsed) else ()
-    shown = [(line.name, f"{line.mean:.4g}") for line in lines[:8]]
+    shown = [(line.name, amount(line.mean)) for line in lines[:8]]
     if len(lines) > 8:
         shown.append(("...", f"{len(lines) - 8} more"))
     plays = [] if trace.plays is None else [("plays", "of every step, in `plays`")]
