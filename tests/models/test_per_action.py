@@ -126,6 +126,18 @@ def test_an_index_that_no_action_has_is_named(index):
     assert (state.inner.count == 0).all()
 
 
+def test_models_that_share_nothing_plan_for_a_part_of_the_rounds(monkeypatch):
+    told, start = [], Logistic.start
+
+    def note(self, n_replicas, low, high, horizon):
+        told.append((n_replicas, horizon))
+        return start(self, n_replicas, low, high, horizon)
+
+    monkeypatch.setattr(Logistic, "start", note)
+    PerAction(inner=Logistic(n_features=1), actions=ACTIONS).start(3, np.zeros(1), np.ones(1), 1000)
+    assert told == [(3 * ACTIONS, 1000 // ACTIONS)]
+
+
 def test_no_actions_are_refused():
     with pytest.raises(InvalidInput, match=r"PerAction\.actions: expected a whole number of at least 1, got 0"):
         PerAction(inner=Ridge(n_features=1), actions=0)

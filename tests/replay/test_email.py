@@ -27,7 +27,7 @@ def test_the_log_as_it_is_known():
     visits = [round(float(log.outcomes[log.actions == a].mean()), 4) for a in range(3)]
     assert visits == [0.1062, 0.1828, 0.1514]
     assert log.problem.groups[0].names == ("Rural", "Surburban", "Urban")
-    assert encoded.names == (
+    assert encoded.coding.names == (
         *("1", "recency", "history", "mens", "womens", "newbie"),
         *("zip_code=Rural", "zip_code=Urban", "channel=Multichannel", "channel=Phone"),
     )

@@ -21,7 +21,7 @@ def test_units_are_standardised_and_one_hot(tmp_path):
     _, encoded, bad = encode(tmp_path, lines)
     age = np.array([float(line[0]) for line in lines])
     north = np.array([line[1] == "north" for line in lines])
-    assert encoded.names == ("1", "age", "town=north")  # the more frequent town is the reference
+    assert encoded.coding.names == ("1", "age", "town=north")  # the more frequent town is the reference
     np.testing.assert_allclose(encoded.units[:, 1], (age - age.mean()) / age.std(), atol=1e-12)
     assert (encoded.units[:, 0] == 1.0).all()
     assert (encoded.units[:, 2] == north).all()
@@ -60,7 +60,7 @@ def test_constant_columns_are_left_out_and_said(tmp_path):
     text = shop.PROBLEM.replace('"town"]', '"town", "c"]').replace("[[parity]]", "[[unused]]")
     text = text[: text.index("[[unused]]")] + "[interactions]\na = ['age']\n" + text[text.index("[policy]") :]
     _, encoded, _ = encode(tmp_path, lines, text, [*shop.HEADER, "c"])
-    assert encoded.names == ("1",)
+    assert encoded.coding.names == ("1",)
     assert encoded.layout.tolist() == [[0, -1], [0, 0], [0, -1]]
     assert [n.split(" is ")[0] for n in encoded.notes] == ["'age'", "'town'", "'c'"]
 

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.live.cases import Encoder, Named
-from evenhand.live.events import Event, Unknown, read
-from evenhand.live.fold import Fold, Rewritten, Switched, corrections
+from evenhand.live.cases import Encoder, Named, Teacher
+from evenhand.live.events import Conflict, Event, Unknown, read
+from evenhand.live.fold import Fold, Rewritten, corrections
 from evenhand.live.packing import pack
 from evenhand.live.store import Store, connect
 from evenhand.live.versions import differing
 from evenhand.policy.policy import Policy
 
+Known = dict[str, tuple[Policy, Encoder, Teacher | None]]  # by fingerprint
 _EXACT = ("a", "n", "f", "r")  # plays and flags; the other entries of a decision are real numbers
 
 
@@ -59,6 +60,7 @@ def audit(
     *,
     tolerance: float = 0.0,
     encoders: Sequence[Encoder] | None = None,
+    teacher: Teacher | None = None,
 ) -> Audit:
     """Recompute every decision of a campaign from the events before it.
 
@@ -71,9 +73,11 @@ def audit(
         policies: those that decided, in any order.
         tolerance: of probabilities, prices and other real numbers, relative to 1 + their size.
         encoders: one for each policy, if cases are not stated by name.
+        teacher: what the policy learned before the first decision.
 
     Raises:
         Unknown: no such campaign.
+        Conflict: the policy learned something else before the first decision.
 
     >>> import evenhand as eh
     >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
@@ -91,8 +95,10 @@ def audit(
     if opened is None:
         raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
     each = encoders or [Named(policy) for policy in policies]
-    known = {p.fingerprint(): (p, e) for p, e in zip(policies, each, strict=True)}
     terms, count = read(opened), _Count(tolerance)
+    if terms["taught"] != (None if teacher is None else teacher.mark):
+        raise Conflict(f"campaign {campaign!r} learned from another log, or from none, before its first decision")
+    known = {p.fingerprint(): (p, e, teacher) for p, e in zip(policies, each, strict=True)}
     mark = terms["first"]
     fold = _fold(known, mark, terms)
     seq = 0
@@ -105,8 +111,6 @@ def audit(
                 fold.apply(event)
         except Rewritten:
             fold = _again(known, mark, terms, place.scan(campaign), seq)
-        except Switched:
-            pass
         if event.kind == "switched":
             mark = read(event)["mark"]
             fold = _again(known, mark, terms, place.scan(campaign), seq)
@@ -160,16 +164,17 @@ def _gap(stored: Any, again: Any, *, exact: bool) -> float:
     return float(np.nanmax(np.abs(a - b) / (1.0 + np.abs(a))))
 
 
-def _fold(known: dict[str, tuple[Policy, Encoder]], mark: str, terms: dict[str, Any]) -> Fold | None:
+def _fold(known: Known, mark: str, terms: dict[str, Any]) -> Fold | None:
     if mark not in known:
         return None
-    policy, encoder = known[mark]
-    return Fold(policy=policy, mark=mark, encoder=encoder, seed=terms["seed"], on_expiry=terms["on_expiry"])
+    policy, encoder, teacher = known[mark]
+    fold = Fold(policy=policy, mark=mark, encoder=encoder, seed=terms["seed"], on_expiry=terms["on_expiry"])
+    if teacher is not None:
+        teacher.teach(policy, fold.state)
+    return fold
 
 
-def _again(
-    known: dict[str, tuple[Policy, Encoder]], mark: str, terms: dict[str, Any], events: Iterable[Event], last: int
-) -> Fold | None:
+def _again(known: Known, mark: str, terms: dict[str, Any], events: Iterable[Event], last: int) -> Fold | None:
     """The fold of the first events with a policy, as a worker has it after them."""
     fold = _fold(known, mark, terms)
     if fold is not None:

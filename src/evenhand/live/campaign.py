@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.validate import number, one_of
-from evenhand.live.cases import Case, Encoder, Named
+from evenhand.live.cases import Case, Encoder, Named, Teacher
 from evenhand.live.events import Conflict, Event, Unknown, read, written
 from evenhand.live.fold import OnExpiry
 from evenhand.live.history import decisions
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Outcomes = Mapping[str, float | None] | Sequence[Mapping[str, float | None] | None]
 _LONGEST = 200  # characters of a key or a name
-_DAY = 86_400.0
+DAY = 86_400.0
 
 
 class Campaign:
@@ -77,9 +78,10 @@ class Campaign:
         *,
         load_if_exists: bool = True,
         seed: int = 0,
-        patience: float = _DAY,
+        patience: float = DAY,
         on_expiry: OnExpiry = "hold",
         encoder: Encoder | None = None,
+        teacher: Teacher | None = None,
     ) -> Campaign:
         """Open a campaign, a new one or one that is in the store.
 
@@ -93,6 +95,7 @@ class Campaign:
             on_expiry: of a new campaign: what an overdue decision does with what it holds of hard budgets. "hold" keeps
                 it until an outcome comes, "fallback" settles it as `Policy.expire` does, "release" gives it back.
             encoder: makes contexts of cases; by default of the problem's features by name.
+            teacher: what the policy learns before the first decision, the same whenever the campaign is opened.
 
         Raises:
             InvalidInput: a setting out of its range.
@@ -107,14 +110,19 @@ class Campaign:
         one_of("on_expiry", on_expiry, ("hold", "fallback", "release"))
         place = connect(store) if isinstance(store, str) else store
         policy.start(seed=seed)  # refuses a seed, and prepares kernels, before the lock is taken
+        encoder, taught = encoder or Named(policy), None if teacher is None else teacher.mark
+        terms = Terms(seed=seed, patience=patience, on_expiry=on_expiry, first=policy.fingerprint(), taught=taught)
         with place.write(name) as log:
             if log.last == 0:
-                log.append("opened", written(_opening(policy, seed, patience, on_expiry)))
+                log.append("opened", written(_opening(terms, policy, encoder)))
             elif not load_if_exists:
                 raise Conflict(f"campaign {name!r} exists")
         opening = read(next(iter(place.scan(name))))
-        terms = Terms(**{key: opening[key] for key in ("seed", "patience", "on_expiry", "first")})
-        return Campaign(Worker(place, name, policy, encoder or Named(policy), terms), terms)
+        terms = Terms(**{f.name: opening[f.name] for f in fields(Terms)})
+        if terms.taught != taught:
+            before = "learned from a log: open it with the same one" if terms.taught else "learned from no log"
+            raise Conflict(f"campaign {name!r} {before}")
+        return Campaign(Worker(place, name, policy, encoder, terms, teacher), terms)
 
     def decide(
         self,
@@ -173,7 +181,8 @@ class Campaign:
             if getattr(old, field) != getattr(new, field):
                 raise InvalidInput(f"policy: problem.{field}", getattr(old, field), getattr(new, field))
         event = written({"mark": policy.fingerprint(), "name": policy.name})
-        self._worker.switch(policy, encoder or Named(policy), event)
+        now = self._worker.encoder
+        self._worker.switch(policy, encoder or (Named(policy) if isinstance(now, Named) else now), event)
 
     def many(self, verbs: Sequence[Callable[[Campaign, Transaction], T]]) -> list[T | EvenhandError]:
         """Run verbs in one transaction, which costs one write to disk; each has its result or its own error."""
@@ -285,13 +294,6 @@ class Campaign:
         return found[-1] if found else None
 
 
-def _opening(policy: Policy, seed: int, patience: float, on_expiry: str) -> dict[str, Any]:
+def _opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
     """The first event: the terms, and what the bits of decisions may depend on."""
-    return {
-        "first": policy.fingerprint(),
-        "name": policy.name,
-        "seed": seed,
-        "patience": patience,
-        "on_expiry": on_expiry,
-        "versions": here(),
-    }
+    return {**asdict(terms), "name": policy.name, "encoding": encoder.to_dict(), "versions": here()}

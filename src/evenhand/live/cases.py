@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from evenhand.core.records import Context
 from evenhand.policy.policy import Policy
+from evenhand.policy.state import PolicyState
 
 Case = Mapping[str, Any]  # features and groups by name, as JSON has them
 
@@ -24,6 +25,20 @@ class Encoder(Protocol):
             InvalidInput: a case that does not fit the problem.
         """
 
+    def to_dict(self) -> dict[str, Any]:
+        """What it has to remember, for JSON."""
+
+
+class Teacher(Protocol):
+    """Lets a fresh policy learn what is known before the first decision."""
+
+    @property
+    def mark(self) -> str:
+        """A hash of what it teaches."""
+
+    def teach(self, policy: Policy, state: PolicyState) -> None:
+        """Teach a fresh state; the same each time."""
+
 
 @dataclass(frozen=True)
 class Named:
@@ -36,3 +51,7 @@ class Named:
     ) -> Context:
         """The context of one replica."""
         return self.policy.encode(case, offered=offered, known=known)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nothing: the problem has it all."""
+        return {}

@@ -22,10 +22,6 @@ class Rewritten(EvenhandError):
     """An event changes what earlier ones brought: the log has to be folded again."""
 
 
-class Switched(EvenhandError):
-    """Another policy decides from here on."""
-
-
 @dataclass
 class Pending:
     """A decision whose outcome has not come."""
@@ -64,7 +60,7 @@ class Fold:
 
     def __post_init__(self) -> None:
         self.state: PolicyState = self.policy.start(seed=self.seed)
-        self.seq = 0
+        self.seq, self.runs = 0, ""  # the fingerprint of the policy under which the campaign runs
         self.pending: dict[int, Pending] = {}
         self._due: list[tuple[int, int]] = []  # a heap
 
@@ -73,7 +69,6 @@ class Fold:
 
         Raises:
             Rewritten: the log has to be folded again.
-            Switched: another policy decides from here on.
         """
         if event.seq != self.seq + 1:
             raise EvenhandError(f"event {event.seq} does not follow event {self.seq}")
@@ -103,12 +98,10 @@ class Fold:
             heapq.heappush(self._due, (pending.due, ref))
 
     def _opened(self, event: Event, made: object) -> None:
-        pass
+        self.runs = read(event)["first"]
 
     def _switched(self, event: Event, made: object) -> None:
-        mark = read(event)["mark"]
-        if mark != self.mark:
-            raise Switched(f"the campaign was switched to policy {mark}: open it with this policy")
+        self.runs = read(event)["mark"]
 
     def _decided(self, event: Event, made: tuple[Context, Decision] | None) -> None:
         body = read(event)

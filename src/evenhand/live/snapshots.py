@@ -18,7 +18,7 @@ _META = "meta"
 def dump(fold: Fold) -> bytes:
     """State and waiting decisions of a fold."""
     file, arrays = io.BytesIO(), dict(flatten(fold.state))
-    meta = {"seq": fold.seq, "pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
+    meta = {"seq": fold.seq, "runs": fold.runs, "pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
     for ref, p in fold.pending.items():
         arrays |= {f"{ref}.{name}": z for name, z in p.decision._asdict().items() if name != "names"}
     np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
@@ -35,7 +35,7 @@ def restore(fold: Fold, blob: bytes) -> None:
         with np.load(io.BytesIO(blob), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays.pop(_META)))
-        fold.seq = meta["seq"]
+        fold.seq, fold.runs = meta["seq"], meta["runs"]
         for ref, due, expired in meta["pending"]:
             own = {name: arrays[f"{ref}.{name}"] for name in Decision._fields if name != "names"}
             fold.wait(ref, Pending(Decision(**own, names=fold.policy.problem.actions), due, expired))

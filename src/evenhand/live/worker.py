@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Context, Decision
-from evenhand.live.cases import Encoder
+from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.events import Conflict, Event, Kind
-from evenhand.live.fold import Fold, OnExpiry, Rewritten, Switched, corrections
+from evenhand.live.fold import Fold, OnExpiry, Rewritten, corrections
 from evenhand.live.snapshots import dump, restore
 from evenhand.live.store import Store, Transaction
 from evenhand.policy.policy import Policy
@@ -27,24 +27,26 @@ class Terms:
     patience: float  # seconds
     on_expiry: OnExpiry
     first: str  # the fingerprint of the policy that it was opened with
+    taught: str | None  # a hash of what the policy learned before the first decision
 
 
 class Worker:
     """Runs verbs in transactions, and keeps a fold that is never ahead of the log for longer than one of them."""
 
-    def __init__(self, store: Store, name: str, policy: Policy, encoder: Encoder, terms: Terms) -> None:
+    def __init__(
+        self, store: Store, name: str, policy: Policy, encoder: Encoder, terms: Terms, teacher: Teacher | None = None
+    ) -> None:
         """Read the log.
 
         Raises:
             Conflict: the campaign runs under another policy.
         """
         self.store, self.name, self.terms, self.lock = store, name, terms, threading.Lock()
+        self.teacher = teacher
         self._take(policy, encoder)
         self._stale = False
-        try:
-            self.fold = self._folded()
-        except Switched as error:
-            raise Conflict(f"campaign {name!r}: {error}") from None
+        self.fold = self._folded()
+        self._check()
 
     def one(self, verb: Callable[[Transaction], T]) -> T:
         """Run a verb in a transaction of its own."""
@@ -73,8 +75,6 @@ class Worker:
                                 raise
                             found.append(error)
                 whole = True
-            except Switched as error:
-                raise Conflict(f"campaign {self.name!r}: {error}") from None
             finally:
                 self._stale |= not whole  # the fold may be ahead of the log: it is read anew with the next verb
         return found
@@ -134,8 +134,15 @@ class Worker:
             self.fold.fold(log.tail(self.fold.seq))
         except Rewritten:
             self.fold = self._folded(log)
+        self._check()
         while (ref := self.fold.overdue(log.now)) is not None:
             self.enter(log, "expired", "{}", ref=ref)
+
+    def _check(self) -> None:
+        """Refuse to decide in place of the policy under which the campaign runs."""
+        if self.fold.runs != self.mark:
+            expected = f"the campaign runs under policy {self.fold.runs}, this one is {self.mark}"
+            raise Conflict(f"{self.name!r}: {expected}: open it with that one, or switch")
 
     def _folded(self, log: Transaction | None = None) -> Fold:
         """A fold of all events, or of those that a transaction sees, from the last snapshot if there is one."""
@@ -153,6 +160,8 @@ class Worker:
             except Rewritten:  # something before the snapshot
                 pass
         fold = self._fresh()
+        if self.teacher is not None:
+            self.teacher.teach(self.policy, fold.state)
         fold.corrected, fold.known = corrections(events(0))
         fold.fold(event for event in events(0) if event.seq <= fold.known)  # later ones are for the next time
         return fold

@@ -68,9 +68,15 @@ class Encoder:
                 expected = f"one of {list(self._names)}, which the problem names"
                 raise InvalidInput(str(name), expected, f"an unknown name{guess}")
         values = [_value(case, f.name) for f in self.problem.features]
-        columns = [self._column(i, _value(case, self.problem.groups[i].name)) for i in self._by_case]
+        names = [self.problem.groups[i].name for i in self._by_case]
+        columns = [group_of(self.problem, name, _value(case, name)) for name in names]
         units = features.encode(self.problem.features, tuple(values))
-        return Context(self._arranged(units), self._known(known), self._groups(columns), self._offered(offered))
+        return Context(
+            self._arranged(units),
+            known_of(self.problem, known),
+            self._groups(columns),
+            offered_of(self.problem, offered),
+        )
 
     def many(self, frame: Frame | Sequence[Mapping[str, object]]) -> list[Context]:
         """The contexts of the rows of a data frame, whose other columns are ignored, or of a sequence of cases.
@@ -104,56 +110,9 @@ class Encoder:
     def _groups(self, columns: list[int]) -> Ints:
         return self.problem.groups_of(np.array([columns], np.int64).reshape(1, -1))
 
-    def _column(self, i: int, value: object) -> int:
-        grouping = self.problem.groups[i]
-        if not isinstance(value, str) or value not in self._columns[i]:
-            raise InvalidInput(grouping.name, f"one of {grouping.names}", f"{value!r}{meant(value, grouping.names)}")
-        return self._columns[i][value]
-
-    def _offered(self, offered: Collection[str] | None) -> Bools:
-        if offered is None:
-            return np.ones((1, len(self.problem.actions)), bool)
-        if isinstance(offered, str) or not isinstance(offered, Iterable):
-            raise InvalidInput("offered", "a collection of actions", repr(offered))
-        offered = tuple(offered)  # an iterator can be read once
-        for action in offered:
-            self._check_action("offered", action)
-        return np.array([[action in offered for action in self.problem.actions]])
-
-    def _known(self, known: Mapping[str, Mapping[str, float] | float] | None) -> Floats:
-        z = self.problem.declared[None].copy()
-        if known is not None and not isinstance(known, Mapping):
-            raise InvalidInput("known", "a mapping from outcomes to numbers", shown(known))
-        for name, values in (known or {}).items():
-            if name not in self.problem.known:
-                expected = f"one of the known outcomes {list(self.problem.known)}"
-                raise InvalidInput("known", expected, f"{name!r}{meant(name, self.problem.known)}")
-            column = self.problem.known.index(name)
-            each = values if isinstance(values, Mapping) else dict.fromkeys(self.problem.actions, values)
-            for action, value in each.items():
-                self._check_action(f"known: {name}", action)
-                finite = number(f"known: {name}", value, "a finite number")
-                z[0, self.problem.actions.index(action), column] = finite
-        return z
-
-    def _check_action(self, field: str, action: object) -> None:
-        if action not in self.problem.actions:
-            guess = meant(action, self.problem.actions)
-            raise InvalidInput(field, f"one of the actions {self.problem.actions}", f"{action!r}{guess}")
-
     @cached_property
     def _by_case(self) -> list[int]:
         return np.flatnonzero(~self.problem.by_action).tolist() if self.problem.groups else []
-
-    @cached_property
-    def _columns(self) -> dict[int, dict[str, int]]:
-        """The column of every group, by grouping."""
-        found: dict[int, dict[str, int]] = {i: {} for i in self._by_case}
-        for column, (grouping, group) in enumerate(self.problem.columns):
-            for i in self._by_case:
-                if self.problem.groups[i].name == grouping:
-                    found[i][group] = column
-        return found
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -180,6 +139,61 @@ class Encoder:
             return np.tile(np.arange(n), (actions, 1))
         expected = f"PerAction.of(problem), or a model of {actions * n} features, {n} for each of {actions} actions"
         raise InvalidInput("model.n_features", f"{expected}, or of {n} for all of them", read)
+
+
+def offered_of(problem: Problem, offered: Collection[str] | None) -> Bools:
+    """Which actions may be played, all by default, `->(1,A)`.
+
+    Raises:
+        InvalidInput: an unknown action.
+    """
+    if offered is None:
+        return np.ones((1, len(problem.actions)), bool)
+    if isinstance(offered, str) or not isinstance(offered, Iterable):
+        raise InvalidInput("offered", "a collection of actions", repr(offered))
+    offered = tuple(offered)  # an iterator can be read once
+    for action in offered:
+        _check_action(problem, "offered", action)
+    return np.array([[action in offered for action in problem.actions]])
+
+
+def known_of(problem: Problem, known: Mapping[str, Mapping[str, float] | float] | None) -> Floats:
+    """The known outcomes of a case, as declared unless it states others, `->(1,A,L)`.
+
+    Raises:
+        InvalidInput: an outcome that is not known, an unknown action, or a value that is no finite number.
+    """
+    z = problem.declared[None].copy()
+    if known is not None and not isinstance(known, Mapping):
+        raise InvalidInput("known", "a mapping from outcomes to numbers", shown(known))
+    for name, values in (known or {}).items():
+        if name not in problem.known:
+            expected = f"one of the known outcomes {list(problem.known)}"
+            raise InvalidInput("known", expected, f"{name!r}{meant(name, problem.known)}")
+        column = problem.known.index(name)
+        each = values if isinstance(values, Mapping) else dict.fromkeys(problem.actions, values)
+        for action, value in each.items():
+            _check_action(problem, f"known: {name}", action)
+            z[0, problem.actions.index(action), column] = number(f"known: {name}", value, "a finite number")
+    return z
+
+
+def group_of(problem: Problem, grouping: str, value: object) -> int:
+    """The column of a group of cases.
+
+    Raises:
+        InvalidInput: an unknown group.
+    """
+    names = next(g.names for g in problem.groups if g.name == grouping)
+    if not isinstance(value, str) or value not in names:
+        raise InvalidInput(grouping, f"one of {names}", f"{value!r}{meant(value, names)}")
+    return problem.columns.index((grouping, value))
+
+
+def _check_action(problem: Problem, field: str, action: object) -> None:
+    if action not in problem.actions:
+        guess = meant(action, problem.actions)
+        raise InvalidInput(field, f"one of the actions {problem.actions}", f"{action!r}{guess}")
 
 
 def _numbers_actions(model: object) -> bool:

@@ -11,6 +11,7 @@ from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream
 from evenhand.core.records import Context, Decision, Worth, distinct
+from evenhand.core.types import Bools, Floats
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries
 from evenhand.policy.abilities import Abilities
@@ -123,6 +124,21 @@ class Loop:
             if counts:
                 self.settlement.cancel(state, decision)
             raise
+
+    def teach(self, state: PolicyState, context: Context, action: int, y: Floats, observed: Bools) -> None:
+        """Let the model learn from a play that others made, `(1,M+B),(1,M+B)`; see `Policy.teach`."""
+        low, high = self.problem.span
+        wrong = observed[0, 0] & ~((y[0, 0] >= low) & (y[0, 0] <= high))
+        if wrong.any():
+            m = int(wrong.argmax())
+            expected = f"a number in [{low[m]:g}, {high[m]:g}] (as declared)"
+            raise InvalidInput(f"outcomes[{self.problem.observed[m]!r}]", expected, y[0, 0, m])
+        w, *_ = self.questions.prices(state, context, self.questions.believed(state, context))
+        play, learned = np.array([[action]]), len(self.problem.learned)
+        prices = w if w.shape[2] == 1 else entries.take_prices(w, play)
+        x = np.ascontiguousarray(context.features[:, action : action + 1])
+        seen = np.ascontiguousarray(observed[:, :, :learned])
+        self.model.update(state.model, x, np.where(seen, y[:, :, :learned], 0.0), seen, prices)
 
     @cached_property
     def _horizon(self) -> float:

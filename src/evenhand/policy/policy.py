@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.choices.base import Choice
 from evenhand.core import faces
-from evenhand.core.checked import typed
+from evenhand.core.checked import shown, typed
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.records import Context, Decision
@@ -246,6 +246,30 @@ class Policy:
         """
         y, observed, exposed = named.outcomes(self.problem, self.choice.n_plays, outcomes)
         self.learn(state, decision, y, observed, exposed)
+
+    def teach(self, state: PolicyState, context: Context, action: str, outcomes: named.Named) -> None:
+        """Let the model learn what followed from an action that this policy did not choose, such as one of a log.
+
+        Books, limits and prices stay as they are, and no round counts. The state has one replica.
+
+        Args:
+            state: as it was started or loaded.
+            context: of the case.
+            action: that was played.
+            outcomes: every outcome in `problem.observed` with its value, or None where it was not observed.
+
+        Raises:
+            InvalidInput: a context that does not fit the problem, an unknown action, or outcomes that are missing,
+                unknown or out of range.
+            ConcurrentUse: another thread is using the state.
+        """
+        self._own(state)
+        if action not in self.problem.actions:
+            raise InvalidInput("action", f"one of {self.problem.actions}", shown(action))
+        y, observed, _ = named.outcomes(self.problem, 1, outcomes)
+        with state.guard:
+            context = checks.context(context, len(state.t), self.model.n_features, self.problem)
+            self._loop.teach(state, context, self.problem.actions.index(action), y, observed)
 
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a committed decision that was not carried out: limits get back what it holds.

@@ -14,15 +14,14 @@ from evenhand.environments.logged import blocks
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.reading import Columns
 from evenhand.replay.spec import Spec
-
-MOST_LEVELS = 100
+from evenhand.replay.units import MOST_LEVELS, Units
 
 
 class Encoded(NamedTuple):
     """The good rows of a log, as numbers."""
 
     units: Floats  # (N, u)
-    names: tuple[str, ...]  # of the units
+    coding: Units  # how they are made
     layout: Ints  # (A, n)
     actions: Ints  # (N,)
     propensities: Floats  # (N,)
@@ -60,7 +59,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     good = bad.good
     kept = {c: [t for t, g in zip(text[c], good, strict=True) if g] for c in text}
     notes: list[str] = []
-    units, names, of_column = _units(spec, {c: z[good] for c, z in numeric.items()}, kept, notes)
+    numeric = {c: z[good] for c, z in numeric.items()}
+    units = Units.fit(numeric, {c: kept[c] for c in spec.categorical})
+    notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
     actions, propensities = actions[good], propensities[good]
     for a, action in enumerate(_names(spec)):
         if not (actions == a).any():
@@ -68,9 +69,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     _doubt(propensities, actions, _names(spec), notes)
     groups, levels = _groups(spec, kept, name)
     return Encoded(
-        units=units,
-        names=names,
-        layout=_layout(spec, len(names), of_column),
+        units=units.table(int(good.sum()), numeric, kept),
+        coding=units,
+        layout=layout(spec, units),
         actions=actions,
         propensities=propensities,
         outcomes=outcomes[good],
@@ -123,43 +124,12 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
     return np.stack(found, 1)
 
 
-def _units(
-    spec: Spec, numeric: dict[str, Floats], text: dict[str, list[str]], notes: list[str]
-) -> tuple[Floats, tuple[str, ...], dict[str, list[int]]]:
-    """An intercept, standardised numbers, and one indicator per level but the most frequent one."""
-    units, names = [np.ones(len(text[spec.action]))], ["1"]
-    of_column: dict[str, list[int]] = {c: [] for c in (*spec.numeric, *spec.categorical)}
-
-    def add(column: str, name: str, z: Floats) -> None:
-        of_column[column].append(len(units))
-        units.append(z)
-        names.append(name)
-
-    for column, z in numeric.items():
-        if z.min() == z.max():
-            notes.append(f"{column!r} is the same in every row and was left out of the features")
-            continue
-        z = z / np.abs(z).max()  # first, so that squares of large numbers stay finite
-        add(column, column, (z - z.mean()) / z.std())
-    for column in spec.categorical:
-        values = np.array(text[column])
-        levels, counts = np.unique(values, return_counts=True)
-        if len(levels) > MOST_LEVELS:
-            raise InvalidInput(f"features.categorical: {column!r}", f"at most {MOST_LEVELS} values", len(levels))
-        if len(levels) == 1:
-            notes.append(f"{column!r} is the same in every row and was left out of the features")
-        for i, level in enumerate(levels):
-            if i != counts.argmax():
-                add(column, f"{column}={level}", (values == level).astype(float))
-    return np.ascontiguousarray(np.stack(units, 1)), tuple(names), of_column
-
-
-def _layout(spec: Spec, units: int, of_column: dict[str, list[int]]) -> Ints:
+def layout(spec: Spec, units: Units) -> Ints:
     """A block per action; or, with interactions, shared main effects and a block of named columns per named action."""
-    names = _names(spec)
+    names, of_column = _names(spec), units.of_column
     if spec.interactions is None:
-        return blocks(len(names), units)
-    parts = [np.tile(np.arange(units), (len(names), 1))]
+        return blocks(len(names), len(units.names))
+    parts = [np.tile(np.arange(len(units.names)), (len(names), 1))]
     for action, columns in spec.interactions.items():
         own = [0, *(i for c in columns for i in of_column[c])]
         part = np.full((len(names), len(own)), -1)

@@ -1,0 +1,157 @@
+"""What the feature columns of a log become: an intercept, standardised numbers and indicators, fixed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
+from evenhand.core.types import Floats
+from evenhand.core.validate import number
+
+MOST_LEVELS = 100
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a numeric column is standardised: ((z / largest) - mean) / sd, for z kept within [low, high]."""
+
+    largest: float
+    mean: float
+    sd: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(z: Floats) -> Scale | None:
+        """That of a column, None where it is the same in every row, `(N)->`.
+
+        >>> Scale.of(np.array([0.0, 2.0]))
+        Scale(largest=2.0, mean=0.5, sd=0.5, low=0.0, high=2.0)
+        """
+        low, high = float(z.min()), float(z.max())
+        if low == high:
+            return None
+        largest = float(np.abs(z).max())
+        z = z / largest  # first, so that squares of large numbers stay finite
+        return Scale(largest, float(z.mean()), float(z.std()), low, high)
+
+    def apply(self, z: Floats) -> Floats:
+        """Standardised numbers, `(N)->(N)`."""
+        return np.asarray((np.clip(z, self.low, self.high) / self.largest - self.mean) / self.sd)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """The numbers that describe a case, in this order: an intercept, numeric columns, indicators of levels.
+
+    Args:
+        numeric: the scale of every numeric column that varies.
+        levels: of every categorical column, all levels; the base, which has no indicator, is the first.
+        constant: columns that are the same in every row, and left out.
+    """
+
+    numeric: Mapping[str, Scale] = field(default_factory=dict)
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    constant: tuple[str, ...] = ()
+
+    @staticmethod
+    def fit(numeric: Mapping[str, Floats], text: Mapping[str, Sequence[str]]) -> Units:
+        """Those of the columns of a log; the most frequent level of a column is its base.
+
+        Raises:
+            InvalidInput: a column with too many different values to be categorical.
+        """
+        scales, levels, constant = {}, {}, []
+        for column, z in numeric.items():
+            scale = Scale.of(z)
+            if scale is None:
+                constant.append(column)
+            else:
+                scales[column] = scale
+        for column, values in text.items():
+            found, counts = np.unique(np.array(values), return_counts=True)
+            if len(found) > MOST_LEVELS:
+                raise InvalidInput(f"features.categorical: {column!r}", f"at most {MOST_LEVELS} values", len(found))
+            if len(found) == 1:
+                constant.append(column)
+            base = int(counts.argmax())
+            levels[column] = tuple(str(found[i]) for i in (base, *(i for i in range(len(found)) if i != base)))
+        return Units(numeric=scales, levels=levels, constant=tuple(constant))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the numbers."""
+        indicators = (f"{column}={level}" for column, levels in self.levels.items() for level in levels[1:])
+        return ("1", *self.numeric, *indicators)
+
+    @property
+    def of_column(self) -> dict[str, list[int]]:
+        """The places of the numbers of every column."""
+        found: dict[str, list[int]] = {column: [] for column in (*self.constant, *self.numeric, *self.levels)}
+        place = 1
+        for column in self.numeric:
+            found[column] = [place]
+            place += 1
+        for column, levels in self.levels.items():
+            found[column] = list(range(place, place + len(levels) - 1))
+            place += len(levels) - 1
+        return found
+
+    def table(self, rows: int, numeric: Mapping[str, Floats], text: Mapping[str, Sequence[str]]) -> Floats:
+        """The numbers of every row of a log, `(N)->(N,u)`."""
+        units = [np.ones(rows), *(scale.apply(numeric[column]) for column, scale in self.numeric.items())]
+        for column, levels in self.levels.items():
+            values = np.array(text[column])
+            units += [(values == level).astype(float) for level in levels[1:]]
+        return np.ascontiguousarray(np.stack(units, 1))
+
+    def row(self, case: Mapping[str, Any]) -> Floats:
+        """The numbers of a case, which states every column by name, bit for bit those of its row in a table, `->(u)`.
+
+        Numbers beyond those of the log count as the nearest of them.
+
+        Raises:
+            InvalidInput: a column that is missing, a value that is no finite number, or a level that the log has not.
+        """
+        numeric, text = {}, {}
+        for column in self.numeric:
+            numeric[column] = np.array([number(column, _value(case, column), "a finite number")])
+        for column, levels in self.levels.items():
+            value = _value(case, column)
+            if not isinstance(value, str) or value not in levels:
+                raise InvalidInput(column, f"one of {levels}", f"{value!r}{meant(value, levels)}")
+            text[column] = [value]
+        return np.asarray(self.table(1, numeric, text)[0])
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, without loss; lists keep the order of columns."""
+        return {
+            "numeric": [[column, asdict(scale)] for column, scale in self.numeric.items()],
+            "levels": [[column, list(levels)] for column, levels in self.levels.items()],
+            "constant": list(self.constant),
+        }
+
+    @staticmethod
+    def of_dict(kept: Mapping[str, Any]) -> Units:
+        """What `to_dict` kept.
+
+        >>> units = Units.fit({"age": np.array([20.0, 33.0, 60.0])}, {"town": ["A", "B", "B"]})
+        >>> Units.of_dict(units.to_dict()) == units, units.names
+        (True, ('1', 'age', 'town=A'))
+        """
+        return Units(
+            numeric={column: Scale(**scale) for column, scale in kept["numeric"]},
+            levels={column: tuple(levels) for column, levels in kept["levels"]},
+            constant=tuple(kept["constant"]),
+        )
+
+
+def _value(case: Mapping[str, Any], column: str) -> Any:
+    if column not in case:
+        raise InvalidInput(column, "a value, as the problem file names the column", "none")
+    return case[column]

@@ -1,0 +1,138 @@
+"""The file that replays a log serves cases: encoded bit for bit as its rows, and taught by them."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.live.events import written
+from evenhand.live.files import Rows, of_kept, of_log
+from evenhand.live.memory import MemoryStore
+from evenhand.replay.problem_file import read_spec
+from evenhand.replay.run import environment, read_log
+from tests.replay.shop import PROBLEM, rows, write
+from tests.replay.test_email import LOG, PROBLEM as EMAIL
+
+INTERACTIONS = PROBLEM.replace("[action]", '[interactions]\na = ["age"]\nb = ["town"]\n\n[action]')
+
+
+def folder_of(path, problem=PROBLEM, count=400):
+    log, file = write(path, rows(count), problem)
+    return log, file
+
+
+def cases(log, spec):
+    """The rows of a log by name, as a service is told of them."""
+    names = {*spec.numeric, *spec.categorical, *(g.column for g in spec.groups.values())}
+    with log.open(newline="") as file:
+        for row in csv.DictReader(file):
+            yield {n: float(row[n]) if n in spec.numeric else row[n] for n in names}
+
+
+@pytest.mark.parametrize("problem", [PROBLEM, INTERACTIONS], ids=["blocks", "interactions"])
+def test_cases_are_encoded_as_the_rows_of_the_log(tmp_path, problem):
+    log, file = folder_of(tmp_path, problem)
+    check_rows(log, file)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not LOG.exists(), reason="hillstrom.csv is absent: set EVENHAND_DATA to its folder")
+def test_customers_are_encoded_as_the_rows_of_the_log():
+    check_rows(LOG, EMAIL, 4000)
+
+
+def check_rows(log, file, most=10**9):
+    spec = read_spec(file)
+    encoded, _ = read_log(log, spec)
+    world = environment(spec.problem(encoded.levels), encoded)
+    stated = of_log(file, log)
+    kept = json.loads(written(stated.coded.to_dict()))
+    for coded in (stated.coded, of_kept(file, kept).coded):
+        for i, case in enumerate(cases(log, spec)):
+            if i == most:
+                break
+            context = coded.context(case, None, None)
+            where = np.append(encoded.units[i], 0.0)[world.layout]
+            np.testing.assert_array_equal(context.features[0], where)
+            np.testing.assert_array_equal(context.groups[0, 0], world.groups[i])
+
+
+def test_a_campaign_of_files_is_opened_again_without_the_log(tmp_path):
+    log, file = folder_of(tmp_path)
+    store = MemoryStore()
+    with pytest.raises(eh.InvalidInput, match=r"^log_path: expected the path of a log"):
+        eh.open_campaign(store, "post", file)
+    campaign = eh.open_campaign(store, "post", file, log_path=log, learn=False)
+    first = campaign.decide({"age": 33, "town": "north"}, key="1")
+    log.unlink()
+    again = eh.open_campaign(store, "post", file, learn=False)
+    assert again.decide({"age": 33, "town": "north"}, key="1").action == first.action
+    assert again.policy.fingerprint() == campaign.policy.fingerprint()
+    with pytest.raises(eh.InvalidInput, match=r"^town: expected one of .* got 'nort' \(did you mean north\?\)"):
+        again.decide({"age": 33, "town": "nort"}, key="2")
+    with pytest.raises(eh.InvalidInput, match=r"^twon: expected one of .*did you mean town"):
+        again.decide({"age": 33, "town": "north", "twon": 1}, key="2")
+    with pytest.raises(eh.InvalidInput, match=r"^age: expected a value"):
+        again.decide({"town": "north"}, key="2")
+
+
+def test_another_log_or_problem_file_is_refused(tmp_path):
+    log, file = folder_of(tmp_path)
+    store = MemoryStore()
+    eh.open_campaign(store, "post", file, log_path=log)
+    with pytest.raises(eh.Conflict, match="learned from a log: open it with the same one"):
+        eh.open_campaign(store, "post", file)
+    (tmp_path / "other").mkdir()
+    other, _ = folder_of(tmp_path / "other", count=300)
+    with pytest.raises(eh.Conflict, match="encodes cases as another log did"):
+        eh.open_campaign(store, "post", file, log_path=other)
+    file.write_text(PROBLEM.replace("rate = 0.3", "rate = 0.4"))
+    with pytest.raises(eh.Conflict, match="the campaign runs under policy"):
+        eh.open_campaign(store, "post", file, log_path=log)
+
+
+def test_what_is_learned_from_a_log_is_what_a_policy_learns_and_costs_nothing(tmp_path):
+    log, file = folder_of(tmp_path)
+    store, stated = MemoryStore(), of_log(file, log)
+    campaign = eh.open_campaign(store, "post", file, log_path=log)
+    state = campaign._worker.fold.state
+    spec = read_spec(file)
+    encoded, _ = read_log(log, spec)
+    by_hand = stated.policy.start()
+    for i, a in enumerate(encoded.actions):
+        x = np.append(encoded.units[i], 0.0)[stated.coded.layout][None, a : a + 1]
+        stated.policy.model.update(
+            by_hand.model, x, encoded.outcomes[None, i : i + 1], np.ones((1, 1, 1), bool), np.ones((1, 1, 1, 1))
+        )
+    np.testing.assert_array_equal(state.model.theta, by_hand.model.theta)
+    assert state.model.count[0] == 400
+    status = campaign.status()
+    assert status.rounds == 0
+    assert [account.spent for account in status.accounts.values()] == [0.0]
+    said = campaign.decide({"age": 25, "town": "south"}, key="1")
+    campaign.observe(said.id, {"visit": 1})
+    again = eh.open_campaign(store, "post", file, log_path=log)
+    np.testing.assert_array_equal(again._worker.fold.state.model.theta, campaign._worker.fold.state.model.theta)
+    found = eh.audit(store, "post", [stated.policy], encoders=[stated.coded], teacher=Rows(stated, log))
+    assert found.clean
+    with pytest.raises(eh.Conflict, match="learned from another log"):
+        eh.audit(store, "post", [stated.policy], encoders=[stated.coded])
+
+
+@pytest.mark.parametrize(
+    ("action", "outcomes", "says"),
+    [
+        ("fax", {"visit": 1}, r"^action: expected one of"),
+        ("a", {"visit": 2}, r"^outcomes\['visit'\]: expected a number in \[0, 1\]"),
+        ("a", {}, r"^outcomes\['visit'\]: expected a number, or None"),
+    ],
+)
+def test_a_policy_is_not_taught_what_cannot_be(tmp_path, action, outcomes, says):
+    log, file = folder_of(tmp_path)
+    policy, coded = of_log(file, log)
+    state = policy.start()
+    with pytest.raises(eh.InvalidInput, match=says):
+        policy.teach(state, coded.context({"age": 33, "town": "north"}, None, None), action, outcomes)
+    assert state.model.count[0] == 0
