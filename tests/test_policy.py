@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Random, TopK
-from evenhand.core.errors import EvenhandWarning, InvalidInput
+from evenhand.core.errors import EvenhandWarning, InvalidInput, StaleDecision
 from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear_reward import reward
-from evenhand.models import Logarithmic, Logistic, NullModel, PerAction, Ridge
+from evenhand.models import Fixed, Logarithmic, Logistic, NullModel, PerAction, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import flatten
 from evenhand.problem.constraints import Budget
@@ -356,3 +356,33 @@ def test_candidates_that_differ_by_action_or_need_no_model_are_not_warned_of(mod
     policy.act(policy.start(), SAME._replace(features=features))
     other = ucb(ALIKE, Ridge(n_features=2), warmup=0)
     other.act(other.start(), SAME._replace(features=np.eye(2)[None]))
+
+
+def test_what_was_carried_out_is_entered_even_if_it_no_longer_fits():
+    """Two decisions for the last unit and the last round: the second would be refused, but it was done elsewhere."""
+    problem = Problem(
+        actions=("a", "b"),
+        outcomes=(Outcome("gain"), Outcome("cost", known={"a": 1.0})),
+        maximize="gain",
+        subject_to=(Budget("cost", total=1.0),),
+        horizon=3,
+    )
+    policy = ucb_with_budget(problem)
+    state = policy.start()
+    context = Context(np.eye(2)[None], problem.declared[None], SAME.groups, np.array([[True, False]]))
+    first, second = policy.decide(state, context), policy.decide(state, context)
+    policy.commit(state, context, first)
+    with pytest.raises(StaleDecision, match=r"no longer fit cost"):
+        policy.commit(state, context, second)
+    policy.enter(state, context, second)
+    assert policy.status(state).accounts["cost per round"].left == -1.0
+    assert policy.act(state, context).action is None
+    for _ in range(2):  # one of these is beyond the horizon
+        policy.enter(state, context, policy.decide(policy.start(), context))
+    assert state.t[0] == 4.0
+    policy.learn(state, second, np.array([[[1.0]]]))
+
+
+def ucb_with_budget(problem):
+    model = Ridge(n_features=2, width=Fixed(0.1))
+    return Policy(problem=problem, model=model, goals=(reward(problem), hard_budget(problem)), choice=TopK(1))

@@ -145,6 +145,19 @@ def test_decisions_are_a_data_frame():
     assert (revised["outcome cents"] == 40).all()
 
 
+def test_decisions_of_an_earlier_policy_are_forced_ones():
+    """The model learns from them; that the values did not make them is known to goals that step on decisions."""
+    store = MemoryStore()
+    campaign = eh.Campaign.open(store, "shop", GREEDY)
+    said = campaign.decide({"age": 33, "channel": "web"}, key="1")
+    assert campaign._worker.fold.pending[said.id].decision.forced[0] == 0.0
+    campaign.switch(POLICY)
+    entered = campaign._worker.fold.pending[said.id].decision
+    assert entered.forced[0] == 1.0
+    assert entered.plays[0, 0] == SHOP.actions.index(said.action)
+    assert entered.propensities[0, 0] == said.probability
+
+
 def test_a_policy_of_other_actions_cannot_take_over():
     campaign, _ = lived(rounds=8)
     other = replace(SHOP, actions=("none", "letter", "fax"), outcomes=(eh.Outcome("answer"),), subject_to=())
