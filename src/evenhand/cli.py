@@ -97,6 +97,25 @@ def build() -> Parser:
                       help="compile what a replay of this problem file needs, instead of what is common")  # fmt: skip
     warm.set_defaults(parser=warm)
 
+    audit = commands.add_parser("audit", help="recompute every decision of a live campaign", description=(
+        "Recompute every decision of a campaign from the events before it, and name the first that differs. On the "
+        "versions and the processor on which the campaign ran, numbers are the same bit for bit."
+    ))  # fmt: skip
+    _add_campaign(audit)
+    audit.add_argument("--problem", type=Path, required=True, action="append", metavar="PROBLEM.toml",
+                       help="of the policy that decided (repeat for several policies)")  # fmt: skip
+    audit.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
+    audit.add_argument("--tolerance", type=float, default=0.0, metavar="X",
+                       help="of numbers, relative, on another machine (default: 0)")  # fmt: skip
+
+    export = commands.add_parser("export", help="write the decisions of a live campaign as a table", description=(
+        "Write cases, actions, probabilities, states and outcomes, a row per decision, as CSV; or, if the name of the "
+        "file ends in .jsonl, as lines of JSON. `evenhand replay` reads the CSV."
+    ))  # fmt: skip
+    _add_campaign(export)
+    export.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="of the campaign")
+    export.add_argument("--out", type=Path, required=True, metavar="FILE", help="to write to")
+
     systems = commands.add_parser("systems", help="list every named system, or print what one of them does")
     systems.add_argument("name", nargs="?", default=None, metavar="NAME",
                          help="of a recipe, model, objective, ... such as pgd, or an id such as K1")  # fmt: skip
@@ -110,12 +129,20 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
     shown += [(f"reproduce {name}", e.title) for name, e in experiments.items() if name != DEMO]
     shown += [
         ("replay LOG.csv --problem PROBLEM.toml", "run any policy on your own randomised log"),
+        ("audit STORE CAMPAIGN --problem PROBLEM.toml", "recompute every decision of a live campaign"),
+        ("export STORE CAMPAIGN --problem ... --out FILE", "its decisions as a table"),
         ("warm", "compile ahead, so that first decisions do not wait"),
         ("systems", "everything that is implemented, with its source"),
         ("systems NAME", "what one of them does, and its arguments"),
     ]
     lines = [f"  {'evenhand ' + command:<48}  {what}" for command, what in shown]
     return "\n".join(["start here:", *lines])
+
+
+def _add_campaign(parser: Parser) -> None:
+    parser.add_argument("store", metavar="STORE", help="such as sqlite:///email.db")
+    parser.add_argument("campaign", metavar="CAMPAIGN", help="its name in the store")
+    parser.set_defaults(parser=parser)
 
 
 def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
@@ -189,6 +216,10 @@ def _run(o: argparse.Namespace) -> int:
         return _replay(o)
     if o.command == "warm":
         return _warm(o.problem)
+    if o.command == "audit":
+        return _audit(o)
+    if o.command == "export":
+        return _export(o)
     from evenhand.experiments.loop import run
 
     given = {option.field: getattr(o, option.field) for option in options(o.made)}
@@ -206,6 +237,22 @@ def _replay(o: argparse.Namespace) -> int:
     if o.out is not None:
         print(f"\nwritten: {o.out / 'results.json'}{' and a picture' if found.runs else ''}")
     return 130 if found.interrupted else 0
+
+
+def _audit(o: argparse.Namespace) -> int:
+    from evenhand.live.commands import audited
+
+    found = audited(o.store, o.campaign, o.problem, o.log, o.tolerance)
+    print(found)
+    return 0 if found.clean else 1
+
+
+def _export(o: argparse.Namespace) -> int:
+    from evenhand.live.commands import exported
+
+    count = exported(o.store, o.campaign, o.problem, o.out)
+    print(f"written: {o.out}, {count:,} decisions")
+    return 0
 
 
 def _warm(problem: Path | None) -> int:

@@ -1,0 +1,86 @@
+"""The command line on the log of a campaign: audits and exports, which replay reads again."""
+
+import csv
+import json
+
+import pytest
+
+import evenhand as eh
+from evenhand.cli import main
+from tests.replay.shop import PROBLEM, rows, write
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A campaign of a problem file with 90 decisions; its store, its problem file and its log."""
+    log, file = write(tmp_path, rows(300))
+    store = f"sqlite:///{tmp_path / 'shop.db'}"
+    campaign = eh.open_campaign(store, "post", file, log_path=log)
+    for i, row in enumerate(rows(90, seed=1)):
+        said = campaign.decide({"age": float(row[0]), "town": row[1]}, key=f"customer {i}")
+        if i % 3:
+            campaign.observe(said.id, {"visit": i % 2})
+    return store, file, log
+
+
+def test_an_audit_says_that_all_is_as_it_was(served, capsys):
+    store, file, log = served
+    assert main(["audit", store, "post", "--problem", str(file), "--log", str(log)]) == 0
+    assert capsys.readouterr().out == (
+        "post: 151 events, 90 decisions\nevery decision that was recomputed is as it was stored\n"
+    )
+
+
+def test_what_an_audit_needs_is_named(served, capsys):
+    store, file, log = served
+    assert main(["audit", store, "post", "--problem", str(file)]) == 2
+    assert "learned from another log, or from none" in capsys.readouterr().err
+    assert main(["audit", store, "spring", "--problem", str(file)]) == 2
+    assert capsys.readouterr().err == "evenhand: no campaign 'spring'; the store has ['post']\n"
+    assert main(["audit", "redis://x", "post", "--problem", str(file)]) == 2
+    assert "store: expected sqlite:///FILE" in capsys.readouterr().err
+    file.write_text(PROBLEM.replace("rate = 0.3", "rate = 0.4"))
+    assert main(["audit", store, "post", "--problem", str(file), "--log", str(log)]) == 1
+    assert "90 decisions of policies that were not given were not recomputed" in capsys.readouterr().out
+
+
+def test_an_export_is_a_log_that_replay_reads(served, tmp_path, capsys):
+    store, file, _ = served
+    out = tmp_path / "decisions.csv"
+    assert main(["export", store, "post", "--problem", str(file), "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"written: {out}, 90 decisions\n"
+    with out.open(newline="") as opened:
+        found = list(csv.DictReader(opened))
+    assert len(found) == 90
+    assert {row["state"] for row in found} == {"observed", "waiting"}
+    seen = [row for row in found if row["state"] == "observed"]
+    again = tmp_path / "seen.csv"
+    with again.open("w", newline="") as opened:
+        writer = csv.DictWriter(opened, list(seen[0]))
+        writer.writeheader()
+        writer.writerows(seen)
+    problem = PROBLEM.replace('column = "letter"\nvalues = { "" = "none", "A" = "a", "B" = "b" }',
+                              'column = "action"\nvalues = { none = "none", a = "a", b = "b" }')  # fmt: skip
+    problem = problem.replace("constant = 0.333333", 'column = "probability"')
+    problem = problem.replace("[outcomes.visit]", '[outcomes.visit]\ncolumn = "outcome visit"')
+    file.write_text(problem.replace("horizon = 300", "horizon = 10"))
+    replayed = eh.replay_log(again, file, replicas=2, bootstrap=0, progress=False)
+    assert replayed.rows == len(seen)
+
+
+def test_an_export_of_json_has_a_line_per_decision(served, tmp_path):
+    store, file, _ = served
+    out = tmp_path / "decisions.jsonl"
+    main(["export", store, "post", "--problem", str(file), "--out", str(out)])
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["key"] for line in lines[:2]] == ["customer 0", "customer 1"]
+    assert lines[1]["outcome visit"] == 1
+
+
+def test_a_campaign_without_a_problem_file_is_named(tmp_path, capsys):
+    coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
+    store = f"sqlite:///{tmp_path / 'coins.db'}"
+    eh.Campaign.open(store, "coins", eh.resolving(coin, eh.PerAction.of(coin)))
+    _, file = write(tmp_path, rows(30))
+    assert main(["export", store, "coins", "--problem", str(file), "--out", str(tmp_path / "x.csv")]) == 2
+    assert "campaign: expected one that was opened with a problem file" in capsys.readouterr().err
