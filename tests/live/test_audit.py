@@ -82,7 +82,7 @@ def moved(z, by):
 
 def changed(store, kind, number, change):
     """The same log with one event that was tampered with."""
-    events = store._logs["shop"]
+    events = store._books["shop"].events
     i = [e.seq for e in events if e.kind == kind][number] - 1
     body = json.loads(events[i].body)
     events[i] = events[i]._replace(body=json.dumps(change(body)))

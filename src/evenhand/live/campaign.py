@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import partial
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.core.checked import shown
@@ -20,7 +21,6 @@ from evenhand.live.replies import Reply, reply
 from evenhand.live.store import Store, Transaction, connect
 from evenhand.live.versions import here
 from evenhand.live.worker import Terms, Worker
-from evenhand.policy.named import outcomes as named_outcomes
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
 
@@ -102,8 +102,7 @@ class Campaign:
             Conflict: the campaign exists, or runs under another policy.
             Busy: the store cannot be written.
         """
-        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
-            raise InvalidInput("name", f"a text of 1 to {_LONGEST} characters", shown(name))
+        _text("name", name)
         if not isinstance(policy, Policy):
             raise InvalidInput("policy", "a Policy", shown(policy))
         number("patience", patience, "seconds above 0", lambda x: 0 < x < 1e9)
@@ -176,6 +175,8 @@ class Campaign:
             InvalidInput: a policy of other actions, outcomes or numbers of plays.
             Busy: the store cannot be written.
         """
+        if not isinstance(policy, Policy):
+            raise InvalidInput("policy", "a Policy", shown(policy))
         old, new = self.policy.problem, policy.problem
         for field in ("actions", "observed", "names", "n_plays"):
             if getattr(old, field) != getattr(new, field):
@@ -190,9 +191,7 @@ class Campaign:
 
     def status(self) -> Status:
         """Where the campaign stands: rounds, averages, budgets, constraints and prices."""
-        self.refresh()
-        with self._worker.lock:
-            return self.policy.status(self._worker.fold.state)
+        return self._worker.look(lambda fold: fold.policy.status(fold.state))
 
     def refresh(self) -> None:
         """Take in what other workers wrote, and let what is overdue expire."""
@@ -228,48 +227,45 @@ class Campaign:
         offered: Sequence[str] | None,
         known: Mapping[str, Mapping[str, float] | float] | None,
     ) -> Reply:
-        if not isinstance(key, str) or not 0 < len(key) <= _LONGEST:
-            raise InvalidInput("key", f"a text of 1 to {_LONGEST} characters", shown(key))
+        _text("key", key)
         asked: dict[str, Any] = {"case": case}
-        asked |= {} if offered is None else {"offered": list(offered)}
+        if offered is not None:
+            if isinstance(offered, str) or not isinstance(offered, Iterable):
+                raise InvalidInput("offered", "a sequence of actions", shown(offered))
+            asked["offered"] = list(offered)
         asked |= {} if known is None else {"known": known}
-        try:
-            text = written(asked)
-        except (TypeError, ValueError):
-            raise InvalidInput("case", "names and values that JSON has, and no NaN", shown(case)) from None
+        plain = _plain("case", asked, "names and values that JSON has, and no NaN")
         old = log.find(key)
         if old is not None:
             body = read(old)
-            if {k: body[k] for k in ("case", "offered", "known") if k in body} != json.loads(text):
+            if {k: body[k] for k in ("case", "offered", "known") if k in body} != plain:
                 raise Conflict(f"key {key!r} was used for another case")
             return reply(old, self.policy.problem, repeated=True)
-        context = self._worker.encoder.context(case, offered, known)
+        context = self._worker.encoder.context(plain["case"], plain.get("offered"), plain.get("known"))
         decision = self.policy.decide(self._worker.fold.state, context)
         due = log.now + int(self.terms.patience * 1e6)
-        body = {**asked, "by": self._worker.mark, "due": due, **pack(decision)}
+        body = {**plain, "by": self._worker.mark, "due": due, **pack(decision)}
         event = self._worker.enter(log, "decided", written(body), key=key, made=(context, decision))
         return reply(event, self.policy.problem)
 
     def _observe(self, log: Transaction, ref: int, outcomes: Outcomes, revise: bool) -> bool:
-        self._decided(log, ref)
-        before = self._settled(log, ref)
+        decided = self._decided(log, ref)
+        ref, before = decided.seq, self._settled(log, decided.seq)
         if before is not None and before.kind == "cancelled":
             raise Conflict(f"decision {ref} was cancelled")
-        try:
-            text = written({"y": outcomes})
-        except (TypeError, ValueError):
-            raise InvalidInput("outcomes", "names and finite numbers", shown(outcomes)) from None
+        plain = _plain("outcomes", {"y": outcomes}, "names and finite numbers")
         if before is not None:
-            if read(before) == json.loads(text):
+            if read(before) == plain:
                 return False
             if not revise:
                 raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
-            named_outcomes(self.policy.problem, self.policy.problem.n_plays, outcomes)
-        self._worker.enter(log, "observed" if before is None else "revised", text, ref=ref)
+        if ref not in self._worker.fold.pending:  # the log is folded again: what is refused then comes too late
+            self._worker.refuse(decided, plain["y"])
+        self._worker.enter(log, "observed" if before is None else "revised", written(plain), ref=ref)
         return True
 
     def _cancel(self, log: Transaction, ref: int) -> bool:
-        self._decided(log, ref)
+        ref = self._decided(log, ref).seq
         before = self._settled(log, ref)
         if before is not None and before.kind == "cancelled":
             return False
@@ -280,13 +276,15 @@ class Campaign:
         self._worker.enter(log, "cancelled", "{}", ref=ref)
         return True
 
-    def _decided(self, log: Transaction, ref: int) -> None:
-        """Refuse what is no decision that waits or waited for an outcome."""
-        event = log.get(ref) if isinstance(ref, int) and not isinstance(ref, bool) and ref > 0 else None
+    def _decided(self, log: Transaction, ref: int) -> Event:
+        """A decision that waits or waited for an outcome."""
+        whole = isinstance(ref, Integral) and not isinstance(ref, bool)
+        event = log.get(int(ref)) if whole and 0 < ref <= log.last else None
         if event is None or event.kind != "decided":
             raise Unknown(f"no decision {shown(ref)} in campaign {self.name!r}")
         if not read(event)["n"]:
             raise Conflict(f"decision {ref} played nothing: it has no outcome")
+        return event
 
     def _settled(self, log: Transaction, ref: int) -> Event | None:
         """The last outcome of a decision, or its end."""
@@ -297,3 +295,20 @@ class Campaign:
 def _opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
     """The first event: the terms, and what the bits of decisions may depend on."""
     return {**asdict(terms), "name": policy.name, "encoding": encoder.to_dict(), "versions": here()}
+
+
+def _text(field: str, value: object) -> None:
+    """Refuse what is no text that a store can have."""
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST:
+        raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(value))
+    if not value.isprintable() and ("\0" in value or any("\ud800" <= z <= "\udfff" for z in value)):
+        raise InvalidInput(field, "a text in Unicode, without NUL and halves of characters", shown(value))
+
+
+def _plain(field: str, body: dict[str, Any], expected: str) -> dict[str, Any]:
+    """A body as it is read back from the log."""
+    try:
+        found: dict[str, Any] = json.loads(written(body))
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidInput(field, expected, shown(body[next(iter(body))])) from None
+    return found

@@ -6,8 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
-from evenhand.live.events import Event, Kind
+from evenhand.live.events import ABOUT, Conflict, Event, Kind
 
 
 def clock() -> int:
@@ -15,35 +16,66 @@ def clock() -> int:
     return time.time_ns() // 1000
 
 
+@dataclass
+class _Book:
+    """The events of a campaign, and where they are."""
+
+    events: list[Event] = field(default_factory=list)
+    keys: dict[str, Event] = field(default_factory=dict)
+    about: dict[int, list[Event]] = field(default_factory=dict)
+
+    def add(self, event: Event) -> None:
+        """Take in the next event."""
+        self.events.append(event)
+        if event.key is not None:
+            self.keys[event.key] = event
+        if event.ref is not None:
+            self.about.setdefault(event.ref, []).append(event)
+
+
 class _Log:
     """The log of one campaign, and what is appended to it before it is committed."""
 
-    def __init__(self, events: list[Event], now: int) -> None:
-        self._events, self.now = events, max(now, events[-1].at if events else 0)
-        self.fresh: list[Event] = []
+    def __init__(self, book: _Book, now: int) -> None:
+        self._book, self.fresh = book, _Book()
+        self.now = max(now, book.events[-1].at if book.events else 0)
 
     @property
     def last(self) -> int:
-        return len(self._events) + len(self.fresh)
-
-    def _all(self) -> list[Event]:
-        return [*self._events, *self.fresh] if self.fresh else self._events
+        return len(self._book.events) + len(self.fresh.events)
 
     def tail(self, after: int) -> Sequence[Event]:
-        return self._all()[after:]
+        old = len(self._book.events)
+        return [*self._book.events[after:], *self.fresh.events[max(after - old, 0) :]]
 
     def find(self, key: str) -> Event | None:
-        return next((e for e in self._all() if e.key == key), None)
+        return self._book.keys.get(key) or self.fresh.keys.get(key)
 
     def get(self, seq: int) -> Event | None:
-        return self._all()[seq - 1] if 1 <= seq <= self.last else None
+        old = len(self._book.events)
+        if not 1 <= seq <= self.last:
+            return None
+        return self._book.events[seq - 1] if seq <= old else self.fresh.events[seq - 1 - old]
 
     def about(self, ref: int) -> Sequence[Event]:
-        return [e for e in self._all() if e.ref == ref]
+        return [*self._book.about.get(ref, ()), *self.fresh.about.get(ref, ())]
 
     def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
-        self.fresh.append(Event(self.last + 1, kind, ref, key, self.now, body))
-        return self.fresh[-1]
+        event = Event(self.last + 1, kind, ref, key, self.now, body)
+        self._refuse(event)
+        self.fresh.add(event)
+        return event
+
+    def _refuse(self, event: Event) -> None:
+        """Refuse what the schema of a database does."""
+        kind, ref, key = event.kind, event.ref, event.key
+        if key is not None and (kind != "decided" or self.find(key) is not None):
+            raise Conflict(f"key {key!r} is in the log")
+        if (kind in ABOUT) != (ref is not None) or (ref is not None and self.get(ref) is None):
+            raise Conflict(f"an event of kind {kind!r} about {ref}")
+        for once in (("observed", "cancelled"), ("expired",)):
+            if ref is not None and kind in once and any(e.kind in once for e in self.about(ref)):
+                raise Conflict(f"decision {ref} is settled in the log")
 
 
 class MemoryStore:
@@ -61,26 +93,27 @@ class MemoryStore:
 
     def __init__(self, now: Callable[[], int] = clock) -> None:
         """No campaign yet."""
-        self._logs: dict[str, list[Event]] = {}
+        self._books: dict[str, _Book] = {}
         self._kept: dict[tuple[str, str], dict[int, bytes]] = {}
         self._lock, self._now = threading.RLock(), now
 
     def campaigns(self) -> Sequence[str]:
         """The names of all campaigns, in order."""
-        return sorted(name for name, events in self._logs.items() if events)
+        return sorted(name for name, book in self._books.items() if book.events)
 
     @contextmanager
     def write(self, campaign: str) -> Iterator[_Log]:
         """A transaction; see `Store.write`."""
         with self._lock:
-            events = self._logs.setdefault(campaign, [])
-            log = _Log(events, self._now())
+            book = self._books.setdefault(campaign, _Book())
+            log = _Log(book, self._now())
             yield log
-            events += log.fresh
+            for event in log.fresh.events:
+                book.add(event)
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         """The committed events after a number."""
-        for event in self._logs.get(campaign, [])[after:]:
+        for event in self._books.get(campaign, _Book()).events[after:]:
             if not kinds or event.kind in kinds:
                 yield event
 

@@ -11,9 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from evenhand.live.events import ABOUT, KINDS, Busy, Event, Kind
+from evenhand.live.events import ABOUT, KINDS, Busy, Conflict, Event, Kind
 from evenhand.live.memory import clock
 
+_PAGE = 1000  # events that are read at once
 _COLUMNS = "seq, kind, ref, key, at, body"
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS events (
@@ -70,9 +71,13 @@ class _Log:
         return self._rows("ref = ? AND ref IS NOT NULL", ref)
 
     def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
+        event = Event(self.last + 1, kind, ref, key, self.now, body)
+        query = f"INSERT INTO events (campaign, {_COLUMNS}) VALUES (?,?,?,?,?,?,?)"
+        try:
+            self._db.execute(query, (self._campaign, *event))
+        except sqlite3.IntegrityError as error:
+            raise Conflict(f"event {event.seq} contradicts the log: {error}") from error
         self.last += 1
-        event = Event(self.last, kind, ref, key, self.now, body)
-        self._db.execute(f"INSERT INTO events (campaign, {_COLUMNS}) VALUES (?,?,?,?,?,?,?)", (self._campaign, *event))
         return event
 
 
@@ -121,6 +126,7 @@ class SqliteStore:
     def write(self, campaign: str) -> Iterator[_Log]:
         """A transaction; see `Store.write`."""
         with self._turn():
+            self._same()
             db = self._db
             with self._errors():
                 db.execute("BEGIN IMMEDIATE")
@@ -137,10 +143,14 @@ class SqliteStore:
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         """The committed events after a number."""
         some = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
-        query = f"SELECT {_COLUMNS} FROM events WHERE campaign = ? AND seq > ?{some} ORDER BY seq"
-        with self._errors():
-            for row in self._db.execute(query, (campaign, after, *kinds)):
-                yield Event(*row)
+        query = f"SELECT {_COLUMNS} FROM events WHERE campaign = ? AND seq > ?{some} ORDER BY seq LIMIT {_PAGE}"
+        while True:  # page by page, as a statement that is not done keeps its connection from what is new
+            with self._errors():
+                rows = self._db.execute(query, (campaign, after, *kinds)).fetchall()
+            yield from (Event(*row) for row in rows)
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         """The last snapshot under a mark; see `Store.snapshot`."""
@@ -154,7 +164,7 @@ class SqliteStore:
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes) -> None:
         """Keep a snapshot."""
         with self._turn(), self._errors():
-            self._db.execute("INSERT OR IGNORE INTO snapshots VALUES (?,?,?,?)", (campaign, mark, seq, blob))
+            self._db.execute("INSERT OR REPLACE INTO snapshots VALUES (?,?,?,?)", (campaign, mark, seq, blob))
 
     @property
     def _db(self) -> sqlite3.Connection:
@@ -165,9 +175,26 @@ class SqliteStore:
                 db = sqlite3.connect(self._path, isolation_level=None, timeout=self._timeout, cached_statements=64)
                 for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
                     db.execute(f"PRAGMA {setting}")
-            self._local.db = db
+            self._local.db, self._local.file = db, self._number()
         found: sqlite3.Connection = self._local.db
         return found
+
+    def _number(self) -> tuple[int, int]:
+        found = os.stat(self._path)
+        return found.st_dev, found.st_ino
+
+    def _same(self) -> None:
+        """Refuse to write into a file that was deleted or replaced, which nobody will read."""
+        _ = self._db
+        with self._errors():
+            try:
+                same = self._number() == self._local.file
+            except OSError:
+                self._local.process = None  # whatever is there next time is opened
+                raise
+            if not same:
+                self._local.process = None
+                raise OSError("the file was replaced")
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

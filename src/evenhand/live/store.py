@@ -34,7 +34,13 @@ class Transaction(Protocol):
         """The events about a decision, in order."""
 
     def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
-        """Write the next event."""
+        """Write the next event.
+
+        Raises:
+            Conflict: a second decision under a key, a second outcome, cancellation or expiry of a decision, or one of
+                no decision. Nothing was written then.
+            Busy: as for `Store.write`.
+        """
 
 
 class Store(Protocol):
@@ -60,7 +66,7 @@ class Store(Protocol):
         """
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes) -> None:
-        """Keep a snapshot."""
+        """Keep a snapshot, in place of the one of this number if there is one."""
 
 
 def connect(url: str) -> Store:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Encoder, Teacher
-from evenhand.live.events import Conflict, Event, Kind
+from evenhand.live.events import Busy, Conflict, Event, Kind
 from evenhand.live.fold import Fold, OnExpiry, Rewritten, corrections
-from evenhand.live.snapshots import dump, restore
+from evenhand.live.snapshots import BrokenSnapshot, dump, restore
 from evenhand.live.store import Store, Transaction
 from evenhand.policy.policy import Policy
 
@@ -41,7 +41,7 @@ class Worker:
         Raises:
             Conflict: the campaign runs under another policy.
         """
-        self.store, self.name, self.terms, self.lock = store, name, terms, threading.Lock()
+        self.store, self.name, self.terms, self._lock = store, name, terms, threading.Lock()
         self.teacher = teacher
         self._take(policy, encoder)
         self._stale = False
@@ -58,26 +58,17 @@ class Worker:
     def run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
         """Run verbs in one transaction, each with its result or its own error.
 
-        If a verb fails after it wrote, or the commit fails, nothing of all is kept, and the error is raised.
+        If a verb fails after it wrote, or the store or the commit fails, nothing of all is kept, and the error is
+        raised.
         """
-        found: list[T | EvenhandError] = []
-        with self.lock:
-            whole = False
-            try:
-                with self.store.write(self.name) as log:
-                    self._catch_up(log)
-                    for verb in verbs:
-                        before = log.last
-                        try:
-                            found.append(verb(log))
-                        except EvenhandError as error:
-                            if log.last != before:
-                                raise
-                            found.append(error)
-                whole = True
-            finally:
-                self._stale |= not whole  # the fold may be ahead of the log: it is read anew with the next verb
-        return found
+        with self._lock:
+            return self._run(verbs)
+
+    def look(self, at: Callable[[Fold], T]) -> T:
+        """What can be told of a fold that is in step with the log."""
+        with self._lock:
+            self._run([])
+            return at(self.fold)
 
     def enter(
         self,
@@ -95,40 +86,74 @@ class Worker:
             self.fold.apply(event, made)
         except Rewritten:
             rewritten = True
+        except EvenhandError:
+            if kind == "decided":  # a plan can fail when the round is counted already
+                self.fold = self._folded(log)
+            raise
         log.append(kind, body, ref=ref, key=key)
         if rewritten:
             self.fold = self._folded(log)
         return event
 
+    def refuse(self, decided: Event, outcomes: Any) -> None:
+        """Refuse outcomes of a stored decision as the policy does, changing nothing."""
+        fold = self._fresh()
+        fold.seq = decided.seq - 1
+        fold.apply(decided)
+        self.policy.observe(fold.state, fold.pending[decided.seq].decision, outcomes)
+
     def switch(self, policy: Policy, encoder: Encoder, body: str) -> None:
         """Write that another policy decides from here on, and fold the log anew with it."""
-        before = self.policy, self.encoder
 
         def verb(log: Transaction) -> None:
             self._take(policy, encoder)
             log.append("switched", body)
             self.fold = self._folded(log)
 
-        try:
-            self.one(verb)
-        except BaseException:
-            self._take(*before)
-            raise
+        with self._lock:
+            before = self.policy, self.encoder
+            try:
+                self._run([verb])
+            except BaseException:
+                self._take(*before)
+                raise
 
     def keep(self) -> int:
         """Keep a snapshot of what is in the log; returns how many bytes it has."""
-        self.run([])
-        with self.lock:
+        with self._lock:
+            self._run([])
             blob = dump(self.fold)
             self.store.keep(self.name, self.mark, self.fold.seq, blob)
         return len(blob)
+
+    def _run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
+        """As `run`, by whoever has the lock."""
+        found: list[T | EvenhandError] = []
+        whole = False
+        try:
+            with self.store.write(self.name) as log:
+                self._catch_up(log)
+                for verb in verbs:
+                    before = log.last
+                    try:
+                        found.append(verb(log))
+                    except Busy:
+                        raise
+                    except EvenhandError as error:
+                        if not before == log.last == self.fold.seq:
+                            raise
+                        found.append(error)
+            whole = True
+        finally:
+            self._stale |= not whole  # the fold may be ahead of the log: it is read anew with the next verb
+        return found
 
     def _take(self, policy: Policy, encoder: Encoder) -> None:
         self.policy, self.encoder, self.mark = policy, encoder, policy.fingerprint()
 
     def _catch_up(self, log: Transaction) -> None:
         """Take in what other workers wrote, and let what is overdue expire."""
-        if self._stale:
+        if self._stale or self.fold.seq > log.last:
             self.fold, self._stale = self._folded(log), False
         try:
             self.fold.fold(log.tail(self.fold.seq))
@@ -138,33 +163,44 @@ class Worker:
         while (ref := self.fold.overdue(log.now)) is not None:
             self.enter(log, "expired", "{}", ref=ref)
 
-    def _check(self) -> None:
-        """Refuse to decide in place of the policy under which the campaign runs."""
-        if self.fold.runs != self.mark:
-            expected = f"the campaign runs under policy {self.fold.runs}, this one is {self.mark}"
-            raise Conflict(f"{self.name!r}: {expected}: open it with that one, or switch")
-
     def _folded(self, log: Transaction | None = None) -> Fold:
         """A fold of all events, or of those that a transaction sees, from the last snapshot if there is one."""
 
         def events(after: int) -> Iterable[Event]:
             return self.store.scan(self.name, after) if log is None else log.tail(after)
 
-        kept = self.store.snapshot(self.name, self.mark)
-        if kept is not None:
+        fold = self._resumed(events)
+        if fold is None:
             fold = self._fresh()
-            restore(fold, kept[1])
-            try:
-                fold.fold(events(fold.seq))
-                return fold
-            except Rewritten:  # something before the snapshot
-                pass
-        fold = self._fresh()
-        if self.teacher is not None:
-            self.teacher.teach(self.policy, fold.state)
-        fold.corrected, fold.known = corrections(events(0))
-        fold.fold(event for event in events(0) if event.seq <= fold.known)  # later ones are for the next time
+            if self.teacher is not None:
+                self.teacher.teach(self.policy, fold.state)
+            fold.corrected, fold.known = corrections(events(0))
+            fold.fold(event for event in events(0) if event.seq <= fold.known)  # later ones are for the next time
         return fold
+
+    def _resumed(self, events: Callable[[int], Iterable[Event]]) -> Fold | None:
+        """A fold from the last snapshot that can be read, None if there is none or the log has to be folded whole."""
+        kept = self.store.snapshot(self.name, self.mark)
+        while kept is not None:
+            fold = self._fresh()
+            try:
+                restore(fold, kept[1])
+                _, *rest = events(fold.seq - 1)
+            except (BrokenSnapshot, ValueError):  # a cache, which is of no use; or it is ahead of the log
+                kept = self.store.snapshot(self.name, self.mark, before=kept[0])
+                continue
+            try:
+                fold.fold(rest)
+            except Rewritten:  # something before the snapshot
+                return None
+            return fold
+        return None
+
+    def _check(self) -> None:
+        """Refuse to decide in place of the policy under which the campaign runs."""
+        if self.fold.runs != self.mark:
+            expected = f"the campaign runs under policy {self.fold.runs}, this one is {self.mark}"
+            raise Conflict(f"{self.name!r}: {expected}: open it with that one, or switch")
 
     def _fresh(self) -> Fold:
         terms = self.terms

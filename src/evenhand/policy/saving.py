@@ -136,15 +136,15 @@ def flatten(z: object, path: str = "") -> Iterator[tuple[str, np.ndarray[Any, An
         yield path, np.asarray(z)
 
 
-def _refusals(z: object) -> Iterator[str]:
+def refusals(z: object) -> Iterator[str]:
     """Why parts of a state cannot be written as arrays: what they say of themselves in `unsaveable`."""
     if dataclasses.is_dataclass(z):
         yield from filter(None, [getattr(z, "unsaveable", "")])
         for f in dataclasses.fields(z):
-            yield from _refusals(getattr(z, f.name))
+            yield from refusals(getattr(z, f.name))
     elif isinstance(z, list):
         for part in z:
-            yield from _refusals(part)
+            yield from refusals(part)
 
 
 def fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "") -> None:
@@ -175,7 +175,7 @@ def save(state: object, belongs: Mark, path: Path) -> None:
     Raises:
         CannotSave: a part of the state says that it cannot be written as arrays.
     """
-    for reason in _refusals(state):
+    for reason in refusals(state):
         raise CannotSave(reason)
     part = path.with_name(f"{path.name}.{os.getpid()}{PART}")  # another process may write the same file
     try:

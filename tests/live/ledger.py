@@ -1,0 +1,142 @@
+"""A ledger of lists: what the log of a campaign promises, told without any code of the library."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from evenhand.core.errors import InvalidInput
+from evenhand.live.events import Conflict, Unknown
+
+
+@dataclass
+class Line:
+    """A decision."""
+
+    seq: int
+    key: str
+    case: object
+    action: int  # -1 where nothing is played
+    due: int
+    expired: bool = False
+    cancelled: bool = False
+    outcomes: list = field(default_factory=list)
+
+
+@dataclass
+class Ledger:
+    """Expects answers, reads the log, and compares.
+
+    `decide`, `observe` and `cancel` say what is to be answered, True, False, an error or None for a decision, and keep
+    what the log must have then.
+    """
+
+    mode: str
+    total: float
+    worst: float
+    fallback: float
+
+    def __post_init__(self):
+        self.decisions, self.keys, self.replies, self.read_to = {}, {}, {}, 0
+        self.must = []  # what the log has to have next: (kind, ref, key, body) as far as it is known
+        self.now = 0
+
+    def decide(self, key, case):
+        old = self.keys.get(key)
+        if old is not None:
+            return None if self.decisions[old].case == {"age": case} else Conflict
+        self.must.append(("decided", None, key))
+        return None
+
+    def observe(self, ref, y, revise):
+        line, said = self.decisions.get(ref), {"answer": y[0], "cents": y[1]}
+        if line is None:
+            return Unknown
+        if line.action < 0 or line.cancelled:
+            return Conflict
+        if line.outcomes:
+            if line.outcomes[-1] == said:
+                return False
+            if not revise:
+                return Conflict
+        if y[1] > self.worst or (line.action == 0 and y != (0, 0)):
+            return InvalidInput
+        self.must.append(("revised" if line.outcomes else "observed", ref, None))
+        return True
+
+    def cancel(self, ref):
+        line = self.decisions.get(ref)
+        if line is None:
+            return Unknown
+        if line.cancelled:
+            return False
+        if line.action < 0 or line.outcomes or (line.expired and self.mode != "hold"):
+            return Conflict
+        self.must.append(("cancelled", ref, None))
+        return True
+
+    def expire(self, now):
+        """What is overdue expires with the next transaction."""
+        self.now = now
+        over = [z for z in self.decisions.values() if self._waits(z) and not z.expired and z.due <= now]
+        for line in sorted(over, key=lambda z: (z.due, z.seq)):
+            self.must.append(("expired", line.seq, None))
+            line.expired = True
+
+    def read(self, log):
+        """Compare what is new in the log with what it must have."""
+        new, must = log[self.read_to :], self.must
+        self.read_to, self.must = len(log), []
+        kinds = [(e.kind, e.ref, e.key) for e in new if e.kind not in ("opened", "switched")]
+        assert kinds == must, f"the log goes on with {must}, and not with {kinds}"
+        for event in new:
+            self._take(event)
+
+    def reply(self, said):
+        """A reply is that of the log, and the same whenever it is told."""
+        told = said.id, said.key, said.actions, said.probabilities, said.explanation, said.deadline, said.at
+        assert self.replies.setdefault(said.key, told) == told, "the same key has the same reply"
+
+    def _take(self, event):
+        body = json.loads(event.body)
+        if event.kind == "decided":
+            action = body["a"][0]
+            if action > 0:
+                after = self.spent() + self.held() + self.worst
+                assert after <= self.total + 1e-9, f"decision {event.seq} may spend {after} of {self.total}"
+            assert event.key not in self.keys, "a key has one decision"
+            self.keys[event.key] = event.seq
+            self.decisions[event.seq] = Line(event.seq, event.key, body["case"], action, body["due"])
+        elif event.kind in ("observed", "revised"):
+            line = self.decisions[event.ref]
+            assert bool(line.outcomes) == (event.kind == "revised"), "an outcome is learned once"
+            assert not line.cancelled, "a decision is settled once"
+            line.outcomes.append(body["y"])
+        elif event.kind == "cancelled":
+            line = self.decisions[event.ref]
+            assert self._waits(line), "a decision is settled once"
+            line.cancelled = True
+        elif event.kind == "expired":
+            self.decisions[event.ref].expired = True
+
+    def _waits(self, line):
+        settled = line.expired and self.mode != "hold"
+        return line.action >= 0 and not line.outcomes and not line.cancelled and not settled
+
+    def spent(self):
+        found = 0.0
+        for line in self.decisions.values():
+            if line.outcomes:
+                found += line.outcomes[-1]["cents"]
+            elif line.expired and self.mode == "fallback" and not line.cancelled and line.action > 0:
+                found += self.fallback
+        return found
+
+    def held(self):
+        return sum(self.worst for line in self.decisions.values() if self._waits(line) and line.action > 0)
+
+    def rounds(self):
+        return sum(line.action >= 0 for line in self.decisions.values())
+
+    def waiting(self):
+        return sum(self._waits(line) for line in self.decisions.values())

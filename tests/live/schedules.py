@@ -1,0 +1,327 @@
+"""Simulated schedules: workers on one store with a virtual clock, requests that get lost, and failures anywhere."""
+
+from __future__ import annotations
+
+import random
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+
+import evenhand as eh
+from evenhand.core.errors import EvenhandError
+from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.linear_reward import indifferent
+from evenhand.live.campaign import Campaign
+from evenhand.live.cases import Named
+from evenhand.live.events import Busy, Conflict
+from evenhand.live.memory import MemoryStore
+from evenhand.live.worker import Worker
+from evenhand.policy.policy import Policy
+from evenhand.policy.saving import flatten
+from tests.live.ledger import Ledger
+
+TOTAL, WORST, PATIENCE = 8.0, 3.0, 10.0
+
+
+def problem(total=TOTAL, horizon=9):
+    return eh.Problem(
+        actions=("none", "letter", "gift"),
+        features=(eh.Numeric("age", 20, 60),),
+        outcomes=(
+            eh.Outcome("answer", free=("none",), fallback=0.0),
+            eh.Outcome("cents", high=WORST, free=("none",), fallback=1.0),
+        ),
+        maximize="answer",
+        subject_to=(eh.Budget("cents", total=total),),
+        horizon=horizon,
+    )
+
+
+@cache
+def plain(name="plain", total=TOTAL, horizon=9):
+    """A policy that draws actions within the budget, and learns nothing."""
+    stated = problem(total, horizon)
+    model = eh.NullModel(3 * stated.n_features, 2)
+    goals = indifferent(stated), hard_budget(stated)
+    return marked(Policy(problem=stated, model=model, goals=goals, choice=eh.Random(), name=name))
+
+
+@cache
+def learned():
+    """A policy that learns and plans."""
+    stated = problem()
+    return marked(eh.resolving(stated, eh.PerAction.of(stated)))
+
+
+def marked(policy):
+    """A policy whose fingerprint is taken once, as that takes longer than a round."""
+    mark = policy.fingerprint()
+    policy.__dict__["fingerprint"] = lambda: mark
+    return policy
+
+
+class Struck(Exception):
+    """The process ended here."""
+
+
+class Striking:
+    """A store on which a failure strikes at a statement that is named by its number, counted from now."""
+
+    def __init__(self, inner):
+        self.inner, self.left, self.error, self.hit = inner, None, None, False
+
+    def strike(self, left, error):
+        self.left, self.error, self.hit = left, error, False
+
+    def step(self):
+        if self.left == 0:
+            self.left, self.hit = None, True
+            raise self.error
+        if self.left is not None:
+            self.left -= 1
+
+    def campaigns(self):
+        return self.inner.campaigns()
+
+    @contextmanager
+    def write(self, campaign):
+        self.step()
+        with self.inner.write(campaign) as log:
+            self.step()
+            yield _Striking(self, log)
+            self.step()
+        if not isinstance(self.error, Busy):  # which says that nothing was written
+            self.step()
+
+    def scan(self, campaign, after=0, kinds=()):
+        self.step()
+        yield from self.inner.scan(campaign, after, kinds)
+
+    def snapshot(self, campaign, mark, before=None):
+        self.step()
+        return self.inner.snapshot(campaign, mark, before)
+
+    def keep(self, campaign, mark, seq, blob):
+        self.step()
+        self.inner.keep(campaign, mark, seq, blob)
+        self.step()
+
+
+class _Striking:
+    """A transaction that fails before or after a statement."""
+
+    def __init__(self, store, log):
+        self._store, self._log, self.now = store, log, log.now
+
+    @property
+    def last(self):
+        return self._log.last
+
+    def _said(self, call):
+        self._store.step()
+        found = call()
+        self._store.step()
+        return found
+
+    def tail(self, after):
+        return self._said(lambda: self._log.tail(after))
+
+    def find(self, key):
+        return self._said(lambda: self._log.find(key))
+
+    def get(self, seq):
+        return self._said(lambda: self._log.get(seq))
+
+    def about(self, ref):
+        return self._said(lambda: self._log.about(ref))
+
+    def append(self, kind, body, *, ref=None, key=None):
+        return self._said(lambda: self._log.append(kind, body, ref=ref, key=key))
+
+
+@dataclass
+class Schedule:
+    """One random schedule; every event is followed by checks against a ledger."""
+
+    seed: int
+    worker: type[Worker] = Worker
+    learns: bool = False
+    workers: int = 3
+    length: int = 9
+    clock: list[int] = field(default_factory=lambda: [10**6])
+
+    def __post_init__(self):
+        self.luck = random.Random(self.seed)
+        self.mode = self.luck.choice(("hold", "fallback", "release"))
+        self.policy, self.others = (learned(), plain()) if self.learns else (plain(), plain("other"))
+        self.store = Striking(MemoryStore(now=lambda: self.clock[0]))
+        first = Campaign.open(self.store, "one", self.policy, seed=self.seed, patience=PATIENCE, on_expiry=self.mode)
+        self.terms = first.terms
+        self.team = [self.open() for _ in range(self.luck.randint(2, self.workers))]
+        self.ledger = Ledger(self.mode, TOTAL, WORST, 1.0)
+        self.sent = []  # requests on their way, which may be delivered in any order, several times or never
+        self.cases = 0
+
+    def open(self):
+        worker = self.worker(self.store, "one", self.policy, Named(self.policy), self.terms)
+        return Campaign(worker, self.terms)
+
+    def run(self):
+        for _ in range(self.length):
+            self.event()
+        self.end()
+        return self
+
+    def event(self):
+        draw = self.luck.random()
+        if draw < 0.15:
+            self.clock[0] += self.luck.choice((0, 10**5, 4 * 10**6, 11 * 10**6))
+        elif draw < 0.20:
+            self.team[self.luck.randrange(len(self.team))] = self.open()
+        elif draw < 0.23:
+            self.guarded(lambda one: one.snapshot(), None)
+        elif draw < 0.25:
+            self.switch()
+        else:
+            if not self.sent or self.luck.random() < 0.7:
+                self.sent.append(self.request())
+            verb, *said = self.luck.choice(self.sent)
+            if self.luck.random() < 0.5:
+                self.sent.remove((verb, *said))
+            expected = getattr(self.ledger, verb)
+            self.guarded(lambda one: self.call(one, verb, said), lambda: expected(*said))
+
+    def request(self):
+        draw, known = self.luck.random(), list(self.ledger.decisions)
+        if draw < 0.5 or not known:
+            self.cases += 1
+            key = f"key {self.cases}" if self.luck.random() < 0.9 else "key 1"
+            return "decide", key, float(20 + self.cases % 7)
+        ref = self.luck.choice(known) if self.luck.random() < 0.95 else self.luck.choice((1, 999, -1, 0))
+        if draw < 0.6:
+            return "cancel", ref
+        free = ref in self.ledger.decisions and self.ledger.decisions[ref].action in (0, -1)
+        y = (0, 0) if free else (self.luck.randint(0, 1), self.luck.randint(0, 3))
+        if self.luck.random() < 0.07:
+            y = (0, 4)
+        return "observe", ref, y, self.luck.random() < 0.25
+
+    @staticmethod
+    def call(campaign, verb, said):
+        if verb == "decide":
+            return campaign.decide({"age": said[1]}, key=said[0])
+        if verb == "cancel":
+            return campaign.cancel(said[0])
+        return campaign.observe(said[0], {"answer": said[1][0], "cents": said[1][1]}, revise=said[2])
+
+    def switch(self):
+        """Another policy decides; the other workers are told so, and open the campaign anew."""
+        old, before = self.team, len(self.log())
+        who = self.luck.choice(old)
+        if self.luck.random() < 0.3:
+            self.store.strike(self.luck.randrange(14), self.luck.choice((Struck(), Busy("struck"))))
+        with suppress(Struck, Busy):
+            who.switch(self.others)
+        done = any(e.kind == "switched" for e in self.log()[before:])
+        assert done or self.store.hit, "a switch is in the log"
+        if done:
+            whole = not self.store.hit
+            self.policy, self.others = self.others, self.policy
+            self.store.left = None
+            for one in old:
+                if not (whole and one is who):
+                    self.refused(lambda one=one: one.decide({"age": 20.0}, key="after a switch"), Conflict)
+            self.ledger.expire(self.clock[0])
+            self.team = [who if whole and one is who else self.open() for one in old]
+        self.store.left, self.store.hit = None, False
+        self.ledger.read(self.log())
+
+    @staticmethod
+    def refused(call, kind):
+        try:
+            call()
+        except kind:
+            return
+        raise AssertionError(f"a worker of the policy before a switch ends with {kind.__name__}")
+
+    def guarded(self, call, expected):
+        """Call a worker, in which a failure may strike, and compare what came of it with the ledger."""
+        i, before = self.luck.randrange(len(self.team)), self.log()
+        dies = self.luck.random() < 0.5
+        if self.luck.random() < 0.35:
+            self.store.strike(self.luck.randrange(14), Struck() if dies else Busy("struck"))
+        said = None
+        try:
+            said = call(self.team[i])
+        except (Struck, EvenhandError) as error:
+            said = error
+        self.store.left = None
+        struck = self.store.hit
+        self.store.hit = False
+        after = self.log()
+        assert after[: len(before)] == before, "the log is append-only"
+        if struck and isinstance(said, Struck) and self.luck.random() < 0.7:
+            self.team[i] = self.open()
+        if struck and len(after) == len(before):
+            assert isinstance(said, Struck | Busy), f"a failure is told, and not answered with {said!r}"
+        elif expected is None:
+            self.ledger.expire(self.clock[0])
+        else:
+            self.ledger.expire(self.clock[0])
+            promised = expected()
+            if not (struck and isinstance(said, Struck)):
+                self.agree(promised, said)
+        self.ledger.read(after)
+        if not struck and self.luck.random() < 0.3:
+            self.compare(self.team[i])
+
+    def agree(self, promised, said):
+        if isinstance(promised, type):
+            assert type(said) is promised, f"{promised.__name__} is told, and not {said!r}"
+        elif promised in (True, False):
+            assert said is promised, f"the answer is {promised}, and not {said!r}"
+        else:
+            assert not isinstance(said, Exception), f"a decision is made, and not {said!r}"
+            self.ledger.reply(said)
+
+    def compare(self, campaign):
+        """What a worker says of its budget is what the ledger has."""
+        status = campaign.status()
+        self.ledger.expire(self.clock[0])
+        self.ledger.read(self.log())
+        (account,) = status.accounts.values()
+        spent, held = self.ledger.spent(), self.ledger.held()
+        assert abs(account.spent - spent) < 1e-9, f"spent is {spent}, and not {account.spent}"
+        assert abs(account.held - held) < 1e-9, f"held is {held}, and not {account.held}"
+        assert status.rounds == self.ledger.rounds(), "rounds are those that played"
+        assert status.waiting == self.ledger.waiting(), "what waits is what has no outcome"
+
+    def log(self):
+        return list(self.store.inner.scan("one"))
+
+    def end(self):
+        """Every worker has the same state, with a snapshot or without one."""
+        for one in self.team:
+            self.compare(one)
+        kept = [self.open()] if self.store.inner._kept else []
+        self.store.inner._kept.clear()
+        whole = self.open()
+        for one in (*self.team, *kept):
+            same_fold(one, whole)
+
+
+def same_fold(one, other):
+    """Require that two workers have the same state, but for the random tokens of receipts."""
+    a, b = one._worker.fold, other._worker.fold
+    assert a.seq == b.seq
+    assert {r: (p.due, p.expired) for r, p in a.pending.items()} == {
+        r: (p.due, p.expired) for r, p in b.pending.items()
+    }
+    left, right = dict(flatten(a.state)), dict(flatten(b.state))
+    assert left.keys() == right.keys()
+    for path, z in left.items():
+        if path == ".receipts.tokens":
+            z, right[path] = z > 0, right[path] > 0
+        assert np.array_equal(z, right[path], equal_nan=z.dtype.kind == "f"), f"workers differ in {path}"

@@ -1,0 +1,96 @@
+"""Every promise of a campaign holds after every event of thousands of random schedules, and mutants are caught."""
+
+import time
+
+import pytest
+
+from evenhand.live.fold import Rewritten
+from evenhand.live.worker import Worker
+from tests.live.schedules import Schedule
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_few_schedules(part):
+    for seed in range(100 * part, 100 * (part + 1)):
+        played(Schedule(seed))
+
+
+def test_a_few_schedules_of_a_policy_that_learns():
+    for seed in range(40):
+        played(Schedule(seed, learns=True))
+
+
+def test_a_few_long_schedules():
+    for seed in range(20):
+        played(Schedule(seed, length=80, workers=4))
+
+
+@pytest.mark.slow
+def test_ten_thousand_schedules():
+    start = time.perf_counter()
+    for seed in range(1000, 11_000):
+        played(Schedule(seed, workers=4))
+    print(f"{10_000 / (time.perf_counter() - start):.0f} schedules a second")
+
+
+@pytest.mark.slow
+def test_many_schedules_of_a_policy_that_learns():
+    for seed in range(1000, 2000):
+        played(Schedule(seed, learns=True))
+
+
+def played(schedule):
+    """Play a schedule, naming it if a promise is broken."""
+    try:
+        schedule.run()
+    except Exception as error:
+        error.add_note(f"{schedule.seed = }, {schedule.learns = }, {schedule.length = }")
+        raise
+
+
+class Hasty(Worker):
+    """Decides on the balance that it had at its last verb, and takes in what others wrote only afterwards."""
+
+    def _catch_up(self, log):
+        while (ref := self.fold.overdue(log.now)) is not None:
+            self.enter(log, "expired", "{}", ref=ref)
+
+    def enter(self, log, kind, body, *, ref=None, key=None, made=None):
+        event = log.append(kind, body, ref=ref, key=key)
+        try:
+            self.fold.fold(log.tail(self.fold.seq))
+        except Rewritten:
+            self.fold = self._folded(log)
+        return event
+
+
+class Proud(Worker):
+    """Believes in its state when a transaction has failed."""
+
+    @property
+    def _stale(self):
+        return False
+
+    @_stale.setter
+    def _stale(self, value):
+        pass
+
+
+class Forgetful(Worker):
+    """Decides on under a policy that was replaced."""
+
+    def _check(self):
+        pass
+
+
+@pytest.mark.parametrize("mutant", [Hasty, Proud, Forgetful])
+def test_a_worker_that_does_not_follow_the_log_is_caught(mutant):
+    found = []
+    for seed in range(400):
+        try:
+            Schedule(seed, worker=mutant).run()
+        except Exception as error:
+            found.append(f"{error}")
+    assert found
+    if mutant is Hasty:
+        assert any("may spend" in told for told in found)
