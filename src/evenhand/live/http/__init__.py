@@ -1,0 +1,16 @@
+"""Campaigns over HTTP: decisions, outcomes and reports as JSON, for whatever language asks."""
+
+from evenhand.core.errors import MissingExtra
+
+try:
+    import fastapi
+    import uvicorn
+except ImportError as error:
+    raise MissingExtra("live campaigns", "live") from error
+
+from evenhand.live.http.app import app
+from evenhand.live.http.server import serve
+
+__all__ = ["app", "serve"]
+
+del fastapi, uvicorn

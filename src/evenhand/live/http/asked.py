@@ -1,0 +1,114 @@
+"""What clients ask, made into verbs of a campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
+from evenhand.live.campaign import Campaign
+from evenhand.live.events import Unknown, read
+from evenhand.live.http.bodies import plain
+from evenhand.live.replies import reply
+from evenhand.live.store import Transaction
+
+Verb = Callable[[Campaign, Transaction], dict[str, Any]]
+
+
+def decide(body: object) -> Verb:
+    """The decision that a body asks for.
+
+    A case is stated as `case`, or as `features` and `groups`, which are merged.
+
+    Raises:
+        InvalidInput: a field that is missing, unknown or of another type; also of the other functions here.
+    """
+    asked = _fields(body, ("key",), ("case", "features", "groups", "offered", "known"))
+    case = _case(asked)
+    offered, known = asked.get("offered"), asked.get("known")
+    if offered is not None and not (isinstance(offered, list) and all(isinstance(z, str) for z in offered)):
+        raise InvalidInput("offered", "a list of names", shown(offered))
+    if known is not None:
+        _mapping("known", known)
+    return lambda campaign, log: campaign._decide(log, case, asked["key"], offered, known).to_dict()
+
+
+def observe(body: object) -> Verb:
+    """The outcomes that a body states."""
+    asked = _fields(body, ("id", "outcomes"), ("revise",))
+    number, outcomes, revise = _number(asked["id"]), asked["outcomes"], asked.get("revise", False)
+    if not isinstance(revise, bool):
+        raise InvalidInput("revise", "true or false", shown(revise))
+    for i, play in enumerate(outcomes if isinstance(outcomes, list) else [outcomes]):
+        if play is not None or not isinstance(outcomes, list):
+            _mapping(f"outcomes[{i}]" if isinstance(outcomes, list) else "outcomes", play)
+    return lambda campaign, log: {"new": campaign._observe(log, number, outcomes, revise)}
+
+
+def cancel(body: object) -> Verb:
+    """The decision that a body takes back."""
+    number = _number(_fields(body, ("id",), ())["id"])
+    return lambda campaign, log: {"new": campaign._cancel(log, number)}
+
+
+def stored(number: int) -> Verb:
+    """All that the log has of a decision."""
+
+    def verb(campaign: Campaign, log: Transaction) -> dict[str, Any]:
+        event = log.get(number)
+        if event is None or event.kind != "decided":
+            raise Unknown(f"no decision {number} in campaign {campaign.name!r}")
+        body, about = read(event), log.about(number)
+        last = [e for e in about if e.kind in ("observed", "revised")]
+        return {
+            **reply(event, campaign.policy.problem).to_dict(),
+            **{name: body[name] for name in ("case", "offered", "known") if name in body},
+            "outcomes": read(last[-1])["y"] if last else None,
+            "state": about[-1].kind if about else "waiting" if body["n"] else "played nothing",
+            "events": [{"number": e.seq, "kind": e.kind, "at": e.at, "outcomes": read(e).get("y")} for e in about],
+        }
+
+    return verb
+
+
+def _fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
+    """An object with all fields that are needed, and none that nobody knows."""
+    asked = _mapping("body", body)
+    known = (*needed, *others)
+    for name in asked:
+        if name not in known:
+            field = name[:60].encode(errors="replace").decode()
+            raise InvalidInput(field, f"one of the fields {', '.join(known)}", f"an unknown one{meant(field, known)}")
+    for name in needed:
+        if name not in asked:
+            raise InvalidInput(name, "a value", "nothing")
+    plain(asked)
+    return asked
+
+
+def _case(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The pieces of a case in one; a name in two of them has to mean the same in both."""
+    pieces = [name for name in ("case", "features", "groups") if name in asked]
+    if not pieces:
+        raise InvalidInput("case", "a case, or features and groups", "nothing")
+    case: dict[str, Any] = {}
+    for piece in pieces:
+        for name, value in _mapping(piece, asked[piece]).items():
+            if name in case and case[name] != value:
+                raise InvalidInput(f"{piece}.{name}", f"{shown(case[name])}, as stated before", shown(value))
+            case[name] = value
+    return case
+
+
+def _mapping(field: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInput(field, "an object", shown(value))
+    return value
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInput("id", "the number of a decision", shown(value))
+    return value

@@ -1,0 +1,108 @@
+"""What every request passes first: its host, its token and its origin; and what every response carries."""
+
+from __future__ import annotations
+
+import hmac
+import threading
+from collections import Counter
+from collections.abc import Sequence
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from evenhand.live.http.answers import Refused, failed
+
+HEADERS = [
+    (b"content-security-policy", b"default-src 'self'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cache-control", b"no-store"),
+]
+_OPEN = ("/healthz",)  # without a token: it says nothing of the campaign
+
+
+class Requests:
+    """How many requests were answered, by route and status."""
+
+    def __init__(self, routes: Sequence[str]) -> None:
+        """No request yet."""
+        self._routes, self._lock, self._counts = frozenset(routes), threading.Lock(), Counter[tuple[str, int]]()
+
+    def add(self, path: str, status: int) -> None:
+        """Count a request; paths that clients make up share one line."""
+        known = "/decisions/{number}" if path.startswith("/decisions/") else path
+        with self._lock:
+            self._counts[known if known in self._routes else "other", status] += 1
+
+    def counts(self) -> list[tuple[tuple[str, int], int]]:
+        """All of them, in order."""
+        with self._lock:
+            return sorted(self._counts.items())
+
+
+class Guard:
+    """Refuses requests that a browser was tricked into or that have no token, and hides what goes wrong within.
+
+    Args:
+        app: that answers the rest.
+        token: that requests have to carry, if any.
+        hosts: names that the server is called by; a page elsewhere that makes its name point here has another one.
+        requests: counts them.
+    """
+
+    def __init__(self, app: ASGIApp, token: str | None, hosts: Sequence[str], requests: Requests) -> None:
+        """Keep the settings."""
+        self._app, self._requests = app, requests
+        self._bearer = None if token is None else f"Bearer {token}".encode()
+        self._hosts = frozenset(host.lower() for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def answer(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                self._requests.add(scope["path"], message["status"])
+                message = {**message, "headers": [*message.get("headers", ()), *HEADERS]}
+            await send(message)
+
+        refused = self._refusal(scope)
+        try:
+            await (self._app if refused is None else failed(refused))(scope, receive, answer)
+        except Exception as error:
+            if started:
+                raise
+            await failed(error)(scope, receive, answer)
+
+    def _refusal(self, scope: Scope) -> Refused | None:
+        """Why a request is refused, None where it is not."""
+        given: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            given.setdefault(name.lower(), []).append(value)
+        hosts = given.get(b"host", [])
+        host = hosts[0].lower() if len(hosts) == 1 else b""
+        if _name(host) not in self._hosts:
+            return Refused(400, "the Host header has a name that this server is not called by")
+        said = given.get(b"authorization", [b""])
+        if self._bearer is not None and scope["path"] not in _OPEN and not hmac.compare_digest(said[0], self._bearer):
+            return Refused(401, "the request has no Authorization header with the token of this server")
+        own = (b"http://" + host, b"https://" + host)
+        if scope["method"] == "POST" and any(z.lower() not in own for z in given.get(b"origin", [])):
+            return Refused(403, "a page of another origin sent this request")
+        return None
+
+
+def _name(host: bytes) -> str:
+    """The name in a Host header, without its port.
+
+    >>> _name(b"localhost:8000"), _name(b"[::1]:80"), _name(b"::1"), _name(b"localhost:80@evil")
+    ('localhost', '::1', '', '')
+    """
+    name, _, port = host.partition(b"]") if host.startswith(b"[") else host.partition(b":")
+    port = port.removeprefix(b":")
+    return name.removeprefix(b"[").decode("latin-1") if not port or port.isdigit() else ""

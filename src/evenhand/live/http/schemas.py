@@ -1,0 +1,41 @@
+"""What bodies look like, for `/openapi.json`; what is checked is in `asked`, whose messages name fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from evenhand.live.http.bodies import MOST
+
+_NUMBER = {"type": "integer", "minimum": 1}
+_CASE = {"type": "object", "description": "Features and groups by name."}
+_OUTCOMES = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
+
+
+def _one_or_many(needed: Sequence[str], properties: dict[str, Any]) -> dict[str, Any]:
+    one = {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
+    return {"oneOf": [one, {"type": "array", "items": one, "maxItems": MOST}]}
+
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "/decide": _one_or_many(
+        ("key",),
+        {
+            "key": {"type": "string", "minLength": 1, "maxLength": 200},
+            "case": _CASE,
+            "features": _CASE,
+            "groups": _CASE,
+            "offered": {"type": "array", "items": {"type": "string"}},
+            "known": {"type": "object"},
+        },
+    ),
+    "/observe": _one_or_many(
+        ("id", "outcomes"),
+        {
+            "id": _NUMBER,
+            "outcomes": {"oneOf": [_OUTCOMES, {"type": "array", "items": {"oneOf": [_OUTCOMES, {"type": "null"}]}}]},
+            "revise": {"type": "boolean"},
+        },
+    ),
+    "/cancel": _one_or_many(("id",), {"id": _NUMBER}),
+}

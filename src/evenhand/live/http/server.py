@@ -1,0 +1,56 @@
+"""A server for one campaign, on this machine unless there is a token."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+
+import uvicorn
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.core.validate import number
+from evenhand.live.campaign import Campaign
+from evenhand.live.http.app import app
+
+
+def serve(
+    campaign: Campaign,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str | None = None,
+    hosts: Sequence[str] = ("127.0.0.1", "localhost"),
+) -> None:
+    """Serve a campaign until the process is told to stop.
+
+    What travels is not encrypted: put a proxy that does before a server that others reach.
+
+    Args:
+        campaign: that decides.
+        host: the address to listen at; other machines reach "0.0.0.0".
+        port: to listen at.
+        token: that every request has to carry; needed where other machines reach the server.
+        hosts: the names that clients call the server by, beside `host`.
+
+    Raises:
+        InvalidInput: an address that other machines reach, without a token.
+    """
+    if not isinstance(host, str) or not host:
+        raise InvalidInput("host", "an address, such as '127.0.0.1'", shown(host))
+    number("port", port, "a number from 1 to 65,535", lambda x: 0 < x < 65_536)
+    if token is None and not local(host):
+        raise InvalidInput("token", f"a token, as other machines reach {host}", "nothing")
+    made = app(campaign, token=token, hosts=tuple(dict.fromkeys((*hosts, host))))
+    uvicorn.run(made, host=host, port=port, log_level="warning", server_header=False, proxy_headers=False)
+
+
+def local(host: str) -> bool:
+    """Whether only this machine reaches an address.
+
+    >>> local("127.0.0.1"), local("::1"), local("localhost"), local("0.0.0.0"), local("shop.example")
+    (True, True, True, False, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,58 @@
+"""A campaign behind HTTP, as tests ask it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+
+import httpx
+import uvicorn
+
+import evenhand as eh
+from evenhand.live import Campaign
+from evenhand.live.sqlite import SqliteStore
+
+SHOP = eh.Problem(
+    actions=("none", "letter"),
+    features=(eh.Numeric("age", 20, 60),),
+    horizon=1000,
+    outcomes=(eh.Outcome("answer"), eh.Outcome("cents", known={"letter": 80})),
+    maximize="answer",
+    subject_to=(eh.Budget("cents", total=8000), eh.Parity("cents", by="zone", tolerance=40.0)),
+    groups=(eh.Groups("zone", ("town", "land")),),
+)
+CASE = {"age": 33, "zone": "land"}
+
+
+def opened(folder, patience=86_400.0):
+    """A campaign in a file, which waits for a lock for a moment only."""
+    policy = eh.resolving(SHOP, eh.PerAction.of(SHOP))
+    return Campaign.open(SqliteStore(folder / "log.db", timeout=0.2), "shop", policy, patience=patience)
+
+
+def asked(key, **more):
+    """The body of a decision."""
+    return {"key": key, "case": CASE, **more}
+
+
+def events(campaign, kind="decided"):
+    """All events of a kind."""
+    return [event for event in campaign.events() if event.kind == kind]
+
+
+@contextmanager
+def serving(made):
+    """A client of an app that runs in a thread of its own, at a port that is free."""
+    server = uvicorn.Server(uvicorn.Config(made, port=0, log_level="critical", server_header=False))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as client:
+            yield client
+    finally:
+        server.should_exit = True
+        thread.join()

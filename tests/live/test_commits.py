@@ -1,0 +1,147 @@
+"""Requests that share a transaction: what they share, and what they do not."""
+
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+import evenhand as eh
+from evenhand.live import Campaign, Conflict
+from evenhand.live.events import Busy
+from evenhand.live.http import app
+from evenhand.live.http.asked import decide
+from evenhand.live.http.commits import Commits
+from evenhand.live.memory import MemoryStore
+from tests.live.served import events, serving
+
+SHOP = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=100)
+
+
+class Failing(MemoryStore):
+    """A store whose next commits fail, as on a full disk."""
+
+    fails = 0
+
+    @contextmanager
+    def write(self, campaign):
+        with super().write(campaign) as log:
+            yield log
+            if self.fails:
+                self.fails -= 1
+                raise Busy("no space left in /secret/log.db")
+
+
+def opened(store=None):
+    return Campaign.open(store or MemoryStore(), "shop", eh.uniform(SHOP, 1))
+
+
+@pytest.fixture
+def commits():
+    found = Commits(opened())
+    yield found
+    found.close()
+
+
+def asked(key):
+    return decide({"key": key, "case": {}})
+
+
+def blocked(commits):
+    """A commit that is under way until the event is set."""
+    begun, gate = threading.Event(), threading.Event()
+
+    def verb(campaign, log):
+        begun.set()
+        gate.wait(30)
+        return {}
+
+    commits.submit([verb])
+    assert begun.wait(30)
+    return gate
+
+
+def test_what_waits_for_a_commit_goes_into_the_next_one_together(commits, monkeypatch):
+    sizes, many = [], commits._campaign.many
+    monkeypatch.setattr(commits._campaign, "many", lambda verbs: [sizes.append(len(verbs)), many(verbs)][1])
+    gate = blocked(commits)
+    waiting = [commits.submit([asked(f"{i}")]) for i in range(5)]
+    gate.set()
+    assert [job.result(30)[0]["key"] for job in waiting] == list("01234")
+    assert sizes == [1, 5]
+
+
+def test_a_request_that_breaks_a_transaction_breaks_its_own_alone(commits):
+    def broken(campaign, log):
+        campaign._decide(log, {}, "of the broken one", None, None)
+        raise RuntimeError("a bug")
+
+    def late(campaign, log):
+        campaign._decide(log, {}, "of the late one", None, None)
+        raise Conflict("after it wrote")
+
+    gate = blocked(commits)
+    jobs = [commits.submit(verbs) for verbs in ([asked("a")], [broken], [asked("b"), late], [asked("c")])]
+    gate.set()
+    assert jobs[0].result(30)[0]["key"] == "a"
+    assert jobs[3].result(30)[0]["key"] == "c"
+    with pytest.raises(RuntimeError):
+        jobs[1].result(30)
+    with pytest.raises(Conflict):
+        jobs[2].result(30)
+    assert [event.key for event in events(commits._campaign)] == ["a", "c"]
+
+
+def test_an_error_of_its_own_is_told_to_who_made_it(commits):
+    gate = blocked(commits)
+    jobs = [commits.submit([asked("a")]), commits.submit([asked("k" * 201)]), commits.submit([asked("b")])]
+    gate.set()
+    assert [type(job.result(30)[0]).__name__ for job in jobs] == ["dict", "InvalidInput", "dict"]
+
+
+def test_who_left_before_a_commit_began_decides_nothing(commits):
+    gate = blocked(commits)
+    left, stays = commits.submit([asked("left")]), commits.submit([asked("stays")])
+    assert left.cancel()
+    gate.set()
+    stays.result(30)
+    assert [event.key for event in events(commits._campaign)] == ["stays"]
+
+
+def test_what_waits_is_done_before_the_end(commits):
+    gate = blocked(commits)
+    job = commits.submit([asked("a")])
+    threading.Timer(0.05, gate.set).start()
+    commits.close()
+    assert job.done()
+    commits.close()
+    assert commits.submit([asked("b")]).result(30)[0]["key"] == "b"
+
+
+def test_nothing_is_told_before_the_commit():
+    store = Failing()
+    campaign = opened(store)
+    with serving(app(campaign)) as client:
+        store.fails = 1
+        said = client.post("/decide", json={"key": "one", "case": {}})
+        assert (said.status_code, said.headers["retry-after"]) == (503, "1")
+        assert "secret" not in said.text
+        assert events(campaign) == []
+        assert client.post("/decide", json={"key": "one", "case": {}}).json()["repeated"] is False
+    assert campaign.status().rounds == 1
+
+
+@pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
+def test_without_the_extra_the_error_says_what_to_install(missing):
+    code = f"""
+import sys
+sys.modules["{missing}"] = None
+import evenhand as eh
+try:
+    import evenhand.live.http
+except eh.MissingExtra as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "live campaigns need an optional dependency: pip install 'evenhand[live]'"
