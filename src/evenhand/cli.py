@@ -37,6 +37,16 @@ Kernels are kept in the folder NUMBA_CACHE_DIR, or else beside the code of evenh
 it may write to that folder, and on the same kind of processor. For parts of your own, make one decision and observe
 one outcome while the image is built."""
 
+SERVE = """\
+Decide for real: POST /decide answers with an action, POST /observe takes its outcome, and http://127.0.0.1:8000 shows
+where the campaign stands. Everything is written to one log before it is answered; start the same command again to go
+on after a stop or a crash. Several servers may share a store.
+
+The problem file is the one that `evenhand replay` reads. It states the ranges and levels of all columns, or a log is
+given, which fixes them once.
+
+Where other machines reach the server, every request has to carry a token: set EVENHAND_TOKEN."""
+
 DEMO = "demo"  # the experiment that has a command of its own
 
 
@@ -97,13 +107,37 @@ def build() -> Parser:
                       help="compile what a replay of this problem file needs, instead of what is common")  # fmt: skip
     warm.set_defaults(parser=warm)
 
+    serve = commands.add_parser("serve", help="decide for real, over HTTP, with a page that shows where it stands",
+                                description=SERVE, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    serve.add_argument("problem", type=Path, metavar="PROBLEM.toml", help="what is decided, and how")
+    serve.add_argument("--store", required=True, metavar="STORE", help="where the log is kept: sqlite:///FILE")
+    serve.add_argument("--campaign", default=None, metavar="NAME", help="(default: the name of the problem file)")
+    logs = serve.add_mutually_exclusive_group()
+    logs.add_argument("--learn-from", type=Path, default=None, metavar="LOG.csv",
+                      help="a log that the policy learns from before the first decision, at no cost")  # fmt: skip
+    logs.add_argument("--encode-as", type=Path, default=None, metavar="LOG.csv",
+                      help="a log that only says which values columns have")  # fmt: skip
+    serve.add_argument("--switch", action="store_true",
+                       help="go on with this problem file where the campaign runs under another one")  # fmt: skip
+    serve.add_argument("--patience", type=float, default=86_400.0, metavar="SECONDS",
+                       help="of a new campaign: after which an outcome is overdue (default: 86400, a day)")  # fmt: skip
+    serve.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default="hold",
+                       help="of a new campaign: what becomes of budgets that overdue decisions hold")  # fmt: skip
+    serve.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck of a new campaign (default: 0)")
+    serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
+                       help="to listen at (default: 127.0.0.1, which this machine alone reaches)")  # fmt: skip
+    serve.add_argument("--port", type=int, default=8000, metavar="N", help="(default: 8000; 0 takes one that is free)")
+    serve.add_argument("--allow-host", action="append", default=[], metavar="NAME",
+                       help="a name that clients call the server by (may be repeated)")  # fmt: skip
+    serve.set_defaults(parser=serve)
+
     audit = commands.add_parser("audit", help="recompute every decision of a live campaign", description=(
         "Recompute every decision of a campaign from the events before it, and name the first that differs. On the "
         "versions and the processor on which the campaign ran, numbers are the same bit for bit."
     ))  # fmt: skip
     _add_campaign(audit)
-    audit.add_argument("--problem", type=Path, required=True, action="append", metavar="PROBLEM.toml",
-                       help="of the policy that decided (repeat for several policies)")  # fmt: skip
+    audit.add_argument("--problem", type=Path, default=[], action="append", metavar="PROBLEM.toml",
+                       help="in place of the problem files that the campaign kept (may be repeated)")  # fmt: skip
     audit.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
     audit.add_argument("--tolerance", type=float, default=0.0, metavar="X",
                        help="of numbers, relative, on another machine (default: 0)")  # fmt: skip
@@ -113,7 +147,6 @@ def build() -> Parser:
         "file ends in .jsonl, as lines of JSON. `evenhand replay` reads the CSV."
     ))  # fmt: skip
     _add_campaign(export)
-    export.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="of the campaign")
     export.add_argument("--out", type=Path, required=True, metavar="FILE", help="to write to")
 
     systems = commands.add_parser("systems", help="list every named system, or print what one of them does")
@@ -129,8 +162,9 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
     shown += [(f"reproduce {name}", e.title) for name, e in experiments.items() if name != DEMO]
     shown += [
         ("replay LOG.csv --problem PROBLEM.toml", "run any policy on your own randomised log"),
-        ("audit STORE CAMPAIGN --problem PROBLEM.toml", "recompute every decision of a live campaign"),
-        ("export STORE CAMPAIGN --problem ... --out FILE", "its decisions as a table"),
+        ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
+        ("audit STORE", "recompute every decision of a live campaign"),
+        ("export STORE --out FILE", "its decisions as a table"),
         ("warm", "compile ahead, so that first decisions do not wait"),
         ("systems", "everything that is implemented, with its source"),
         ("systems NAME", "what one of them does, and its arguments"),
@@ -141,7 +175,8 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
 
 def _add_campaign(parser: Parser) -> None:
     parser.add_argument("store", metavar="STORE", help="such as sqlite:///email.db")
-    parser.add_argument("campaign", metavar="CAMPAIGN", help="its name in the store")
+    parser.add_argument("campaign", nargs="?", default=None, metavar="CAMPAIGN",
+                        help="its name (default: the only one in the store)")  # fmt: skip
     parser.set_defaults(parser=parser)
 
 
@@ -216,6 +251,8 @@ def _run(o: argparse.Namespace) -> int:
         return _replay(o)
     if o.command == "warm":
         return _warm(o.problem)
+    if o.command == "serve":
+        return _serve(o)
     if o.command == "audit":
         return _audit(o)
     if o.command == "export":
@@ -239,6 +276,30 @@ def _replay(o: argparse.Namespace) -> int:
     return 130 if found.interrupted else 0
 
 
+def _serve(o: argparse.Namespace) -> int:
+    from evenhand.live.commands import served
+
+    try:
+        served(
+            o.problem,
+            o.store,
+            campaign=o.campaign,
+            log_path=o.learn_from or o.encode_as,
+            learn=o.learn_from is not None,
+            switch=o.switch,
+            seed=o.seed,
+            patience=o.patience,
+            on_expiry=o.on_expiry,
+            host=o.host,
+            port=o.port,
+            token=os.environ.get("EVENHAND_TOKEN") or None,
+            hosts=("127.0.0.1", "localhost", *o.allow_host),
+        )
+    except KeyboardInterrupt:
+        print("stopped; the log has everything that was answered")
+    return 0
+
+
 def _audit(o: argparse.Namespace) -> int:
     from evenhand.live.commands import audited
 
@@ -250,7 +311,7 @@ def _audit(o: argparse.Namespace) -> int:
 def _export(o: argparse.Namespace) -> int:
     from evenhand.live.commands import exported
 
-    count = exported(o.store, o.campaign, o.problem, o.out)
+    count = exported(o.store, o.campaign, o.out)
     print(f"written: {o.out}, {count:,} decisions")
     return 0
 

@@ -25,7 +25,10 @@ def served(tmp_path):
 
 def test_an_audit_says_that_all_is_as_it_was(served, capsys):
     store, file, log = served
-    assert main(["audit", store, "post", "--problem", str(file), "--log", str(log)]) == 0
+    file.unlink()  # the campaign kept what it says
+    assert main(["audit", store, "--log", str(log)]) == 0
+    assert "as it was stored" in capsys.readouterr().out
+    assert main(["audit", store, "post", "--log", str(log)]) == 0
     assert capsys.readouterr().out == (
         "post: 151 events, 90 decisions\nevery decision that was recomputed is as it was stored\n"
     )
@@ -33,21 +36,21 @@ def test_an_audit_says_that_all_is_as_it_was(served, capsys):
 
 def test_what_an_audit_needs_is_named(served, capsys):
     store, file, log = served
-    assert main(["audit", store, "post", "--problem", str(file)]) == 2
+    assert main(["audit", store, "post"]) == 2
     assert "learned from another log, or from none" in capsys.readouterr().err
-    assert main(["audit", store, "spring", "--problem", str(file)]) == 2
+    assert main(["audit", store, "spring"]) == 2
     assert capsys.readouterr().err == "evenhand: no campaign 'spring'; the store has ['post']\n"
-    assert main(["audit", "redis://x", "post", "--problem", str(file)]) == 2
+    assert main(["audit", "redis://x", "post"]) == 2
     assert "store: expected sqlite:///FILE" in capsys.readouterr().err
     file.write_text(PROBLEM.replace("rate = 0.3", "rate = 0.4"))
-    assert main(["audit", store, "post", "--problem", str(file), "--log", str(log)]) == 1
+    assert main(["audit", store, "post", "--log", str(log), "--problem", str(file)]) == 1
     assert "90 decisions of policies that were not given were not recomputed" in capsys.readouterr().out
 
 
 def test_an_export_is_a_log_that_replay_reads(served, tmp_path, capsys):
     store, file, _ = served
     out = tmp_path / "decisions.csv"
-    assert main(["export", store, "post", "--problem", str(file), "--out", str(out)]) == 0
+    assert main(["export", store, "post", "--out", str(out)]) == 0
     assert capsys.readouterr().out == f"written: {out}, 90 decisions\n"
     with out.open(newline="") as opened:
         found = list(csv.DictReader(opened))
@@ -69,9 +72,9 @@ def test_an_export_is_a_log_that_replay_reads(served, tmp_path, capsys):
 
 
 def test_an_export_of_json_has_a_line_per_decision(served, tmp_path):
-    store, file, _ = served
+    store, _, _ = served
     out = tmp_path / "decisions.jsonl"
-    main(["export", store, "post", "--problem", str(file), "--out", str(out)])
+    main(["export", store, "post", "--out", str(out)])
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["key"] for line in lines[:2]] == ["customer 0", "customer 1"]
     assert lines[1]["outcome visit"] == 1
@@ -81,6 +84,9 @@ def test_a_campaign_without_a_problem_file_is_named(tmp_path, capsys):
     coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
     store = f"sqlite:///{tmp_path / 'coins.db'}"
     eh.Campaign.open(store, "coins", eh.resolving(coin, eh.PerAction.of(coin)))
-    _, file = write(tmp_path, rows(30))
-    assert main(["export", store, "coins", "--problem", str(file), "--out", str(tmp_path / "x.csv")]) == 2
+    assert main(["audit", store, "coins"]) == 2
     assert "campaign: expected one that was opened with a problem file" in capsys.readouterr().err
+    assert main(["export", store, "coins", "--out", str(tmp_path / "x.csv")]) == 0
+    eh.Campaign.open(store, "more coins", eh.resolving(coin, eh.PerAction.of(coin)))
+    assert main(["audit", store]) == 2
+    assert "campaign: expected one of ['coins', 'more coins'], got none" in capsys.readouterr().err

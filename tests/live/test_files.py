@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.live.coded import Text, of_file, of_kept, of_log
+from evenhand.live.commands import policies
 from evenhand.live.events import written
-from evenhand.live.files import Rows, of_kept, of_log
+from evenhand.live.files import Rows
 from evenhand.live.memory import MemoryStore
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.run import environment, read_log
@@ -47,9 +49,9 @@ def check_rows(log, file, most=10**9):
     spec = read_spec(file)
     encoded, _ = read_log(log, spec)
     world = environment(spec.problem(encoded.levels), encoded)
-    stated = of_log(file, log)
+    stated = of_log(Text.of(file), log)
     kept = json.loads(written(stated.coded.to_dict()))
-    for coded in (stated.coded, of_kept(file, kept).coded):
+    for coded in (stated.coded, of_kept(kept).coded):
         for i, case in enumerate(cases(log, spec)):
             if i == most:
                 break
@@ -62,7 +64,7 @@ def check_rows(log, file, most=10**9):
 def test_a_campaign_of_files_is_opened_again_without_the_log(tmp_path):
     log, file = folder_of(tmp_path)
     store = MemoryStore()
-    with pytest.raises(eh.InvalidInput, match=r"^log_path: expected the path of a log"):
+    with pytest.raises(eh.InvalidInput, match=r"problem.toml: features.ranges.age: expected .*, as there is no log"):
         eh.open_campaign(store, "post", file)
     campaign = eh.open_campaign(store, "post", file, log_path=log, learn=False)
     first = campaign.decide({"age": 33, "town": "north"}, key="1")
@@ -95,7 +97,7 @@ def test_another_log_or_problem_file_is_refused(tmp_path):
 
 def test_what_is_learned_from_a_log_is_what_a_policy_learns_and_costs_nothing(tmp_path):
     log, file = folder_of(tmp_path)
-    store, stated = MemoryStore(), of_log(file, log)
+    store, stated = MemoryStore(), of_log(Text.of(file), log)
     campaign = eh.open_campaign(store, "post", file, log_path=log)
     state = campaign._worker.fold.state
     spec = read_spec(file)
@@ -115,7 +117,7 @@ def test_what_is_learned_from_a_log_is_what_a_policy_learns_and_costs_nothing(tm
     campaign.observe(said.id, {"visit": 1})
     again = eh.open_campaign(store, "post", file, log_path=log)
     np.testing.assert_array_equal(again._worker.fold.state.model.theta, campaign._worker.fold.state.model.theta)
-    found = eh.audit(store, "post", [stated.policy], encoders=[stated.coded], teacher=Rows(stated, log))
+    found = eh.audit(store, "post", [stated.policy], encoders=[stated.coded], teacher=Rows(log))
     assert found.clean
     with pytest.raises(eh.Conflict, match="learned from another log"):
         eh.audit(store, "post", [stated.policy], encoders=[stated.coded])
@@ -131,8 +133,81 @@ def test_what_is_learned_from_a_log_is_what_a_policy_learns_and_costs_nothing(tm
 )
 def test_a_policy_is_not_taught_what_cannot_be(tmp_path, action, outcomes, says):
     log, file = folder_of(tmp_path)
-    policy, coded = of_log(file, log)
+    policy, coded = of_log(Text.of(file), log)
     state = policy.start()
     with pytest.raises(eh.InvalidInput, match=says):
         policy.teach(state, coded.context({"age": 33, "town": "north"}, None, None), action, outcomes)
     assert state.model.count[0] == 0
+
+
+STATED = PROBLEM.replace(
+    "[action]",
+    """[features.ranges]
+age = [20, 60]
+
+[features.levels]
+town = ["north", "south"]
+
+[groups.town]
+shares = { north = 0.5, south = 0.5 }
+
+[action]""",
+)
+
+
+def test_a_file_that_states_ranges_and_levels_needs_no_log(tmp_path):
+    log, file = folder_of(tmp_path, STATED)
+    check_rows(log, file)  # a replay encodes rows by what is stated as well
+    assert of_file(Text.of(file)).coded.to_dict() == of_log(Text.of(file), log).coded.to_dict()
+    log.unlink()
+    store = MemoryStore()
+    campaign = eh.open_campaign(store, "post", file)
+    said = campaign.decide({"age": 1000, "town": "north"}, key="1")
+    assert campaign._worker.encoder.units.row({"age": 1000, "town": "south"}).tolist() == [1.0, 1.0, 1.0]
+    again = eh.open_campaign(store, "post", file)
+    assert again.decide({"age": 1000, "town": "north"}, key="1").action == said.action
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("age = [20, 60]", "age = [60, 20]", r"features\.ranges\.age: expected \[low, high\] with low < high"),
+        ("age = [20, 60]", "aeg = [20, 60]", r"features\.ranges: expected one of age, got aeg \(did you mean age\?\)"),
+        ("age = [20, 60]", "", r"features\.ranges\.age: expected .*, as there is no log"),
+        ('town = ["north", "south"]', "", r"features\.levels\.town: expected .*, as there is no log"),
+        ('["north", "south"]', '["north"]', r"features\.levels\.town: expected 2 to 100 names, got 1"),
+        ("{ north = 0.5, south = 0.5 }", '"log"', r"groups\.town\.shares: expected .*, as there is no log"),
+    ],
+)
+def test_what_a_file_states_wrongly_or_leaves_to_a_log_is_named(tmp_path, old, new, told):
+    assert old in STATED
+    _, file = folder_of(tmp_path, STATED.replace(old, new))
+    with pytest.raises(eh.InvalidInput, match=told):
+        eh.open_campaign(MemoryStore(), "post", file)
+
+
+def test_a_row_with_a_level_that_is_not_stated_is_a_bad_row(tmp_path):
+    log, file = folder_of(tmp_path, STATED.replace('["north", "south"]', '["north", "west"]'))
+    with pytest.raises(eh.InvalidInput, match=r"one of the levels \(north, west\)"):
+        of_log(Text.of(file), log)
+
+
+def test_another_problem_file_takes_over(tmp_path):
+    log, file = folder_of(tmp_path)
+    store = MemoryStore()
+    campaign = eh.open_campaign(store, "post", file, log_path=log)
+    for i in range(20):
+        said = campaign.decide({"age": 25 + i, "town": "south"}, key=f"{i}")
+        campaign.observe(said.id, {"visit": i % 2})
+    spent = [a.spent for a in campaign.status().accounts.values()]
+    file.write_text(PROBLEM.replace("[policy]", '[policy]\nname = "resolving"').replace("step = 0.01", ""))
+    changed = eh.open_campaign(store, "post", file, log_path=log, switch=True)
+    assert changed.policy.name.startswith("resolving")
+    assert [a.spent for a in changed.status().accounts.values()] == spent
+    again = eh.open_campaign(store, "post", file, log_path=log)
+    again.decide({"age": 50, "town": "north"}, key="more")
+    assert len([e for e in again.events() if e.kind == "switched"]) == 1
+    each = policies(store, "post")
+    assert [stated.policy.name.split(",")[0] for stated in each] == ["pgd", "resolving"]
+    told = [stated.coded for stated in each]
+    assert eh.audit(store, "post", [stated.policy for stated in each], encoders=told, teacher=Rows(log)).clean

@@ -170,7 +170,7 @@ def _fold(known: Known, mark: str, terms: dict[str, Any]) -> Fold | None:
     policy, encoder, teacher = known[mark]
     fold = Fold(policy=policy, mark=mark, encoder=encoder, seed=terms["seed"], on_expiry=terms["on_expiry"])
     if teacher is not None:
-        teacher.teach(policy, fold.state)
+        teacher.teach(policy, encoder, fold.state)
     return fold
 
 

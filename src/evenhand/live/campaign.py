@@ -181,9 +181,10 @@ class Campaign:
         for field in ("actions", "observed", "names", "n_plays"):
             if getattr(old, field) != getattr(new, field):
                 raise InvalidInput(f"policy: problem.{field}", getattr(old, field), getattr(new, field))
-        event = written({"mark": policy.fingerprint(), "name": policy.name})
         now = self._worker.encoder
-        self._worker.switch(policy, encoder or (Named(policy) if isinstance(now, Named) else now), event)
+        encoder = encoder or (Named(policy) if isinstance(now, Named) else now)
+        body = {"mark": policy.fingerprint(), "name": policy.name, "encoding": encoder.to_dict()}
+        self._worker.switch(policy, encoder, written(body))
 
     def many(self, verbs: Sequence[Callable[[Campaign, Transaction], T]]) -> list[T | EvenhandError]:
         """Run verbs in one transaction, which costs one write to disk; each has its result or its own error."""
@@ -211,7 +212,7 @@ class Campaign:
             import pandas as pd
         except ImportError as error:
             raise MissingExtra("data frames", "data") from error
-        return pd.DataFrame(decisions(self.events(), self.policy.problem))
+        return pd.DataFrame(decisions(self.events()))
 
     def events(self) -> Iterator[Event]:
         """The whole log."""
@@ -240,13 +241,13 @@ class Campaign:
             body = read(old)
             if {k: body[k] for k in ("case", "offered", "known") if k in body} != plain:
                 raise Conflict(f"key {key!r} was used for another case")
-            return reply(old, self.policy.problem, repeated=True)
+            return reply(old, self.policy.problem.actions, repeated=True)
         context = self._worker.encoder.context(plain["case"], plain.get("offered"), plain.get("known"))
         decision = self.policy.decide(self._worker.fold.state, context)
         due = log.now + int(self.terms.patience * 1e6)
         body = {**plain, "by": self._worker.mark, "due": due, **pack(decision)}
         event = self._worker.enter(log, "decided", written(body), key=key, made=(context, decision))
-        return reply(event, self.policy.problem)
+        return reply(event, self.policy.problem.actions)
 
     def _observe(self, log: Transaction, ref: int, outcomes: Outcomes, revise: bool) -> bool:
         decided = self._decided(log, ref)
@@ -294,7 +295,14 @@ class Campaign:
 
 def _opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
     """The first event: the terms, and what the bits of decisions may depend on."""
-    return {**asdict(terms), "name": policy.name, "encoding": encoder.to_dict(), "versions": here()}
+    actions = list(policy.problem.actions)
+    return {
+        **asdict(terms),
+        "name": policy.name,
+        "actions": actions,
+        "encoding": encoder.to_dict(),
+        "versions": here(),
+    }
 
 
 def _text(field: str, value: object) -> None:

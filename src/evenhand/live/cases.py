@@ -36,8 +36,8 @@ class Teacher(Protocol):
     def mark(self) -> str:
         """A hash of what it teaches."""
 
-    def teach(self, policy: Policy, state: PolicyState) -> None:
-        """Teach a fresh state; the same each time."""
+    def teach(self, policy: Policy, encoder: Encoder, state: PolicyState) -> None:
+        """Teach a fresh state of a policy whose cases are encoded so; the same each time."""
 
 
 @dataclass(frozen=True)

@@ -11,52 +11,131 @@ from typing import Any
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit
+from evenhand.live.coded import Stated, Text, of_kept
 from evenhand.live.events import Unknown, read
-from evenhand.live.files import Rows, Stated, of_kept
+from evenhand.live.files import Rows, open_campaign
+from evenhand.live.fold import OnExpiry
 from evenhand.live.history import decisions
 from evenhand.live.store import Store, connect
 
 
-def stated(store: Store, campaign: str, problem_path: Path) -> Stated:
-    """The policy of a problem file, encoded as a campaign does.
+def named(store: Store, campaign: str | None) -> str:
+    """The name of a campaign, by default that of the only one in the store.
 
     Raises:
         Unknown: no such campaign.
-        InvalidInput: the campaign was not opened with a problem file.
+        InvalidInput: several campaigns, and none is named.
     """
-    opened = next(iter(store.scan(campaign)), None)
-    if opened is None:
-        raise Unknown(f"no campaign {campaign!r}; the store has {list(store.campaigns())}")
-    encoding = read(opened)["encoding"]
-    if "units" not in encoding:
-        raise InvalidInput("campaign", "one that was opened with a problem file", f"{campaign!r}, which was not")
-    return of_kept(problem_path, encoding)
+    found = list(store.campaigns())
+    if campaign is None:
+        if len(found) != 1:
+            raise InvalidInput("campaign", f"one of {found}", "none")
+        return found[0]
+    if campaign not in found:
+        raise Unknown(f"no campaign {campaign!r}; the store has {found}")
+    return campaign
+
+
+def policies(store: Store, campaign: str) -> list[Stated]:
+    """The policies of the problem files that a campaign kept, in the order in which they decided."""
+    kept = [read(event)["encoding"] for event in store.scan(campaign, kinds=("opened", "switched"))]
+    return [of_kept(z) for z in kept if "units" in z]
+
+
+def existing(url: str) -> Store:
+    """A store that is there already.
+
+    Raises:
+        InvalidInput: no such file.
+    """
+    if isinstance(url, str) and url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).is_file():
+        raise InvalidInput("store", "a file that is there", url)
+    return connect(url)
+
+
+def served(
+    problem_path: Path,
+    url: str,
+    *,
+    campaign: str | None,
+    log_path: Path | None,
+    learn: bool,
+    switch: bool,
+    seed: int,
+    patience: float,
+    on_expiry: OnExpiry,
+    host: str,
+    port: int,
+    token: str | None,
+    hosts: Sequence[str],
+) -> None:
+    """Open a campaign of a problem file, or go on with it, and serve it until the process is told to stop.
+
+    Raises:
+        InvalidInput, Conflict, Busy: as for `open_campaign` and `evenhand.live.http.serve`.
+        MissingExtra: what a server needs is not installed.
+    """
+    from evenhand.live.http import serve  # before a long log is read
+
+    if url.startswith("sqlite:///"):
+        with on_disk("store", "a folder that can be written"):
+            Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
+    made = open_campaign(
+        url,
+        problem_path.stem if campaign is None else campaign,
+        problem_path,
+        log_path=log_path,
+        learn=learn,
+        switch=switch,
+        seed=seed,
+        patience=patience,
+        on_expiry=on_expiry,
+    )
+    print(f"{made.name}: {made.policy.name}; {made.status().rounds:,} of {made.policy.problem.horizon:,} decided")
+    serve(made, host, port, token, hosts, ready=lambda at: print(f"{at} (Ctrl-C stops)", flush=True))
 
 
 def audited(
-    url: str, campaign: str, problem_paths: Sequence[Path], log_path: Path | None = None, tolerance: float = 0.0
+    url: str,
+    campaign: str | None = None,
+    problem_paths: Sequence[Path] = (),
+    log_path: Path | None = None,
+    tolerance: float = 0.0,
 ) -> Audit:
-    """Audit a campaign of problem files: one per policy that decided.
+    """Audit a campaign of problem files, by default of those that it kept.
 
     Raises:
-        Unknown, InvalidInput: as for `stated`.
+        Unknown, InvalidInput: as for `named`; or no policy is known.
         Conflict: the policy learned from another log.
     """
-    store = connect(url)
-    each = [stated(store, campaign, path) for path in problem_paths]
-    teacher = None if log_path is None else Rows(each[0], log_path)
-    policies, encoders = [s.policy for s in each], [s.coded for s in each]
-    return audit(store, campaign, policies, encoders=encoders, tolerance=tolerance, teacher=teacher)
+    store = existing(url)
+    name = named(store, campaign)
+    each = policies(store, name)
+    if problem_paths and each:
+        kept = each[0].coded.to_dict()
+        each = [of_kept(kept, Text.of(path)) for path in problem_paths]
+    if not each:
+        expected = "one that was opened with a problem file; `evenhand.audit` takes policies of Python"
+        raise InvalidInput("campaign", expected, f"{name!r}, which was not")
+    own = {stated.policy.fingerprint(): stated for stated in each}.values()
+    return audit(
+        store,
+        name,
+        [stated.policy for stated in own],
+        encoders=[stated.coded for stated in own],
+        tolerance=tolerance,
+        teacher=None if log_path is None else Rows(log_path),
+    )
 
 
-def exported(url: str, campaign: str, problem_path: Path, out: Path) -> int:
+def exported(url: str, campaign: str | None, out: Path) -> int:
     """Write the decisions of a campaign to a file, as CSV or, if its name ends in .jsonl, as lines of JSON.
 
     The columns are those of `history.decisions`; `action` and `probability` are what `evenhand replay` needs. Returns
     the number of decisions.
     """
-    store = connect(url)
-    rows = decisions(store.scan(campaign), stated(store, campaign, problem_path).policy.problem)
+    store = existing(url)
+    rows = decisions(store.scan(named(store, campaign)))
     with on_disk("out", "a file that can be written"):
         if out.suffix == ".jsonl":
             out.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evenhand.live.events import Event, read
 from evenhand.live.replies import reply
-from evenhand.problem.problem import Problem
 
 
-def decisions(events: Iterable[Event], problem: Problem) -> list[dict[str, Any]]:
-    """One row per decision, in their order.
+def decisions(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """One row per decision of a whole log, in their order.
 
     The columns are `id`, `key`, `at` (microseconds since 1970), the names in the case, `action` and `probability` (with
     a number from the second play on), `state` (waiting, observed, cancelled, expired, or nothing played), and
     `outcome NAME` for every observed outcome.
     """
     rows: dict[int, dict[str, Any]] = {}
+    actions: Sequence[str] = ()
     for event in events:
-        if event.kind == "decided":
-            rows[event.seq] = _asked(event, problem)
+        if event.kind == "opened":
+            actions = read(event)["actions"]
+        elif event.kind == "decided":
+            rows[event.seq] = _asked(event, actions)
         elif event.ref is not None:
             row = rows[event.ref]
             row["state"] = {"revised": "observed"}.get(event.kind, event.kind)
@@ -32,8 +34,8 @@ def decisions(events: Iterable[Event], problem: Problem) -> list[dict[str, Any]]
     return list(rows.values())
 
 
-def _asked(event: Event, problem: Problem) -> dict[str, Any]:
-    said, case = reply(event, problem), read(event)["case"]
+def _asked(event: Event, actions: Sequence[str]) -> dict[str, Any]:
+    said, case = reply(event, actions), read(event)["case"]
     row = {"id": said.id, "key": said.key, "at": said.at, **case}
     for p, (action, probability) in enumerate(zip(said.actions, said.probabilities, strict=True)):
         row |= {f"action{_place(p)}": action, f"probability{_place(p)}": probability}

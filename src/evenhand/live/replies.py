@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from evenhand.live.events import Event, read
-from evenhand.problem.problem import Problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +41,14 @@ class Reply:
         return {"action": self.action, "probability": self.probability, **asdict(self)}
 
 
-def reply(event: Event, problem: Problem, *, repeated: bool = False) -> Reply:
-    """What a stored decision says."""
+def reply(event: Event, actions: Sequence[str], *, repeated: bool = False) -> Reply:
+    """What a stored decision says, given the names of all actions."""
     body = read(event)
     plays = body["a"]
     return Reply(
         id=event.seq,
         key=event.key or "",
-        actions=tuple(problem.actions[a] if a >= 0 else None for a in plays),
+        actions=tuple(actions[a] if a >= 0 else None for a in plays),
         probabilities=tuple(p if a >= 0 else None for a, p in zip(plays, body["p"], strict=True)),
         explanation=_explanation(body),
         deadline=body["due"],

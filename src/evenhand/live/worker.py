@@ -173,7 +173,7 @@ class Worker:
         if fold is None:
             fold = self._fresh()
             if self.teacher is not None:
-                self.teacher.teach(self.policy, fold.state)
+                self.teacher.teach(self.policy, self.encoder, fold.state)
             fold.corrected, fold.known = corrections(events(0))
             fold.fold(event for event in events(0) if event.seq <= fold.known)  # later ones are for the next time
         return fold

@@ -43,7 +43,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     for c, z in numeric.items():
         bad.keep(c, text[c], np.isfinite(z), _finite(text[c]))
     for c in spec.categorical:
-        bad.keep(c, text[c], np.array([t != "" for t in text[c]], bool), "a value")
+        given = spec.levels.get(c, ())
+        found = np.array([t in given if given else t != "" for t in text[c]], bool)
+        bad.keep(c, text[c], found, f"one of the levels ({', '.join(given)})" if given else "a value")
     index = {value: _names(spec).index(action) for value, action in spec.actions.items()}
     actions = np.array([index.get(t, -1) for t in text[spec.action]], np.int64)
     bad.keep(spec.action, text[spec.action], actions >= 0, f"one of the declared actions ({', '.join(index)})")
@@ -60,7 +62,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     kept = {c: [t for t, g in zip(text[c], good, strict=True) if g] for c in text}
     notes: list[str] = []
     numeric = {c: z[good] for c, z in numeric.items()}
-    units = Units.fit(numeric, {c: kept[c] for c in spec.categorical})
+    units = Units.fit(numeric, {c: kept[c] for c in spec.categorical}, spec.ranges, spec.levels)
     notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
     actions, propensities = actions[good], propensities[good]
     for a, action in enumerate(_names(spec)):

@@ -53,6 +53,12 @@ def text_file(path: Path, expected: str) -> Iterator[TextIO]:
             raise _undecodable(path, first, expected) from None
 
 
+def read_text(path: Path, expected: str) -> str:
+    """The whole text of a file; see `text_file`."""
+    with text_file(path, expected) as file:
+        return file.read()
+
+
 def _bytes(path: Path, first: bytes) -> io.BufferedReader | gzip.GzipFile:
     return gzip.GzipFile(path) if first.startswith(_GZIP) else path.open("rb")
 

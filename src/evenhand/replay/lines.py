@@ -6,19 +6,17 @@ import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.registry import snake
-from evenhand.replay.files import text_file
 
 Keys = list[str | int]
 
 
 @contextmanager
-def located(path: Path) -> Iterator[None]:
-    """Name the file, and the line of the key, in errors of what a problem file states.
+def located(text: str, file: str) -> Iterator[None]:
+    """Name the file, and the line of the key, in errors of what the text of a problem file states.
 
     Raises:
         InvalidInput, InfeasibleProblem: in place of those that name the key only.
@@ -26,13 +24,12 @@ def located(path: Path) -> Iterator[None]:
     try:
         yield
     except InfeasibleProblem as error:
-        raise InfeasibleProblem(f"{path.name}: {error}") from error
+        raise InfeasibleProblem(f"{file}: {error}") from error
     except InvalidInput as error:
-        if error.field.startswith(path.name):  # it could not be read at all
+        if error.field.startswith(file):  # it is no TOML
             raise
-        with text_file(path, "a TOML file") as file:
-            line = line_of(file.read(), error.field, str(error.got))
-        where = path.name if line is None else f"{path.name}, line {line}"
+        line = line_of(text, error.field, str(error.got))
+        where = file if line is None else f"{file}, line {line}"
         raise InvalidInput(f"{where}: {error.field}", error.expected, error.got) from error
 
 

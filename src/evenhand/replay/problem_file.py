@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from evenhand.core.arguments import KIND, arguments, build, read
 from evenhand.core.errors import InvalidInput
@@ -12,11 +12,14 @@ from evenhand.core.registry import exported
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.constraints import Constraint, by_group
 from evenhand.problem.outcome import Outcome
+from evenhand.replay.files import read_text
 from evenhand.replay.lines import located
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping, Spec
 from evenhand.replay.toml import Table, load
 
+T = TypeVar("T")
+FEATURES = ("numeric", "categorical", "ranges", "levels")
 _PLAIN = ("maximize", "horizon", "allow_bad")
 _TABLES = ("features", "interactions", "action", "propensity", "outcomes", "groups", "policy")
 
@@ -38,13 +41,23 @@ def read_spec(path: Path) -> Spec:
         InvalidInput: the file is missing or no TOML, or names the key that is unknown, missing or wrong, and its line.
         InfeasibleProblem: no mixture of the actions keeps to the constraints.
     """
-    with located(path):
-        return _read(path)
+    return parse(read_text(path, "a TOML file"), path.name)
 
 
-def _read(path: Path) -> Spec:
-    root = load(path, (*_PLAIN, *_TABLES, *constraint_kinds()))
-    features, action = root.table("features", ("numeric", "categorical")), root.table("action", ("column", "values"))
+def parse(text: str, file: str) -> Spec:
+    """Read and check the text of a problem file; see `read_spec`.
+
+    Args:
+        text: of the file.
+        file: its name, for messages.
+    """
+    with located(text, file):
+        return _parsed(text, file)
+
+
+def _parsed(text: str, file: str) -> Spec:
+    root = load(text, file, (*_PLAIN, *_TABLES, *constraint_kinds()))
+    features, action = root.table("features", FEATURES), root.table("action", ("column", "values"))
     interactions = root.table("interactions", None)
     outcomes = list(_outcomes(root.table("outcomes", None)))
     constraints = tuple(_constraints(root))
@@ -54,6 +67,8 @@ def _read(path: Path) -> Spec:
         propensity=_propensity(root.table("propensity", ("column", "constant"))),
         numeric=features.texts("numeric", ()),
         categorical=features.texts("categorical", ()),
+        ranges=_each(features.table("ranges", None), Table.pair),
+        levels=_each(features.table("levels", None), Table.texts),
         interactions={a: interactions.texts(a) for a in interactions.keys} if "interactions" in root else None,
         outcomes=tuple(o for o, _ in outcomes),
         columns={o.name: column for o, column in outcomes if column is not None},
@@ -64,6 +79,10 @@ def _read(path: Path) -> Spec:
         allow_bad=root.number("allow_bad", 0.01),
         settings=Settings.of(root.table("policy", None).values),
     )
+
+
+def _each(table: Table, read: Callable[[Table, str], T]) -> dict[str, T]:
+    return {key: read(table, key) for key in table.keys}
 
 
 def _propensity(table: Table) -> str | float:

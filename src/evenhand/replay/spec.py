@@ -14,6 +14,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import systems
+from evenhand.replay.units import MOST_LEVELS
 
 SHARES = ("log", "estimated")
 
@@ -35,6 +36,8 @@ class Spec:
         action: the column of the logged action.
         propensity: its column, or the same number for all.
         numeric, categorical: columns that features are made of.
+        ranges: of numeric columns, from low to high; the log has those that are not stated here.
+        levels: of categorical columns, the base first; the log has those that are not stated here.
         interactions: columns that act differently under each named action; None gives every action its own block.
         outcomes: learned, noisy and known ones.
         columns: of the learned and noisy outcomes.
@@ -54,6 +57,8 @@ class Spec:
     propensity: str | float
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     interactions: Mapping[str, tuple[str, ...]] | None = None
     outcomes: tuple[Outcome, ...]
     columns: Mapping[str, str]
@@ -78,6 +83,12 @@ class Spec:
         before = {*self.numeric, *self.categorical, *(g.column for g in self.groups.values())}
         for name in before & {self.action, *self.columns.values()}:
             raise InvalidInput("features and groups", "columns known before acting", f"the action or outcome {name!r}")
+        for column in self.ranges:
+            _one_of("features.ranges", self.numeric, column)
+        for column, levels in self.levels.items():
+            _one_of("features.levels", self.categorical, column)
+            if not 2 <= len(levels) <= MOST_LEVELS:
+                raise InvalidInput(f"features.levels.{column}", f"2 to {MOST_LEVELS} names", len(levels))
         names = tuple(dict.fromkeys(self.actions.values()))
         for action, columns in (self.interactions or {}).items():
             _one_of("interactions", names, action)

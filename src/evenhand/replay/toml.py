@@ -6,12 +6,10 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import unknown_key
-from evenhand.replay.files import text_file
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -122,24 +120,22 @@ class Table:
         return value
 
 
-def load(path: Path, keys: tuple[str, ...]) -> Table:
-    """Read a file whose top level has these keys.
+def load(text: str, file: str, keys: tuple[str, ...]) -> Table:
+    """Read the text of a file whose top level has these keys.
 
     Raises:
-        InvalidInput: it cannot be read, is not TOML, or has another key.
+        InvalidInput: it is not TOML, or has another key.
     """
-    with text_file(path, "a TOML file") as file:
-        text = file.read()
     try:
         return Table(tomllib.loads(text.replace("\r\n", "\n")), "", keys)
     except RecursionError:
-        raise InvalidInput(path.name, "a TOML file", "lists or tables that are nested too deeply") from None
+        raise InvalidInput(file, "a TOML file", "lists or tables that are nested too deeply") from None
     except InvalidInput:
         raise
     except ValueError as error:  # also of a number with thousands of digits
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), .*|end of document)\)", str(error), re.DOTALL)
         line = "" if found is None else f", line {found[2] or len(text.splitlines())}"
-        raise InvalidInput(path.name + line, "a TOML file", error if found is None else found[1]) from error
+        raise InvalidInput(file + line, "a TOML file", error if found is None else found[1]) from error
 
 
 def _number(z: Any) -> float | None:

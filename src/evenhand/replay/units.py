@@ -40,6 +40,17 @@ class Scale:
         z = z / largest  # first, so that squares of large numbers stay finite
         return Scale(largest, float(z.mean()), float(z.std()), low, high)
 
+    @staticmethod
+    def between(low: float, high: float) -> Scale:
+        """That of a stated range, of which low becomes -1 and high becomes 1.
+
+        >>> Scale.between(0, 64).apply(np.array([0.0, 32.0, 1000.0])).tolist()
+        [-1.0, 0.0, 1.0]
+        """
+        largest = max(abs(low), abs(high))
+        a, b = low / largest, high / largest
+        return Scale(largest, (a + b) / 2, (b - a) / 2, low, high)
+
     def apply(self, z: Floats) -> Floats:
         """Standardised numbers, `(N)->(N)`."""
         return np.asarray((np.clip(z, self.low, self.high) / self.largest - self.mean) / self.sd)
@@ -60,20 +71,32 @@ class Units:
     constant: tuple[str, ...] = ()
 
     @staticmethod
-    def fit(numeric: Mapping[str, Floats], text: Mapping[str, Sequence[str]]) -> Units:
+    def fit(
+        numeric: Mapping[str, Floats],
+        text: Mapping[str, Sequence[str]],
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        given: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> Units:
         """Those of the columns of a log; the most frequent level of a column is its base.
+
+        Args:
+            numeric, text: the columns.
+            ranges, given: ranges and levels of those for which they are stated, whatever the log has.
 
         Raises:
             InvalidInput: a column with too many different values to be categorical.
         """
         scales, levels, constant = {}, {}, []
         for column, z in numeric.items():
-            scale = Scale.of(z)
+            scale = Scale.between(*ranges[column]) if ranges and column in ranges else Scale.of(z)
             if scale is None:
                 constant.append(column)
             else:
                 scales[column] = scale
         for column, values in text.items():
+            if given and column in given:
+                levels[column] = tuple(given[column])
+                continue
             found, counts = np.unique(np.array(values), return_counts=True)
             if len(found) > MOST_LEVELS:
                 raise InvalidInput(f"features.categorical: {column!r}", f"at most {MOST_LEVELS} values", len(found))

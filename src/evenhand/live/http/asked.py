@@ -63,7 +63,7 @@ def stored(number: int) -> Verb:
         body, about = read(event), log.about(number)
         last = [e for e in about if e.kind in ("observed", "revised")]
         return {
-            **reply(event, campaign.policy.problem).to_dict(),
+            **reply(event, campaign.policy.problem.actions).to_dict(),
             **{name: body[name] for name in ("case", "offered", "known") if name in body},
             "outcomes": read(last[-1])["y"] if last else None,
             "state": about[-1].kind if about else "waiting" if body["n"] else "played nothing",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+import socket
+from collections.abc import Callable, Sequence
 
 import uvicorn
 
@@ -20,6 +21,7 @@ def serve(
     port: int = 8000,
     token: str | None = None,
     hosts: Sequence[str] = ("127.0.0.1", "localhost"),
+    ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve a campaign until the process is told to stop.
 
@@ -28,20 +30,31 @@ def serve(
     Args:
         campaign: that decides.
         host: the address to listen at; other machines reach "0.0.0.0".
-        port: to listen at.
+        port: to listen at; 0 takes one that is free.
         token: that every request has to carry; needed where other machines reach the server.
         hosts: the names that clients call the server by, beside `host`.
+        ready: is told the address of the page before the first request is answered.
 
     Raises:
-        InvalidInput: an address that other machines reach, without a token.
+        InvalidInput: an address that other machines reach, without a token; or one that cannot be listened at.
     """
     if not isinstance(host, str) or not host:
         raise InvalidInput("host", "an address, such as '127.0.0.1'", shown(host))
-    number("port", port, "a number from 1 to 65,535", lambda x: 0 < x < 65_536)
+    number("port", port, "a number from 0 to 65,535", lambda x: 0 <= x < 65_536)
     if token is None and not local(host):
-        raise InvalidInput("token", f"a token, as other machines reach {host}", "nothing")
+        raise InvalidInput("token", f"a token, as other machines reach {host}", "none")
     made = app(campaign, token=token, hosts=tuple(dict.fromkeys((*hosts, host))))
-    uvicorn.run(made, host=host, port=port, log_level="warning", server_header=False, proxy_headers=False)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise InvalidInput("host and port", "an address that is free", f"{host}, {port}: {error.strerror}") from error
+    with listening:
+        if ready is not None:
+            at = f"[{host}]" if family == socket.AF_INET6 else host
+            ready(f"http://{at}:{listening.getsockname()[1]}")
+        config = uvicorn.Config(made, log_level="warning", server_header=False, proxy_headers=False)
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def local(host: str) -> bool:

@@ -1,0 +1,179 @@
+"""Cases that state the columns of a log, made into contexts as a problem file says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
+from evenhand.core.registry import meant
+from evenhand.core.types import Floats, Ints
+from evenhand.live.cases import Case
+from evenhand.policy.encode import group_of, known_of, offered_of
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+from evenhand.replay.encoding import layout
+from evenhand.replay.files import read_text
+from evenhand.replay.problem_file import parse
+from evenhand.replay.run import read_log
+from evenhand.replay.spec import Spec
+from evenhand.replay.systems import systems
+from evenhand.replay.units import Units
+
+
+class Text(NamedTuple):
+    """A problem file as it was read."""
+
+    name: str
+    text: str
+
+    @staticmethod
+    def of(path: Path) -> Text:
+        """That of a file.
+
+        Raises:
+            InvalidInput: it cannot be read.
+        """
+        return Text(path.name, read_text(path, "a TOML file"))
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Makes contexts of cases that state the columns of a log, bit for bit as `evenhand replay` does of its rows.
+
+    Numbers beyond those of the log count as the nearest of them.
+
+    Args:
+        text: the problem file, which the campaign keeps.
+        spec: what it says.
+        problem: the problem that it states, with the groups and shares of the log.
+        units: how columns become numbers.
+    """
+
+    text: Text
+    spec: Spec
+    problem: Problem
+    units: Units
+
+    def context(
+        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
+    ) -> Context:
+        """The context of one replica.
+
+        Raises:
+            InvalidInput: a column that is missing or unknown, or a value that it cannot have.
+        """
+        if not isinstance(case, Mapping):
+            raise InvalidInput("case", f"a mapping from {list(self._names)} to values", shown(case))
+        for name in self._names:
+            if name not in case:
+                raise InvalidInput(name, "a value, as the problem file names the column", "none")
+        for name in case:
+            if name not in self._names:
+                expected = f"one of {list(self._names)}, which the problem file names"
+                raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self._names)}")
+        groups = [group_of(self.problem, name, case[g.column]) for name, g in self.spec.groups.items()]
+        return Context(
+            self.features(self.units.row(case)),
+            known_of(self.problem, known),
+            self.problem.groups_of(np.array([groups], np.int64).reshape(1, -1)),
+            offered_of(self.problem, offered),
+        )
+
+    def features(self, units: Floats) -> Floats:
+        """The features of every action, `(u)->(1,A,n)`."""
+        return np.append(units, 0.0)[self.layout][None]  # of -1 it is the last, which is 0
+
+    @cached_property
+    def layout(self) -> Ints:
+        """Which of the numbers of a case are the features of every action, -1 for 0, `->(A,n)`."""
+        return layout(self.spec, self.units)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        grouped = (grouping.column for grouping in self.spec.groups.values())
+        return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *grouped]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the log fixed, and the problem file, for JSON; lists keep the order of groups."""
+        groups = [[g.name, [[name, share] for name, share in _shares(g.shares)]] for g in self.problem.groups]
+        return {"units": self.units.to_dict(), "groups": groups, "file": list(self.text)}
+
+
+def _shares(shares: Mapping[str, float] | Sequence[str]) -> Iterator[tuple[str, float | None]]:
+    for name in shares:
+        yield name, shares[name] if isinstance(shares, Mapping) else None
+
+
+class Stated(NamedTuple):
+    """The policy of a problem file, and how its cases are encoded."""
+
+    policy: Policy
+    coded: Coded
+
+
+def of_log(text: Text, log_path: Path) -> Stated:
+    """The policy of a problem file, with features and groups as they are in a log.
+
+    Raises:
+        InvalidInput: as for `replay_log`.
+    """
+    spec = parse(text.text, text.name)
+    encoded, _ = read_log(log_path, spec)
+    return _stated(text, spec, encoded.levels, encoded.coding)
+
+
+def of_file(text: Text) -> Stated:
+    """The policy of a problem file that states ranges, levels and groups itself.
+
+    Raises:
+        InvalidInput: it leaves one of them to a log.
+    """
+    spec = parse(text.text, text.name)
+    for kind, columns, stated in (("ranges", spec.numeric, spec.ranges), ("levels", spec.categorical, spec.levels)):
+        for column in columns:
+            if column not in stated:
+                field = f"{text.name}: features.{kind}.{column}"
+                raise InvalidInput(field, f"the {kind} of every column, as there is no log", "none")
+    groups: dict[str, Mapping[str, float] | tuple[str, ...]] = {}
+    for name, grouping in spec.groups.items():
+        if isinstance(grouping.shares, Mapping):
+            groups[name] = grouping.shares
+        elif grouping.shares == "estimated" and grouping.column in spec.levels:
+            groups[name] = spec.levels[grouping.column]
+        else:
+            expected = 'the share of each group, or "estimated" and the levels of its column, as there is no log'
+            raise InvalidInput(f"{text.name}: groups.{name}.shares", expected, repr(grouping.shares))
+    none: Floats = np.zeros(0)
+    units = Units.fit(dict.fromkeys(spec.numeric, none), dict.fromkeys(spec.categorical, ()), spec.ranges, spec.levels)
+    return _stated(text, spec, groups, units)
+
+
+def of_kept(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
+    """The policy of a campaign, with features and groups as they were when it was opened.
+
+    Args:
+        kept: by the campaign; see `Coded.to_dict`.
+        text: a problem file in place of the one that the campaign kept.
+
+    Raises:
+        InvalidInput: as for `replay_log`.
+    """
+    text = text or Text(*kept["file"])
+    levels: dict[str, Mapping[str, float] | tuple[str, ...]] = {}
+    for name, groups in kept["groups"]:
+        known = all(share is not None for _, share in groups)
+        levels[name] = {group: float(share) for group, share in groups} if known else tuple(g for g, _ in groups)
+    return _stated(text, parse(text.text, text.name), levels, Units.of_dict(kept["units"]))
+
+
+def _stated(text: Text, spec: Spec, levels: Mapping[str, Mapping[str, float] | Sequence[str]], units: Units) -> Stated:
+    policy = systems(spec.problem(levels), spec.settings, layout(spec, units).shape[1])[0]
+    return Stated(policy, Coded(text, spec, policy.problem, units))
