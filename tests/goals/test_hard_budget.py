@@ -32,7 +32,7 @@ def test_what_fits_is_its_twin_which_tries_every_corner_of_the_ranges(frame, see
     high, total = low + rng.uniform(0.1, 2, y.shape[2]), rng.uniform(0.5, 6, len(rows))
     goal = HardBudget(rows=rows, total=total, low=low, high=high)
     state = goal.start(len(y))
-    state.left *= rng.uniform(0, 1, state.left.shape)
+    state.left[:] *= rng.uniform(0, 1, state.left.shape)
     worst, left = goal.room(state, context)
     expected = twins.worst_case(rows, context.known, low, high)
     np.testing.assert_allclose(worst, np.broadcast_to(expected, worst.shape), atol=1e-12)

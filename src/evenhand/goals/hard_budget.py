@@ -12,18 +12,30 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.numerics.exact_sums import put
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Frame, Rows
+
+_LEFT, _HELD, _LEFT_REST, _HELD_REST = 0, 1, 2, 3
 
 
 @dataclass
 class HardState:
     """What is left of the totals, and what is held back."""
 
-    left: Floats  # (R, d); what is held back for pending outcomes is already subtracted
-    held: Floats  # (R, d) held back; no more than this is ever given back, even if something is reported twice
+    books: Floats  # (4, R, d): what is left, what is held back, and what rounding took from each
     credit: bool  # whether a decision that gives something back was ever committed
+
+    @property
+    def left(self) -> Floats:
+        """What is held back for pending outcomes is already subtracted, `->(d)`."""
+        return self.books[_LEFT]
+
+    @property
+    def held(self) -> Floats:
+        """Held back; no more than this is ever given back, even if something is reported twice, `->(d)`."""
+        return self.books[_HELD]
 
 
 # Columns of the packed limits, one line per row. From _KNOWN on: the weights of the known outcomes, whether each of
@@ -63,6 +75,18 @@ def _worst(limits: Floats, z: Floats, left: Floats) -> tuple[Floats, Floats]:
 
 
 @inlined
+def _give(books: Floats, r: int, j: int, x: float) -> None:
+    """Add x to what is left, `(4,d),(),(),()`."""
+    put(books[_LEFT], books[_LEFT_REST], r, j, x)
+
+
+@inlined
+def _keep(books: Floats, r: int, j: int, x: float) -> None:
+    """Add x to what is held, `(4,d),(),(),()`."""
+    put(books[_HELD], books[_HELD_REST], r, j, x)
+
+
+@inlined
 def _add_up(limits: Floats, z: Floats, plays: Ints, r: int, used: Floats) -> None:
     """Fill `used` with the most that the plays of replica r can use together, `(d,W),(P,L),(P),(),(d)`."""
     for j in range(len(used)):
@@ -86,9 +110,9 @@ def _fit(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats) 
 
 
 @kernel
-def _hold(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats, held: Floats) -> bool:
+def _hold(limits: Floats, z: Floats, plays: Ints, counted: Floats, books: Floats) -> bool:
     """Subtract the plays' worst case, held back in rows that wait for outcomes; return whether any use is negative."""
-    credit, used = False, np.empty(left.shape[1])
+    credit, used = False, np.empty(books.shape[2])
     for r in range(len(plays)):
         if counted[r] > 0.0:
             _add_up(limits, z, plays, r, used)
@@ -96,39 +120,38 @@ def _hold(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats,
                 if used[j] < 0.0:
                     credit = True
                     continue
-                left[r, j] -= used[j]
+                _give(books, r, j, -used[j])
                 if limits[j, _WAITS] != 0.0:
-                    held[r, j] += used[j]
+                    _keep(books, r, j, used[j])
     return credit
 
 
 @kernel
-def _settle(limits: Floats, z: Floats, plays: Ints, counted: Floats, v: Floats, left: Floats, held: Floats) -> None:
+def _settle(limits: Floats, z: Floats, plays: Ints, counted: Floats, v: Floats, books: Floats) -> None:
     """In rows that wait, release what was held and subtract what was used; in others, credit negative use."""
-    used = np.empty(left.shape[1])
+    used = np.empty(books.shape[2])
     for r in range(len(plays)):
         if counted[r] > 0.0:
             _add_up(limits, z, plays, r, used)
             for j in range(len(used)):
                 if limits[j, _WAITS] != 0.0 and not np.isnan(v[r, j]):
-                    back = min(max(used[j], 0.0), held[r, j])
-                    held[r, j] -= back
-                    left[r, j] += back - v[r, j]
+                    back = min(max(used[j], 0.0), books[_HELD, r, j])
+                    _keep(books, r, j, -back)
+                    _give(books, r, j, back)
+                    _give(books, r, j, -v[r, j])
                 elif used[j] < 0.0:  # known and sure, or exposed
-                    left[r, j] -= used[j]
+                    _give(books, r, j, -used[j])
 
 
 @kernel
-def _settle_part(
-    limits: Floats, z: Floats, plays: Ints, waits: Bools, rest: Bools, v: Floats, left: Floats, held: Floats
-) -> None:
-    """Settle the plays that waited and are not in the rest, as `_settle` does a round, `(P,L),(P),(P),(P),(d),(d),(d)`.
+def _settle_part(limits: Floats, z: Floats, plays: Ints, waits: Bools, rest: Bools, v: Floats, books: Floats) -> None:
+    """Settle the plays that waited and are not in the rest, as `_settle` does a round, `(P,L),(P),(P),(P),(d),(4,d)`.
 
     With the first part, what the whole decision gives back at least is credited, as it can no longer be cancelled. From
     then on `left` is short of the sum of what the rest can use, of either sign, and `held` has that sum if it is
     positive.
     """
-    d = left.shape[1]
+    d = books.shape[2]
     before, after, here = np.empty(d), np.empty(d), np.empty(d)
     for r in range(len(plays)):
         first, some = True, False
@@ -153,28 +176,29 @@ def _settle_part(
             released = max(before[j], 0.0) - max(after[j], 0.0)
             credit = max(-before[j], 0.0) if first else 0.0
             if limits[j, _WAITS] != 0.0 and not np.isnan(v[r, j]):
-                back = min(released, held[r, j])
-                held[r, j] -= back
-                left[r, j] += back + (credit + here[j] - released) - v[r, j]
+                back = min(released, books[_HELD, r, j])
+                _keep(books, r, j, -back)
+                _give(books, r, j, back + (credit + here[j] - released))
+                _give(books, r, j, -v[r, j])
             else:
-                left[r, j] += credit
+                _give(books, r, j, credit)
                 if limits[j, _WAITS] != 0.0:
-                    held[r, j] -= released - max(here[j], 0.0)
+                    _keep(books, r, j, max(here[j], 0.0) - released)
 
 
 @kernel
-def _give_back(limits: Floats, z: Floats, plays: Ints, counted: Floats, left: Floats, held: Floats) -> None:
+def _give_back(limits: Floats, z: Floats, plays: Ints, counted: Floats, books: Floats) -> None:
     """Undo `_hold`, releasing at most what is held."""
-    used = np.empty(left.shape[1])
+    used = np.empty(books.shape[2])
     for r in range(len(plays)):
         if counted[r] > 0.0:
             _add_up(limits, z, plays, r, used)
             for j in range(len(used)):
                 back = max(used[j], 0.0)
                 if limits[j, _WAITS] != 0.0:
-                    back = min(back, held[r, j])
-                    held[r, j] -= back
-                left[r, j] += back
+                    back = min(back, books[_HELD, r, j])
+                    _keep(books, r, j, -back)
+                _give(books, r, j, back)
 
 
 @named("X3", source="evenhand's own; the stopping rule of paper 5, Algorithm 1, made exact")
@@ -224,8 +248,9 @@ class HardBudget:
 
     def start(self, n_replicas: int) -> HardState:
         """The full totals."""
-        left = np.tile(self.total, (n_replicas, 1))
-        return HardState(left, np.zeros_like(left), False)
+        books = np.zeros((4, n_replicas, len(self.total)))
+        books[_LEFT] = self.total
+        return HardState(books, False)
 
     def room(self, state: HardState, frame: Frame) -> tuple[Floats, Floats]:
         """The most that each candidate can use of each row, and what is left, `->(A,d),(d)`."""
@@ -251,23 +276,23 @@ class HardBudget:
     def on_decision(self, state: HardState, decision: Decision, estimate: Floats | None) -> None:
         """Hold back the worst case of the plays; what they give back is credited when their outcome arrives."""
         d = decision
-        state.credit |= _hold(self._limits, d.known, d.plays, d.counted, state.left, state.held)
+        state.credit |= _hold(self._limits, d.known, d.plays, d.counted, state.books)
 
     def on_outcome(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Settle, `(),(d)`: release what was held and subtract what was used. Known use was settled at commit."""
         if self._any_waits or state.credit:
-            _settle(self._limits, decision.known, decision.plays, counted, v, state.left, state.held)
+            _settle(self._limits, decision.known, decision.plays, counted, v, state.books)
 
     def on_part(self, state: HardState, decision: Decision, waits: Bools, rest: Bools, v: Floats) -> None:
         """Settle some plays of a decision, `(P),(P),(d)`: worst cases of several plays may offset each other."""
         if self._any_waits or state.credit:
             d = decision
-            _settle_part(self._limits, d.known, d.plays, waits, rest, v, state.left, state.held)
+            _settle_part(self._limits, d.known, d.plays, waits, rest, v, state.books)
 
     def on_cancel(self, state: HardState, decision: Decision) -> None:
         """Give back what was taken for a decision that is not carried out."""
         d = decision
-        _give_back(self._limits, d.known, d.plays, d.counted, state.left, state.held)
+        _give_back(self._limits, d.known, d.plays, d.counted, state.books)
 
     @cached_property
     def _limits(self) -> Floats:

@@ -52,7 +52,7 @@ class PolicyState:
     t: Floats  # (R,) decided rounds
     seen: Floats  # (R, C) decided rounds per group, in equal parts of the candidates that were offered
     inside: Floats  # (R, D) sums inside of groups, of rows by estimated shares
-    books: Floats  # (R, 1+C, 2+2S) sums of what arrived, see `tally`
+    books: Floats  # (R, 1+C, 2+3S) sums of what arrived, see `tally`
     model: Any
     goals: list[Any]
     choice: Any

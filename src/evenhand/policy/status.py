@@ -175,7 +175,7 @@ def _account(c: Constraint, run: SoFar, kept: Kept | None) -> Account:
         left, held, rounds = total - spent, 0.0, arrived
     else:
         left, held, rounds = kept.left, kept.held, run.rounds
-        spent = total - left - held
+        spent = math.fsum((total, -left, -held))
     pace = spent / total / (rounds / horizon) if rounds else math.nan
     return Account(name=c.label, total=total, spent=spent, held=held, left=left, pace=pace)
 

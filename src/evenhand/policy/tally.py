@@ -8,39 +8,44 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.numerics.exact_sums import put
 from evenhand.problem.problem import Problem
 
 
 def start(problem: Problem, n_replicas: int) -> Floats:
-    """Nothing arrived yet, `->(1+C,2+2S)`.
+    """Nothing arrived yet, `->(1+C,2+3S)`.
 
     The first of these rows is of everybody, and the others of the C groups. A row has the number of rounds (the first
-    alone), the number of plays, the sums of the S outcomes, and the number of plays in which each was observed.
+    alone), the number of plays, the sums of the S outcomes, the number of plays in which each was observed, and what
+    rounding took from the sums.
     """
-    return np.zeros((n_replicas, 1 + len(problem.columns), 2 + 2 * len(problem.names)))
+    return np.zeros((n_replicas, 1 + len(problem.columns), 2 + 3 * len(problem.names)))
 
 
 @kernel
 def add(
     plays: Ints, share: Floats, groups: Ints, learned: Floats, known: Floats, missing: Bools, books: Floats
 ) -> None:
-    """Add the plays that arrive, in place, `(P),(),(1|P,G),(P,M),(P,L),(P,M+L)|empty,(1+C,2+2S)`."""
+    """Add the plays that arrive, in place, `(P),(),(1|P,G),(P,M),(P,L),(P,M+L)|empty,(1+C,2+3S)`."""
     m, size = learned.shape[2], learned.shape[2] + known.shape[2]
     for r in range(len(plays)):
         if share[r] == 0.0:
             continue
-        books[r, 0, 0] += share[r]
+        book = books[r]
+        book[0, 0] += share[r]
         for p in range(plays.shape[1]):
             if plays[r, p] < 0:
                 continue
             place = p if groups.shape[1] > 1 else 0
             for row in range(-1, groups.shape[2]):
-                book = books[r, 1 + groups[r, place, row] if row >= 0 else 0]
-                book[1] += 1.0
+                line = 1 + groups[r, place, row] if row >= 0 else 0
+                book[line, 1] += 1.0
                 for i in range(size):
-                    book[2 + i] += learned[r, p, i] if i < m else known[r, p, i - m]
+                    put(
+                        book[:, 2:], book[:, 2 + 2 * size :], line, i, learned[r, p, i] if i < m else known[r, p, i - m]
+                    )
                     if len(missing) == 0 or not missing[r, p, i]:
-                        book[2 + size + i] += 1.0
+                        book[line, 2 + size + i] += 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +53,7 @@ class SoFar:
     """One replica's sums, as constraints read them (`problem.constraints.sums.Sums`)."""
 
     problem: Problem
-    books: Floats  # (1+C, 2+2S)
+    books: Floats  # (1+C, 2+3S)
     cases: Floats  # (C,) rounds by group
     rounds: float  # that were decided
 
@@ -75,12 +80,12 @@ class SoFar:
     @property
     def observed(self) -> Floats:
         """The number of plays in which each outcome was observed, `->(M+L)`."""
-        return self.books[0, 2 + self._size :]
+        return self.books[0, 2 + self._size : 2 + 2 * self._size]
 
     def filled(self) -> SoFar:
         """The same, with outcomes that were not observed at their averages, in every group its own, in place of 0."""
         size, filled = self._size, self.books.copy()
-        made, seen = self.books[:, 1:2], self.books[:, 2 + size :]
+        made, seen = self.books[:, 1:2], self.books[:, 2 + size : 2 + 2 * size]
         filled[:, 2 : 2 + size] *= np.divide(made, seen, out=np.ones(seen.shape), where=seen > 0.0)
         return replace(self, books=filled)
 
