@@ -30,12 +30,12 @@ class HardState:
     @property
     def left(self) -> Floats:
         """What is held back for pending outcomes is already subtracted, `->(d)`."""
-        return self.books[_LEFT]
+        return np.asarray(self.books[_LEFT])
 
     @property
     def held(self) -> Floats:
         """Held back; no more than this is ever given back, even if something is reported twice, `->(d)`."""
-        return self.books[_HELD]
+        return np.asarray(self.books[_HELD])
 
 
 # Columns of the packed limits, one line per row. From _KNOWN on: the weights of the known outcomes, whether each of
