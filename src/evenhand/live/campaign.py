@@ -16,7 +16,7 @@ from evenhand.live.cases import Case, Encoder, Named, Teacher
 from evenhand.live.events import Conflict, Event, Unknown, read, written
 from evenhand.live.fold import OnExpiry
 from evenhand.live.history import decisions
-from evenhand.live.packing import pack
+from evenhand.live.packing import pack, unpack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.store import Store, Transaction, connect
 from evenhand.live.versions import here
@@ -190,6 +190,25 @@ class Campaign:
         """Run verbs in one transaction, which costs one write to disk; each has its result or its own error."""
         return self._worker.run([partial(verb, self) for verb in verbs])
 
+    def explain(self, decision: int) -> str:
+        """Say in numbers why a decision was made: prices, worth and limits, as they were at that time.
+
+        The events before it are folded again, from the last snapshot before it if there is one.
+
+        Raises:
+            Unknown: no such decision.
+            Conflict: another policy made it.
+        """
+        event = next(iter(self._worker.store.scan(self.name, decision - 1)), None) if _is_number(decision) else None
+        if event is None or event.seq != decision or event.kind != "decided":
+            raise Unknown(f"no decision {shown(decision)} in campaign {self.name!r}")
+        body = read(event)
+        if body["by"] != self._worker.mark:
+            raise Conflict(f"decision {decision} was made by policy {body['by']}, which the campaign was switched from")
+        context = self._worker.encoder.context(body["case"], body.get("offered"), body.get("known"))
+        state = self._worker.before(decision).state
+        return self.policy.explain(state, context, unpack(body, context, self.policy))
+
     def status(self) -> Status:
         """Where the campaign stands: rounds, averages, budgets, constraints and prices."""
         return self._worker.look(lambda fold: fold.policy.status(fold.state))
@@ -279,8 +298,7 @@ class Campaign:
 
     def _decided(self, log: Transaction, ref: int) -> Event:
         """A decision that waits or waited for an outcome."""
-        whole = isinstance(ref, Integral) and not isinstance(ref, bool)
-        event = log.get(int(ref)) if whole and 0 < ref <= log.last else None
+        event = log.get(int(ref)) if _is_number(ref) and ref <= log.last else None
         if event is None or event.kind != "decided":
             raise Unknown(f"no decision {shown(ref)} in campaign {self.name!r}")
         if not read(event)["n"]:
@@ -303,6 +321,11 @@ def _opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
         "encoding": encoder.to_dict(),
         "versions": here(),
     }
+
+
+def _is_number(number: object) -> bool:
+    """Whether something may be the number of an event."""
+    return isinstance(number, Integral) and not isinstance(number, bool) and 0 < int(number) < 2**63
 
 
 def _text(field: str, value: object) -> None:

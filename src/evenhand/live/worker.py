@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from evenhand.core.errors import EvenhandError
@@ -126,6 +127,14 @@ class Worker:
             self.store.keep(self.name, self.mark, self.fold.seq, blob)
         return len(blob)
 
+    def before(self, seq: int) -> Fold:
+        """The fold of the events before one, as whoever wrote that one had it."""
+
+        def events(after: int) -> Iterable[Event]:
+            return takewhile(lambda event: event.seq < seq, self.store.scan(self.name, after))
+
+        return self._resumed(events, seq) or self._whole(events)
+
     def _run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
         """As `run`, by whoever has the lock."""
         found: list[T | EvenhandError] = []
@@ -169,18 +178,20 @@ class Worker:
         def events(after: int) -> Iterable[Event]:
             return self.store.scan(self.name, after) if log is None else log.tail(after)
 
-        fold = self._resumed(events)
-        if fold is None:
-            fold = self._fresh()
-            if self.teacher is not None:
-                self.teacher.teach(self.policy, self.encoder, fold.state)
-            fold.corrected, fold.known = corrections(events(0))
-            fold.fold(event for event in events(0) if event.seq <= fold.known)  # later ones are for the next time
+        return self._resumed(events) or self._whole(events)
+
+    def _whole(self, events: Callable[[int], Iterable[Event]]) -> Fold:
+        """A fold from the beginning."""
+        fold = self._fresh()
+        if self.teacher is not None:
+            self.teacher.teach(self.policy, self.encoder, fold.state)
+        fold.corrected, fold.known = corrections(events(0))
+        fold.fold(event for event in events(0) if event.seq <= fold.known)  # later ones are for the next time
         return fold
 
-    def _resumed(self, events: Callable[[int], Iterable[Event]]) -> Fold | None:
+    def _resumed(self, events: Callable[[int], Iterable[Event]], before: int | None = None) -> Fold | None:
         """A fold from the last snapshot that can be read, None if there is none or the log has to be folded whole."""
-        kept = self.store.snapshot(self.name, self.mark)
+        kept = self.store.snapshot(self.name, self.mark, before)
         while kept is not None:
             fold = self._fresh()
             try:
