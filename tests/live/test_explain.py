@@ -54,7 +54,7 @@ def test_only_decisions_are_explained(number):
 def test_a_decision_of_another_policy_is_not():
     campaign, store, told = lived(RESOLVING)
     campaign.switch(PGD)
-    with pytest.raises(eh.Conflict, match="was made by policy .*, which the campaign was switched from"):
+    with pytest.raises(eh.Conflict, match=r"was made by policy .*, which the campaign was switched from"):
         campaign.explain(next(iter(told)))
     later = campaign.decide(CASE, key="later")
     assert "worth" in eh.Campaign.open(store, "shop", PGD).explain(later.id)

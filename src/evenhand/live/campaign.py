@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,11 +16,11 @@ from evenhand.live.cases import Case, Encoder, Named, Teacher
 from evenhand.live.events import Conflict, Event, Unknown, read, written
 from evenhand.live.fold import OnExpiry
 from evenhand.live.history import decisions
+from evenhand.live.opening import Terms, opening, warn_of_jams
 from evenhand.live.packing import pack, unpack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.store import Store, Transaction, connect
-from evenhand.live.versions import here
-from evenhand.live.worker import Terms, Worker
+from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
 
@@ -113,11 +113,12 @@ class Campaign:
         terms = Terms(seed=seed, patience=patience, on_expiry=on_expiry, first=policy.fingerprint(), taught=taught)
         with place.write(name) as log:
             if log.last == 0:
-                log.append("opened", written(_opening(terms, policy, encoder)))
+                warn_of_jams(terms, policy)
+                log.append("opened", written(opening(terms, policy, encoder)))
             elif not load_if_exists:
                 raise Conflict(f"campaign {name!r} exists")
-        opening = read(next(iter(place.scan(name))))
-        terms = Terms(**{f.name: opening[f.name] for f in fields(Terms)})
+        kept = read(next(iter(place.scan(name))))
+        terms = Terms(**{f.name: kept[f.name] for f in fields(Terms)})
         if terms.taught != taught:
             before = "learned from a log: open it with the same one" if terms.taught else "learned from no log"
             raise Conflict(f"campaign {name!r} {before}")
@@ -309,18 +310,6 @@ class Campaign:
         """The last outcome of a decision, or its end."""
         found = [e for e in log.about(ref) if e.kind in ("observed", "revised", "cancelled")]
         return found[-1] if found else None
-
-
-def _opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
-    """The first event: the terms, and what the bits of decisions may depend on."""
-    actions = list(policy.problem.actions)
-    return {
-        **asdict(terms),
-        "name": policy.name,
-        "actions": actions,
-        "encoding": encoder.to_dict(),
-        "versions": here(),
-    }
 
 
 def _is_number(number: object) -> bool:

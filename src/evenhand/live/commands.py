@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit
 from evenhand.live.coded import Stated, Text, of_kept
@@ -80,17 +82,21 @@ def served(
     if url.startswith("sqlite:///"):
         with on_disk("store", "a folder that can be written"):
             Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
-    made = open_campaign(
-        url,
-        problem_path.stem if campaign is None else campaign,
-        problem_path,
-        log_path=log_path,
-        learn=learn,
-        switch=switch,
-        seed=seed,
-        patience=patience,
-        on_expiry=on_expiry,
-    )
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", EvenhandWarning)
+        made = open_campaign(
+            url,
+            problem_path.stem if campaign is None else campaign,
+            problem_path,
+            log_path=log_path,
+            learn=learn,
+            switch=switch,
+            seed=seed,
+            patience=patience,
+            on_expiry=on_expiry,
+        )
+    for note in notes:
+        print(f"note: {note.message}", file=sys.stderr)
     print(f"{made.name}: {made.policy.name}; {made.status().rounds:,} of {made.policy.problem.horizon:,} decided")
     serve(made, host, port, token, hosts, ready=lambda at: print(f"{at} (Ctrl-C stops)", flush=True))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, TypeVar
 
@@ -12,23 +11,13 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.events import Busy, Conflict, Event, Kind
-from evenhand.live.fold import Fold, OnExpiry, Rewritten, corrections
+from evenhand.live.fold import Fold, Rewritten, corrections
+from evenhand.live.opening import Terms
 from evenhand.live.snapshots import BrokenSnapshot, dump, restore
 from evenhand.live.store import Store, Transaction
 from evenhand.policy.policy import Policy
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Terms:
-    """What a campaign was opened with; it is in the log, and the same for all workers."""
-
-    seed: int
-    patience: float  # seconds
-    on_expiry: OnExpiry
-    first: str  # the fingerprint of the policy that it was opened with
-    taught: str | None  # a hash of what the policy learned before the first decision
 
 
 class Worker:

@@ -1,0 +1,34 @@
+"""What is said when a campaign is opened."""
+
+import warnings
+
+import pytest
+
+import evenhand as eh
+from evenhand.core.errors import EvenhandWarning
+from tests.live.served import SHOP
+
+BILLED = eh.Problem(
+    actions=("none", "letter"),
+    outcomes=(eh.Outcome("answer"), eh.Outcome("bill", 0, 3, free=("none",))),
+    maximize="answer",
+    subject_to=(eh.Budget("bill", total=120),),
+    horizon=100,
+)
+
+
+def opened(problem, **terms):
+    return eh.Campaign.open("memory://", "shop", eh.resolving(problem, eh.PerAction.of(problem)), **terms)
+
+
+def test_a_budget_that_outcomes_which_never_come_would_hold_is_warned_of():
+    with pytest.warns(EvenhandWarning, match=r"^budget 'bill': a decision whose outcome never comes holds"):
+        opened(BILLED)
+
+
+@pytest.mark.parametrize("terms", [{"on_expiry": "release"}, {"on_expiry": "fallback"}])
+def test_what_is_given_back_is_not_warned_of(terms):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        opened(BILLED, **terms)
+        opened(SHOP)  # whose costs are known when it decides
