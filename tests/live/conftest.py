@@ -1,13 +1,43 @@
-"""Most campaigns of these tests hold what is overdue, and are warned of it; `test_opening` looks at the warning."""
+"""A server of PostgreSQL for stores, and a warning that most campaigns of these tests give."""
 
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from tests.live.servers import running, schema
+
 HERE = Path(__file__).parent
+_number = count()
 
 
 def pytest_collection_modifyitems(items):
+    """Most campaigns here hold what is overdue, and are warned of it; `test_opening` looks at the warning."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.filterwarnings("ignore:budget .* holds its worst case for good"))
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A server of PostgreSQL for all tests of this process."""
+    with running() as found:
+        yield found
+
+
+@pytest.fixture
+def url(server):
+    """A schema of its own."""
+    return schema(server, f"s{next(_number)}")
+
+
+@pytest.fixture
+def store(url):
+    """A store in PostgreSQL with a campaign, which waits for a lock for a moment only."""
+    pytest.importorskip("psycopg")
+    from evenhand.live.postgres import PostgresStore
+
+    made = PostgresStore(url, timeout=0.3)
+    with made.write("one") as log:
+        log.append("opened", "{}")
+    return made

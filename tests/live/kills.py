@@ -1,4 +1,4 @@
-"""Workers on one file that are killed at random moments; by hand: `python -m tests.live.kills 500`."""
+"""Workers on one store that are killed at random moments; by hand: `python -m tests.live.kills 500 [SEED [URL]]`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from evenhand.live import Campaign
 from evenhand.live.events import Busy, Conflict
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.store import connect
 from tests.live.schedules import WORST, plain, same_fold
 
 WORKERS, TOTAL = 4, 150.0
@@ -26,7 +26,7 @@ def policy():
     return plain("killed", TOTAL, 10**6)
 
 
-def serve(folder, name, seed):
+def serve(folder, url, name, seed):
     """Decide and observe until killed; every reply is on disk before the next question."""
     luck = random.Random(seed)
     told = os.open(folder / f"{name}.replies", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -35,8 +35,7 @@ def serve(folder, name, seed):
         os.write(told, (json.dumps(line) + "\n").encode())
         os.fsync(told)
 
-    store = SqliteStore(folder / "log.db")
-    campaign = Campaign.open(store, "one", policy(), patience=PATIENCE, on_expiry="fallback")
+    campaign = Campaign.open(url, "one", policy(), patience=PATIENCE, on_expiry="fallback")
     known = []
     while True:
         n = max(int(campaign._worker.fold.state.t[0]) + luck.randrange(-3, 5), 0)  # other workers ask for the same
@@ -60,12 +59,12 @@ def serve(folder, name, seed):
             tell("busy", str(error))
 
 
-def start(folder, name, seed):
+def start(folder, url, name, seed):
     """A worker in a process of its own, which has everything imported and compiled."""
     number = os.fork()
     if number == 0:
         try:
-            serve(folder, name, seed)
+            serve(folder, url, name, seed)
         except BaseException:
             (folder / f"{name}.error").write_text(traceback.format_exc())
         finally:
@@ -83,11 +82,11 @@ def warm_up():
     campaign.status()
 
 
-def kill_many(folder, kills, seed=0):
+def kill_many(folder, kills, seed=0, url=None):
     """Kill workers at random moments, each replaced by a new one; returns what came of it in numbers."""
-    luck, began = random.Random(seed), time.monotonic()
+    luck, began, url = random.Random(seed), time.monotonic(), url or f"sqlite:///{folder}/log.db"
     warm_up()
-    team = {i: start(folder, f"{i}-0", i) for i in range(WORKERS)}
+    team = {i: start(folder, url, f"{i}-0", i) for i in range(WORKERS)}
     try:
         for n in range(1, kills + 1):
             time.sleep(luck.choice((0.02, 0.3)) * luck.random())
@@ -95,14 +94,14 @@ def kill_many(folder, kills, seed=0):
             os.kill(team[i], signal.SIGKILL)
             _, status = os.waitpid(team.pop(i), 0)
             assert os.WIFSIGNALED(status), f"a worker ended by itself: {errors(folder)}"
-            team[i] = start(folder, f"{i}-{n}", 1000 * n + i)
+            team[i] = start(folder, url, f"{i}-{n}", 1000 * n + i)
         time.sleep(1.0)
     finally:
         for number in team.values():
             os.kill(number, signal.SIGKILL)
             os.waitpid(number, 0)
     assert not errors(folder), errors(folder)
-    return {"kills": kills, **check(folder), "seconds": round(time.monotonic() - began, 1)}
+    return {"kills": kills, **check(folder, url), "seconds": round(time.monotonic() - began, 1)}
 
 
 def errors(folder):
@@ -116,9 +115,9 @@ def replies(folder):
             yield json.loads(line)
 
 
-def check(folder):
+def check(folder, url):
     """Compare replies with the log, the log with the budget, and folds with each other."""
-    store = SqliteStore(folder / "log.db")
+    store = connect(url)
     log = list(store.scan("one"))
     assert [e.seq for e in log] == list(range(1, len(log) + 1))
     decided = {e.seq: e for e in log if e.kind == "decided"}
@@ -143,7 +142,9 @@ def check(folder):
         assert times <= found, f"decision {ref} was {kind} {times} times"
     about = {(e.kind, e.ref) for e in log}
     assert all((kind, ref) in about for kind, ref in first), "what was taken in is in the log"
-    kept = sum(1 for _ in store._db.execute("SELECT 1 FROM snapshots"))
+    kept, last = 0, store.snapshot("one", policy().fingerprint())
+    while last is not None:
+        kept, last = kept + 1, store.snapshot("one", policy().fingerprint(), before=last[0])
     within_budget(log)
     resumed = Campaign.open(store, "one", policy())
     resumed.refresh()
@@ -181,4 +182,4 @@ def within_budget(log):
 
 if __name__ == "__main__":
     with TemporaryDirectory() as place:
-        print(json.dumps(kill_many(Path(place), int(sys.argv[1]), *map(int, sys.argv[2:]))))
+        print(json.dumps(kill_many(Path(place), int(sys.argv[1]), *map(int, sys.argv[2:3]), *sys.argv[3:])))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from evenhand.core.errors import InvalidInput
 from evenhand.live.events import Busy, Conflict
 from evenhand.live.memory import MemoryStore
 from evenhand.live.sqlite import SqliteStore
@@ -165,9 +166,9 @@ def test_a_folder_that_is_not_there_is_busy(tmp_path):
         SqliteStore(tmp_path / "nowhere" / "log.db")
 
 
-def test_a_file_that_is_no_database_is_busy(tmp_path):
+def test_a_file_that_is_no_database_is_named(tmp_path):
     (tmp_path / "log.db").write_text("this is text" * 1000)
-    with pytest.raises(Busy, match="not a database"):
+    with pytest.raises(InvalidInput, match=r"a file of SQLite, or none yet, got .*log\.db"):
         SqliteStore(tmp_path / "log.db")
 
 

@@ -86,7 +86,7 @@ class Campaign:
         """Open a campaign, a new one or one that is in the store.
 
         Args:
-            store: such as "sqlite:///shop.db", or "memory://".
+            store: such as "sqlite:///shop.db", "postgresql://shop@db.example/shop", or "memory://".
             name: of the campaign; a store has several.
             policy: that decides. In an existing campaign it must be the one that it runs under.
             load_if_exists: whether to go on with a campaign of this name; if not, one that is there is refused.
@@ -215,7 +215,7 @@ class Campaign:
         return self._worker.look(lambda fold: fold.policy.status(fold.state))
 
     def refresh(self) -> None:
-        """Take in what other workers wrote, and let what is overdue expire."""
+        """Take in what other workers wrote, and let what is overdue expire, at most 1,000 decisions at a time."""
         self._worker.run([])
 
     def snapshot(self) -> int:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from evenhand.live.clock import clock
 from evenhand.live.events import ABOUT, Conflict, Event, Kind
-
-
-def clock() -> int:
-    """Microseconds since 1970."""
-    return time.time_ns() // 1000
 
 
 @dataclass

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from evenhand.core.errors import InvalidInput
+from evenhand.live.clock import Watch, clock
 from evenhand.live.events import ABOUT, KINDS, Busy, Conflict, Event, Kind
-from evenhand.live.memory import clock
+from evenhand.live.sqlite_sessions import Sessions
 
 _PAGE = 1000  # events that are read at once
 _COLUMNS = "seq, kind, ref, key, at, body"
@@ -48,11 +47,11 @@ CREATE TABLE IF NOT EXISTS snapshots (
 class _Log:
     """The log of one campaign within a transaction of SQLite."""
 
-    def __init__(self, db: sqlite3.Connection, campaign: str) -> None:
+    def __init__(self, db: sqlite3.Connection, campaign: str, watch: Watch) -> None:
         self._db, self._campaign = db, campaign
         end = "SELECT seq, at FROM events WHERE campaign = ? ORDER BY seq DESC LIMIT 1"
         row: tuple[int, int] = db.execute(end, (campaign,)).fetchone() or (0, 0)
-        self.last, self.now = row[0], max(row[1], clock())
+        self.last, self.now = row[0], watch.checked(clock(), row[1])
 
     def _rows(self, where: str, *values: Any) -> list[Event]:
         query = f"SELECT {_COLUMNS} FROM events WHERE campaign = ? AND {where} ORDER BY seq"
@@ -81,17 +80,6 @@ class _Log:
         return event
 
 
-class _Queue:
-    """A file to queue at, which is closed with the thread that has it."""
-
-    def __init__(self, path: Path) -> None:
-        self.file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-
-    def __del__(self) -> None:
-        with suppress(OSError):
-            os.close(self.file)
-
-
 class SqliteStore:
     """Logs in a file, whose every commit is on disk before it returns (WAL, synchronous=FULL).
 
@@ -101,6 +89,11 @@ class SqliteStore:
     Args:
         path: of the file, which is made if it is not there.
         timeout: seconds to wait for a lock of SQLite, which programs that do not queue may hold.
+
+    Raises:
+        InvalidInput: the file is no database.
+        ConcurrentUse: it was open when this process was forked.
+        Busy: it cannot be opened or written.
 
     >>> import tempfile
     >>> store = SqliteStore(f"{tempfile.mkdtemp()}/log.db")
@@ -112,28 +105,34 @@ class SqliteStore:
 
     def __init__(self, path: str | Path, timeout: float = 5.0) -> None:
         """Make the tables where there are none."""
-        self._path, self._timeout, self._local = Path(path), timeout, threading.local()
-        with self._turn(), self._errors():
-            self._db.executescript(_SCHEMA)
+        self._path, self._watch = Path(path), Watch()
+        self._sessions = Sessions(self._path, timeout)
+        try:
+            with self._sessions.turn(), self._sessions.errors():
+                self._db.executescript(_SCHEMA)
+        except Busy as error:
+            if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+                raise InvalidInput("store", "a file of SQLite, or none yet", str(self._path)) from error
+            raise
 
     def campaigns(self) -> Sequence[str]:
         """The names of all campaigns, in order."""
         query = "SELECT campaign FROM events WHERE kind = 'opened' ORDER BY campaign"
-        with self._errors():
+        with self._sessions.errors():
             return [name for (name,) in self._db.execute(query)]
 
     @contextmanager
     def write(self, campaign: str) -> Iterator[_Log]:
         """A transaction; see `Store.write`."""
-        with self._turn():
-            self._same()
+        with self._sessions.turn():
+            self._sessions.same()
             db = self._db
-            with self._errors():
+            with self._sessions.errors():
                 db.execute("BEGIN IMMEDIATE")
             try:
-                with self._errors((sqlite3.Error,)):  # what else is raised within is no matter of the store
-                    yield _Log(db, campaign)
-                with self._errors():
+                with self._sessions.errors((sqlite3.Error,)):  # what else is raised within is no matter of the store
+                    yield _Log(db, campaign, self._watch)
+                with self._sessions.errors():
                     db.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):  # a full disk, say, rolls back by itself
@@ -145,7 +144,7 @@ class SqliteStore:
         some = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
         query = f"SELECT {_COLUMNS} FROM events WHERE campaign = ? AND seq > ?{some} ORDER BY seq LIMIT {_PAGE}"
         while True:  # page by page, as a statement that is not done keeps its connection from what is new
-            with self._errors():
+            with self._sessions.errors():
                 rows = self._db.execute(query, (campaign, after, *kinds)).fetchall()
             yield from (Event(*row) for row in rows)
             if len(rows) < _PAGE:
@@ -155,7 +154,7 @@ class SqliteStore:
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         """The last snapshot under a mark; see `Store.snapshot`."""
         query = "SELECT seq, blob FROM snapshots WHERE campaign = ? AND mark = ? AND seq < ? ORDER BY seq DESC LIMIT 1"
-        with self._errors():
+        with self._sessions.errors():
             row: tuple[int, bytes] | None = self._db.execute(
                 query, (campaign, mark, 2**62 if before is None else before)
             ).fetchone()
@@ -163,57 +162,9 @@ class SqliteStore:
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes) -> None:
         """Keep a snapshot."""
-        with self._turn(), self._errors():
+        with self._sessions.turn(), self._sessions.errors():
             self._db.execute("INSERT OR REPLACE INTO snapshots VALUES (?,?,?,?)", (campaign, mark, seq, blob))
 
     @property
     def _db(self) -> sqlite3.Connection:
-        """The connection of this thread, a new one in a process that was forked."""
-        if getattr(self._local, "process", None) != os.getpid():
-            self._local.process, self._local.queue = os.getpid(), None
-            with self._errors():
-                db = sqlite3.connect(self._path, isolation_level=None, timeout=self._timeout, cached_statements=64)
-                for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-                    db.execute(f"PRAGMA {setting}")
-            self._local.db, self._local.file = db, self._number()
-        found: sqlite3.Connection = self._local.db
-        return found
-
-    def _number(self) -> tuple[int, int]:
-        found = os.stat(self._path)
-        return found.st_dev, found.st_ino
-
-    def _same(self) -> None:
-        """Refuse to write into a file that was deleted or replaced, which nobody will read."""
-        _ = self._db
-        with self._errors():
-            try:
-                same = self._number() == self._local.file
-            except OSError:
-                self._local.process = None  # whatever is there next time is opened
-                raise
-            if not same:
-                self._local.process = None
-                raise OSError("the file was replaced")
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait for one's turn to write."""
-        _ = self._db
-        if self._local.queue is None:
-            with self._errors():
-                self._local.queue = _Queue(self._path.with_name(f"{self._path.name}.lock"))
-        queue: _Queue = self._local.queue
-        fcntl.flock(queue.file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(queue.file, fcntl.LOCK_UN)
-
-    @contextmanager
-    def _errors(self, kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError)) -> Iterator[None]:
-        """What the database or the disk refuses is `Busy`."""
-        try:
-            yield
-        except kinds as error:
-            raise Busy(f"{self._path}: {error}; say the same again, with the same key") from error
+        return self._sessions.mine

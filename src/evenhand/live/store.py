@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.live.events import Event, Kind
 
 
@@ -53,7 +53,9 @@ class Store(Protocol):
         """A transaction, which is committed at its end, and rolled back if anything is raised in it.
 
         Raises:
-            Busy: the store is locked, gone, read-only or full, or the commit failed; nothing was written then.
+            Busy: the store is locked, gone, read-only or full, or its clock jumped, and nothing was written. Or the
+                commit failed: then the log says whether anything was, as the reply to a commit can be lost. A worker
+                folds it anew, and who says the same again, with the same key, is told what the log has.
         """
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
@@ -70,10 +72,16 @@ class Store(Protocol):
 
 
 def connect(url: str) -> Store:
-    """The store of a URL: `sqlite:///FILE`, or `memory://` for one that ends with the process.
+    """The store of a URL.
+
+    Args:
+        url: "sqlite:///FILE", "postgresql://USER:PASSWORD@HOST/DATABASE", or "memory://" for a store that ends with the
+            process.
 
     Raises:
         InvalidInput: another kind of store.
+        MissingExtra: psycopg is not installed, which PostgreSQL needs.
+        Busy: the store cannot be opened.
 
     >>> type(connect("memory://")).__name__
     'MemoryStore'
@@ -86,4 +94,17 @@ def connect(url: str) -> Store:
         from evenhand.live.memory import MemoryStore
 
         return MemoryStore()
-    raise InvalidInput("store", "sqlite:///FILE or memory://", repr(url))
+    if isinstance(url, str) and url.startswith(("postgresql://", "postgres://")):
+        try:
+            from evenhand.live.postgres import PostgresStore
+        except ModuleNotFoundError as error:
+            raise MissingExtra("stores in PostgreSQL", "postgresql") from error
+        return PostgresStore(url)
+    raise InvalidInput("store", "sqlite:///FILE, postgresql://HOST/DATABASE or memory://", _shown(url))
+
+
+def _shown(url: object) -> str:
+    """A URL of an unknown kind, without what may be a password in it."""
+    if isinstance(url, str) and ("@" in url or "password" in url):
+        return f"{url.partition(':')[0]!r} and more, which may have a password"
+    return repr(url)

@@ -18,6 +18,7 @@ from evenhand.live.store import Store, Transaction
 from evenhand.policy.policy import Policy
 
 T = TypeVar("T")
+_EXPIRIES = 1000  # in one transaction, which others wait for; the next one goes on
 
 
 class Worker:
@@ -158,7 +159,10 @@ class Worker:
         except Rewritten:
             self.fold = self._folded(log)
         self._check()
-        while (ref := self.fold.overdue(log.now)) is not None:
+        for _ in range(_EXPIRIES):
+            ref = self.fold.overdue(log.now)
+            if ref is None:
+                break
             self.enter(log, "expired", "{}", ref=ref)
 
     def _folded(self, log: Transaction | None = None) -> Fold:

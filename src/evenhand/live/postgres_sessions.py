@@ -1,0 +1,92 @@
+"""Sessions of PostgreSQL: one for every thread of every process, and what their errors mean."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from weakref import finalize
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from evenhand.core.errors import InvalidInput
+from evenhand.live.events import Busy, Conflict
+
+_inherited: list[psycopg.Connection] = []  # of processes that this one was forked from
+
+
+class _Own:
+    """A connection of one thread, which ends with it."""
+
+    def __init__(self, db: psycopg.Connection) -> None:
+        self.db, self.process = db, os.getpid()
+        # When the process ends, a connection is not taken from a thread that still runs.
+        finalize(self, _close, db, self.process).atexit = threading.current_thread() is threading.main_thread()
+
+
+def _close(db: psycopg.Connection, process: int) -> None:
+    """Close a connection, or keep it: to close it after a fork would end the session of the process that owns it."""
+    if process == os.getpid():
+        db.close()
+    else:
+        _inherited.append(db)
+
+
+class Sessions:
+    """Connections that wait for a bounded time, and that commit to disk.
+
+    Args:
+        url: that libpq reads; what it states goes before what is set here.
+        timeout: seconds to wait for a connection, and for a lock.
+
+    Raises:
+        InvalidInput: a URL that cannot be read; the message has nothing of it, as it may have a password.
+    """
+
+    def __init__(self, url: str, timeout: float) -> None:
+        """No connection yet."""
+        limit = int(timeout * 1000)
+        alive = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
+        here = {"connect_timeout": max(2, round(timeout)), "tcp_user_timeout": limit, **alive}
+        try:
+            self._to = make_conninfo("", **{**here, **conninfo_to_dict(url), "client_encoding": "UTF8"})
+        except psycopg.Error:
+            raise InvalidInput("store", "a URL of PostgreSQL", "one that libpq cannot read") from None
+        # The server gives up workers whose machine is gone as well, as their transactions hold locks.
+        there = {f"tcp_{name}": value for name, value in alive.items()}
+        self._settings = {"lock_timeout": limit, "synchronous_commit": "on", "tcp_user_timeout": limit, **there}
+        self._local = threading.local()
+
+    @property
+    def mine(self) -> psycopg.Connection:
+        """The connection of this thread, a new one in a process that was forked, or where the last one broke."""
+        own: _Own | None = getattr(self._local, "own", None)
+        if own is None or own.process != os.getpid() or own.db.closed:
+            self._local.own = None  # a new one counts once it is set up
+            fresh = _Own(psycopg.connect(self._to, autocommit=True))
+            encoding = fresh.db.info.parameter_status("server_encoding")
+            if encoding != "UTF8":
+                raise InvalidInput("store", "a database whose encoding is UTF8", encoding)
+            for name, value in self._settings.items():
+                fresh.db.execute("SELECT set_config(%s, %s, false)", (name, str(value)))
+            own = self._local.own = fresh
+        return own.db
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """What the database refuses is `Busy`, but for what contradicts a log or is no text."""
+        try:
+            yield
+        except psycopg.IntegrityError as error:
+            raise Conflict(f"PostgreSQL: {said(error)}") from error
+        except psycopg.DataError as error:
+            raise InvalidInput("store", "texts and numbers that PostgreSQL has", said(error)) from error
+        except psycopg.Error as error:
+            raise Busy(f"PostgreSQL: {said(error)}; say the same again, with the same key") from error
+
+
+def said(error: psycopg.Error) -> str:
+    """What the server said, without the rows that it quotes."""
+    return error.diag.message_primary or str(error)

@@ -1,0 +1,134 @@
+"""Sessions of SQLite: one for every thread of every process, and the queue of those who write."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from weakref import finalize
+
+from evenhand.core.errors import ConcurrentUse
+from evenhand.live.events import Busy
+
+# SQLite before 3.51.3 can corrupt a file if one connection copies the WAL into it while another one commits ("WAL-reset
+# bug"). Here they do so in turn: every commit holds the lock of the queue, and SQLite makes a checkpoint within the
+# commit that finds the WAL long, or when the last connection closes, under a lock that keeps all others out.
+_SETTINGS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=1000")
+
+# A fork copies what SQLite knows of its locks, but not the locks. If both processes used a file, the one that closes
+# it last would delete the WAL into which the other one commits.
+_open: dict[int, tuple[int, tuple[int, int], finalize[[int], _Own]]] = {}  # by connection: process, file, its queue
+_inherited: list[sqlite3.Connection] = []  # kept, as to close them would use such locks
+
+
+def _leave_queues() -> None:
+    """Close the copies that a fork made: they would hold the lock of a process that was killed."""
+    for process, _, leave in list(_open.values()):
+        if process != os.getpid():
+            leave()
+
+
+os.register_at_fork(after_in_child=_leave_queues)
+
+
+class _Own:
+    """What belongs to one thread, and ends with it: a connection, and a file to queue at."""
+
+    def __init__(self, path: Path, timeout: float) -> None:
+        self.process = os.getpid()
+        self.queue = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
+        leave = finalize(self, os.close, self.queue)
+        leave.atexit = False  # a thread that still runs when the process ends keeps its lock
+        self.db = sqlite3.connect(
+            path,
+            isolation_level=None,
+            timeout=timeout,
+            cached_statements=64,
+            check_same_thread=False,  # whichever thread collects garbage closes it
+        )
+        self.file = _number(path)
+        if any(process != self.process and file == self.file for process, file, _ in _open.values()):
+            self.db.close()
+            raise ConcurrentUse(f"{path} was open when this process was forked: open it in one of the two only")
+        _open[id(self.db)] = self.process, self.file, leave
+        finalize(self, _close, self.db, self.process).atexit = threading.current_thread() is threading.main_thread()
+        for setting in _SETTINGS:
+            self.db.execute(f"PRAGMA {setting}")
+
+
+def _close(db: sqlite3.Connection, process: int) -> None:
+    if process != os.getpid():
+        _inherited.append(db)
+        return
+    del _open[id(db)]
+    db.close()
+
+
+def _number(path: Path) -> tuple[int, int]:
+    """Of a file, whatever its name."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+class Sessions:
+    """Connections to a file, whose every commit is on disk before it returns.
+
+    Args:
+        path: of the file.
+        timeout: seconds to wait for a lock of SQLite.
+    """
+
+    def __init__(self, path: Path, timeout: float) -> None:
+        """No connection yet."""
+        self._path, self._timeout, self._local = path, timeout, threading.local()
+
+    @property
+    def mine(self) -> sqlite3.Connection:
+        """The connection of this thread."""
+        return self._own.db
+
+    @property
+    def _own(self) -> _Own:
+        own: _Own | None = getattr(self._local, "own", None)
+        if own is None or own.process != os.getpid():
+            with self.errors():
+                own = self._local.own = _Own(self._path, self._timeout)
+        return own
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for one's turn to write."""
+        own = self._own  # which is given up within, if the file was replaced
+        fcntl.flock(own.queue, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(own.queue, fcntl.LOCK_UN)
+
+    def same(self) -> None:
+        """Refuse to write into a file that was deleted or replaced, which nobody will read.
+
+        Raises:
+            Busy: it was; whatever is there next time is opened.
+        """
+        file = self._own.file
+        with self.errors():
+            try:
+                if _number(self._path) == file:
+                    return
+                raise OSError("the file was replaced")
+            except OSError:
+                self._local.own = None
+                raise
+
+    @contextmanager
+    def errors(self, kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError)) -> Iterator[None]:
+        """What the database or the disk refuses is `Busy`."""
+        try:
+            yield
+        except kinds as error:
+            raise Busy(f"{self._path}: {error}; say the same again, with the same key") from error
