@@ -136,7 +136,13 @@ def test_a_status_is_what_books_by_hand_say(seed):
         for standing, groups in ((zone, ("town", "land")), (kind, ("own", "other"))):
             least = min(book.sum_of(0, g) / SHARES[g] / book.rounds for g in groups)
             assert math.isclose(standing.value, least)
+            assert math.isclose(standing.average, book.sum_of(0) / book.rounds)
+            assert list(standing.groups) == list(groups)
+            for g in groups:
+                assert math.isclose(standing.groups[g], book.sum_of(0, g) / SHARES[g] / book.rounds)
         assert math.isclose(all_of_them.value, book.sum_of(0) / book.rounds)
+        assert (all_of_them.average, all_of_them.groups) == (None, {})
+        assert [account.hard for _, account in each] == [True, False, False, True]
 
 
 def test_replicas_have_their_own_numbers_and_prices():

@@ -94,10 +94,11 @@ def changed(store, kind, number, change):
     [
         lambda body: body | {"a": [(body["a"][0] + 1) % 3]},
         lambda body: body | {"p": [0.25]},
+        lambda body: body | {"l": [[0, 0.5], [2, 0.5]]},
         lambda body: body | {"w": moved(body["w"], 1e-9)},
         lambda body: body | {"case": body["case"] | {"age": 59}},
     ],
-    ids=["action", "probability", "price", "case"],
+    ids=["action", "probability", "all probabilities", "price", "case"],
 )
 def test_a_decision_that_was_tampered_with_is_found(change):
     _, store = lived()

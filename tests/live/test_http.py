@@ -146,7 +146,12 @@ def test_the_report_says_where_the_campaign_stands(client):
     assert said["budgets"]["cents per round"]["spent"] == 240
     assert said["actions"] == {"none": 0, "letter": 3}
     assert set(said) >= {"campaign", "policy", "horizon", "averages", "standings", "prices"}
-    assert {"value", "limit", "worst", "kept"} <= set(next(iter(said["standings"].values())))
+    gap = said["standings"]["cents gap by zone"]
+    assert {"value", "limit", "worst", "kept"} <= set(gap)
+    assert (gap["average"], gap["groups"]) == (80, {"town": None, "land": 80})
+    assert [said[kind] for kind in ("observed", "late", "cancelled", "revised")] == [1, 0, 0, 0]
+    assert 0 < said["delay"]["median"] < 60
+    assert said["alarms"] == []
 
 
 def test_a_report_before_the_first_decision(client):
@@ -166,6 +171,7 @@ def test_metrics_for_prometheus(client):
         "evenhand_decisions_total 1",
         "evenhand_waiting 1",
         "evenhand_expired_total 0",
+        "evenhand_late_total 0",
         'evenhand_budget_spent{budget="cents per round"} 80.0',
         'evenhand_budget_total{budget="cents per round"} 8000.0',
         'evenhand_requests_total{route="/decide",status="200"} 1',

@@ -13,7 +13,7 @@ from evenhand.core import faces
 from evenhand.live.cases import Encoder, Named, Teacher
 from evenhand.live.events import Conflict, Event, Unknown, read
 from evenhand.live.fold import Fold, Rewritten, corrections
-from evenhand.live.packing import pack
+from evenhand.live.packing import chances, pack
 from evenhand.live.store import Store, connect
 from evenhand.live.versions import differing
 from evenhand.policy.policy import Policy
@@ -145,6 +145,7 @@ class _Count:
             return
         context = fold.encoder.context(body["case"], body.get("offered"), body.get("known"))
         again = pack(fold.policy.decide(fold.state, context))
+        again |= chances(fold.state) if "l" in body else {}  # earlier versions did not store them
         gap = 0.0
         for name, value in again.items():
             gap = max(gap, _gap(body[name], value, exact=name in _EXACT))

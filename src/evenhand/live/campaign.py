@@ -17,7 +17,7 @@ from evenhand.live.events import Conflict, Event, Unknown, read, written
 from evenhand.live.fold import OnExpiry
 from evenhand.live.history import decisions
 from evenhand.live.opening import Terms, opening, warn_of_jams
-from evenhand.live.packing import pack, unpack
+from evenhand.live.packing import chances, pack, unpack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.store import Store, Transaction, connect
 from evenhand.live.worker import Worker
@@ -265,7 +265,7 @@ class Campaign:
         context = self._worker.encoder.context(plain["case"], plain.get("offered"), plain.get("known"))
         decision = self.policy.decide(self._worker.fold.state, context)
         due = log.now + int(self.terms.patience * 1e6)
-        body = {**plain, "by": self._worker.mark, "due": due, **pack(decision)}
+        body = {**plain, "by": self._worker.mark, "due": due, **pack(decision), **chances(self._worker.fold.state)}
         event = self._worker.enter(log, "decided", written(body), key=key, made=(context, decision))
         return reply(event, self.policy.problem.actions)
 

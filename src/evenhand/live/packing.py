@@ -11,6 +11,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 
+_MOST = 100  # chances that are stored of a decision
 # The arrays of one replica by their short names in the log.
 _ARRAYS = {"s": "shares", "w": "prices", "q": "row_prices", "c": "carried"}
 
@@ -29,6 +30,17 @@ def pack(decision: Decision) -> dict[str, Any]:
         "r": int(d.restricted[0]),
     }
     return body | {short: getattr(d, field)[0].tolist() for short, field in _ARRAYS.items()}
+
+
+def chances(state: PolicyState) -> dict[str, Any]:
+    """The chance of every candidate at the first place of the decision that a state made last, 0 left out.
+
+    Nothing where the policy cannot tell, as where a model draws what it believes, or where more than 100 are not 0.
+    """
+    found = state.chances
+    if found is None or not np.isfinite(found[0]).all() or np.count_nonzero(found[0]) > _MOST:
+        return {}
+    return {"l": [[a, p] for a, p in enumerate(found[0].tolist()) if p > 0.0]}
 
 
 def unpack(body: dict[str, Any], context: Context, policy: Policy) -> Decision:

@@ -87,6 +87,7 @@ class Loop:
         names = self.problem.actions if candidates == len(self.problem.actions) else ()
         made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, *of_plays, names
         state.made = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
+        state.chances = None if worth.random else pick.lottery
         return state.made
 
     def commit(self, state: PolicyState, context: Context, decision: Decision, *, done: bool = False) -> None:

@@ -64,6 +64,7 @@ class PolicyState:
         self.checked: Context | None = None  # the context that was looked at last; not a field either
         self.compared = False  # nor whether candidates were compared, to warn if they are alike
         self.made: Decision | None = None  # nor is the last decision that was made here, whose shapes are right
+        self.chances: Floats | None = None  # nor are the chances of all candidates in it; None where they are unknown
         self.quoted: tuple[Floats, Floats, Floats, Floats] | None = None  # nor prices, where these are always the same
         self._luck = Luck(seed=self.seed, replicas=self.replicas)
         self.nothing = np.zeros((len(self.t), 0))  # no luck, or nothing carried: an array without entries

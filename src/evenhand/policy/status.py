@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,8 @@ from evenhand.goals.base import Accounts
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.state import PolicyState
 from evenhand.policy.tally import SoFar
-from evenhand.problem.constraints import Constraint
+from evenhand.problem.constraints import Constraint, by_group
+from evenhand.problem.constraints.sums import average, group_averages
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Account:
     held: float  # for decisions whose outcomes are still to come, at their worst; 0 unless the budget is hard
     left: float
     pace: float  # spent per decided round (if it is soft: per round that arrived), as a part of total / horizon
+    hard: bool  # whether it is never exceeded, so that what is known to be used is spent when it is decided
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,8 @@ class Standing:
     value: float
     limit: float
     worst: str  # "high" where the value may not be above the limit, "low" where not below
+    average: float | None = None  # of everybody, where groups are compared
+    groups: Mapping[str, float | None] = field(default_factory=dict)  # their averages, None of one without a case
 
     @property
     def kept(self) -> bool:
@@ -177,7 +181,7 @@ def _account(c: Constraint, run: SoFar, kept: Kept | None) -> Account:
         left, held, rounds = kept.left, kept.held, run.rounds
         spent = math.fsum((total, -left, -held))
     pace = spent / total / (rounds / horizon) if rounds else math.nan
-    return Account(name=c.label, total=total, spent=spent, held=held, left=left, pace=pace)
+    return Account(name=c.label, total=total, spent=spent, held=held, left=left, pace=pace, hard=kept is not None)
 
 
 def standings(run: SoFar) -> dict[str, Standing]:
@@ -186,8 +190,19 @@ def standings(run: SoFar) -> dict[str, Standing]:
     for c in run.problem.subject_to:
         if not c.spends:
             value, limit = float(c.measure(filled)[0, 0]), float(c.limit(run.problem.horizon))
-            found.append(Standing(name=c.label, value=value, limit=limit, worst=c.worst))
+            mean, groups = _compared(c, filled)
+            found.append(Standing(name=c.label, value=value, limit=limit, worst=c.worst, average=mean, groups=groups))
     return dict(zip(_apart(s.name for s in found), found, strict=True))
+
+
+def _compared(c: Constraint, run: SoFar) -> tuple[float | None, dict[str, float | None]]:
+    """The averages of everybody and of each group, where a constraint compares groups."""
+    for one, by in by_group([c]):
+        names = [group for grouping, group in run.problem.columns if grouping == by]
+        found = group_averages(run, one.outcome, by)[0, 0].tolist()
+        values = [None if math.isnan(x) else x for x in found]
+        return float(average(run, one.outcome)[0, 0]), dict(zip(names, values, strict=True))
+    return None, {}
 
 
 def _apart(labels: Iterable[str]) -> list[str]:

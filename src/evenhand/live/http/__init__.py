@@ -4,13 +4,15 @@ from evenhand.core.errors import MissingExtra
 
 try:
     import fastapi
+    import jinja2
     import uvicorn
 except ImportError as error:
     raise MissingExtra("live campaigns", "live") from error
 
 from evenhand.live.http.app import app
+from evenhand.live.http.page import saved
 from evenhand.live.http.server import serve
 
-__all__ = ["app", "serve"]
+__all__ = ["app", "saved", "serve"]
 
-del fastapi, uvicorn
+del fastapi, jinja2, uvicorn

@@ -16,23 +16,39 @@ from starlette.exceptions import HTTPException
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.campaign import Campaign
-from evenhand.live.events import Unknown
+from evenhand.live.events import Conflict, Unknown
 from evenhand.live.http import asked
 from evenhand.live.http.answers import Refused, entry, failed
 from evenhand.live.http.bodies import parsed, received
 from evenhand.live.http.commits import Commits
+from evenhand.live.http.decision import decision_page
 from evenhand.live.http.guard import Guard, Requests
 from evenhand.live.http.page import page
 from evenhand.live.http.schemas import SCHEMAS
-from evenhand.live.http.standing import Tally, metrics, report
+from evenhand.live.http.standing import metrics, report
+from evenhand.live.http.tally import Tally
 from evenhand.policy.status import Status
 from evenhand.version import __version__
 
 T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
 _VERBS = {"/decide": asked.decide, "/observe": asked.observe, "/cancel": asked.cancel}
-_STATIC = {"/static/page.css": "text/css", "/static/page.js": "text/javascript"}
-_ROUTES = (*_VERBS, "/report", "/decisions/{number}", "/metrics", "/healthz", "/openapi.json", "/", *_STATIC)
+_STATIC = {
+    "/static/page.css": "text/css",
+    "/static/page.js": "text/javascript",
+    "/static/icon.svg": "image/svg+xml",
+}
+_ROUTES = (
+    *_VERBS,
+    "/report",
+    "/decisions/{number}",
+    "/decisions/{number}/page",
+    "/metrics",
+    "/healthz",
+    "/openapi.json",
+    "/",
+    *_STATIC,
+)
 
 
 def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = ("127.0.0.1", "localhost")) -> FastAPI:
@@ -80,28 +96,41 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
 
     def stand() -> Status:
         status = campaign.status()  # first, as it lets what is overdue expire
-        tally.update()
+        tally.update(status)
         return status
 
     async def reading(call: Callable[[], T]) -> T:
         return await asyncio.wrap_future(reader.submit(call))
 
     async def report_(_: Request) -> Response:
-        return JSONResponse(report(campaign, await reading(stand), tally))
+        return JSONResponse(await reading(lambda: report(campaign, stand(), tally)))
 
     async def metrics_(_: Request) -> Response:
-        text = metrics(await reading(stand), tally, requests)
+        text = await reading(lambda: metrics(stand(), tally, requests))
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def page_(_: Request) -> Response:
-        return HTMLResponse(page(campaign, await reading(stand), tally))
+        return HTMLResponse(await reading(lambda: page(campaign, stand(), tally)))
 
-    async def decision(request: Request) -> Response:
+    async def told(request: Request) -> dict[str, Any]:
         number = request.path_params["number"]
         if not (number.isascii() and number.isdigit() and len(number) < 19):
             raise Unknown(f"no decision {shown(number)} in campaign {campaign.name!r}")
         (found,) = await asyncio.wrap_future(commits.submit([asked.stored(int(number))]))
-        return failed(found) if isinstance(found, EvenhandError) else JSONResponse(found)
+        if isinstance(found, EvenhandError):
+            raise found
+        return found
+
+    async def decision(request: Request) -> Response:
+        return JSONResponse(await told(request))
+
+    async def decision_(request: Request) -> Response:
+        found = await told(request)
+        try:
+            said = await reading(lambda: campaign.explain(found["id"]))
+        except Conflict:  # another policy made it
+            said = None
+        return HTMLResponse(decision_page(campaign.name, campaign.policy.name, found, said))
 
     for path, made_of in _VERBS.items():
         schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMAS[path]}}}}
@@ -116,7 +145,11 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
     for path, handler in pages.items():
         extra: dict[str, Any] = {"parameters": [number]} if "{" in path else {}
         made.add_api_route(path, handler, methods=["GET"], name=path.split("/")[1], openapi_extra=extra)
-    for path, handler in {"/": page_, **{path: _file(path) for path in _STATIC}}.items():
+    for path, handler in {
+        "/": page_,
+        "/decisions/{number}/page": decision_,
+        **{path: _file(path) for path in _STATIC},
+    }.items():
         made.add_api_route(path, handler, methods=["GET"], include_in_schema=False)
     return made
 

@@ -30,7 +30,9 @@ class Requests:
 
     def add(self, path: str, status: int) -> None:
         """Count a request; paths that clients make up share one line."""
-        known = "/decisions/{number}" if path.startswith("/decisions/") else path
+        known = path
+        if path.startswith("/decisions/"):
+            known = "/decisions/{number}/page" if path.endswith("/page") else "/decisions/{number}"
         with self._lock:
             self._counts[known if known in self._routes else "other", status] += 1
 

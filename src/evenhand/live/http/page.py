@@ -1,114 +1,93 @@
-"""The page that shows where a campaign stands: HTML that the server writes, every text of a user escaped."""
+"""The page that shows where a campaign stands, on a server and as one file."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from html import escape
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from evenhand.live.campaign import Campaign
-from evenhand.live.http.charts import Part, bar, table
-from evenhand.live.http.standing import Tally
+from evenhand.live.http.alarms import alarms, due
+from evenhand.live.http.budgets import budgets, constraints
+from evenhand.live.http.outcomes import outcomes
+from evenhand.live.http.plays import latest, plays
+from evenhand.live.http.tally import Tally
+from evenhand.live.http.view import Section, Tile, part, said
 from evenhand.policy.status import Status
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{name}</title>
-<link rel="stylesheet" href="/static/page.css">
-<script src="/static/page.js" defer></script>
-<noscript><meta http-equiv="refresh" content="30"></noscript>
-</head>
-<body>
-<p id="stale" role="status" hidden>The server does not answer: what follows is old.</p>
-<main>
-<h1>{name}</h1>
-{sections}
-<footer>{policy}; as of <time datetime="{at}">{at}</time></footer>
-</main>
-</body>
-</html>
-"""
+_TEMPLATES = Environment(
+    loader=PackageLoader("evenhand.live.http"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def rendered(template: str, values: dict[str, Any]) -> str:
+    """A page; every text of a user is escaped, as whatever is no `Markup` is."""
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return _TEMPLATES.get_template(template).render(**values, now=now)
 
 
 def page(campaign: Campaign, status: Status, tally: Tally) -> str:
-    """The page as it is at present."""
-    sections = (_counts(status, tally), *_budgets(status), *_actions(campaign, tally), *_standings(status))
-    return _PAGE.format(
-        name=escape(campaign.name),
-        policy=escape(campaign.policy.name),
-        sections="\n".join((*sections, *_averages(status))),
-        at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+    """The page of a server, as it is at present."""
+    return rendered("dashboard.html", _values(campaign, status, tally, linked=True) | {"style": None})
+
+
+def saved(campaign: Campaign) -> str:
+    """The same as one file, which loads nothing and runs nothing: a report to keep or to send.
+
+    Args:
+        campaign: in any state; its log is read once.
+
+    Raises:
+        Busy: the store cannot be written, which a status has to, as it lets overdue decisions expire.
+
+    >>> import evenhand as eh
+    >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
+    >>> text = saved(eh.Campaign.open("memory://", "shop", eh.uniform(shop, 1)))
+    >>> text.startswith("<!doctype html>"), "<script" in text, "<style>" in text
+    (True, False, True)
+    """
+    status, tally = campaign.status(), Tally(campaign)
+    tally.update(status)
+    style = Markup(files("evenhand.live.http").joinpath("static/page.css").read_text("utf-8"))
+    return rendered("dashboard.html", _values(campaign, status, tally, linked=False) | {"style": style})
+
+
+def _values(campaign: Campaign, status: Status, tally: Tally, *, linked: bool) -> dict[str, Any]:
+    sections: Sequence[Section | None] = (
+        budgets(status, tally),
+        constraints(status, campaign.policy.problem),
+        plays(campaign, tally),
+        outcomes(campaign, status, tally),
+        latest(tally, linked),
     )
-
-
-def _counts(status: Status, tally: Tally) -> str:
-    said = {
-        "decided": f"{status.rounds:,} of {status.horizon:,}",
-        "waiting": f"{status.waiting:,}",
-        "expired": f"{tally.expired:,}",
-        "objective": _said(status.objective),
+    return {
+        "title": campaign.name,
+        "policy": campaign.policy.name,
+        "tiles": _tiles(campaign, status, tally),
+        "alarms": alarms(campaign, status, tally),
+        "sections": [section for section in sections if section is not None],
     }
-    return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in said.items()) + "</dl>"
 
 
-def _budgets(status: Status) -> Iterable[str]:
-    """Each budget as a bar, with a line where it would be if it were spent evenly."""
-    if not status.accounts:
-        return
-    yield '<h2>Budgets</h2><p class="key"><b class="spent"></b> spent <b class="held"></b> held for outcomes to come '
-    yield '<b class="mark"></b> the plan: spent evenly over all rounds. Pace is what was spent as a part of that.</p>'
-    head = ("budget", "spent", "held", "left", "total", "plan", "pace")
-    for name, a in status.accounts.items():
-        plan = a.total * status.rounds / status.horizon
-        said = f"{name}: {_said(a.spent)} of {_said(a.total)} spent, {_said(a.held)} held; the plan is {_said(plan)}"
-        pace = "-" if math.isnan(a.pace) else f"{a.pace:.0%}"
-        row = (name, *map(_said, (a.spent, a.held, a.left, a.total, plan)), pace)
-        yield _pair(bar(said, (Part("spent", a.spent), Part("held", a.held)), a.total, plan), table(head, [row]))
-
-
-def _actions(campaign: Campaign, tally: Tally) -> Iterable[str]:
-    """How often each action was played."""
-    names = [*campaign.policy.problem.actions, *([None] if tally.played[None] else [])]
-    most, whole = max(tally.played.values(), default=0), max(sum(tally.played.values()), 1)
-    yield '<h2>Actions so far</h2><p class="key">Probability is the mean that was stated where it was played.</p>'
-    for name in names:
-        count, label = tally.played[name], "(nothing)" if name is None else name
-        row = (label, f"{count:,}", f"{count / whole:.1%}", _said(tally.probability(name)))
-        drawn = bar(f"{label}: {count:,}", (Part("spent", count),), most)
-        yield _pair(drawn, table(("action", "plays", "share", "probability"), [row]))
-
-
-def _standings(status: Status) -> Iterable[str]:
-    """Each constraint that spends nothing, with a line at its limit."""
-    if not status.standings:
-        return
-    yield '<h2>Constraints</h2><p class="key"><b class="mark"></b> the limit</p>'
-    for name, s in status.standings.items():
-        side = "at most" if s.worst == "high" else "at least"
-        kept = "kept" if s.kept else "missed so far"
-        row = (name, _said(s.value), f"{side} {_said(s.limit)}", kept)
-        part = Part("spent" if s.kept else "missed", abs(s.value))
-        drawn = bar(f"{name}: {row[1]}, {row[2]}, {kept}", (part,), 1.25 * abs(s.limit), abs(s.limit))
-        yield _pair(drawn, table(("constraint", "value", "limit", ""), [row]))
-
-
-def _averages(status: Status) -> Iterable[str]:
-    rows = [(name, _said(x)) for name, x in status.averages.items()]
-    yield f'<h2>Averages per round</h2><div class="wide">{table(("outcome", "average"), rows)}</div>'
-    if status.prices:
-        rows = [(name, _said(x)) for name, x in status.prices.items()]
-        yield '<h2>Prices</h2><p class="key">What one more unit is worth at present.</p>'
-        yield f'<div class="wide">{table(("of", "price"), rows)}</div>'
-
-
-def _pair(drawn: str, beside: str) -> str:
-    return f'<div class="pair">{drawn}<div class="wide">{beside}</div></div>'
-
-
-def _said(x: float | None) -> str:
-    """A number in a few digits, a dash where there is none."""
-    return "-" if x is None or math.isnan(x) else f"{x:,.5g}" if abs(x) < 1e5 else f"{x:,.0f}"
+def _tiles(campaign: Campaign, status: Status, tally: Tally) -> list[Tile]:
+    n, reference = tally.counts, tally.reference()[0]
+    whole, held = due(tally), campaign.terms.on_expiry == "hold"  # what expired then waits as before
+    return [
+        Tile("Decided", f"{status.rounds:,}", f"of {status.horizon:,} rounds"),
+        Tile(
+            "Objective so far",
+            said(status.objective),
+            "no reference" if reference is None else f"warm-up {said(reference)}",
+        ),
+        Tile("Waiting", f"{status.waiting:,}", f"{n['overdue']:,} of them overdue" if held else "for their outcome"),
+        Tile("Late", f"{n['late']:,}", "observed after expiry"),
+        Tile("Expired", f"{n['expired']:,}", f"{part(n['expired'] / whole)} of those due" if whole else "none was due"),
+    ]

@@ -3,54 +3,23 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from evenhand.live.campaign import Campaign
-from evenhand.live.events import read
+from evenhand.live.http.alarms import alarms
 from evenhand.live.http.guard import Requests
+from evenhand.live.http.tally import Tally
 from evenhand.policy.status import Status
 
-
-class Tally:
-    """What the log says beyond the status: how often each action was played, and how many decisions expired.
-
-    It reads what is new since it was asked last.
-
-    Args:
-        campaign: whose log it reads.
-    """
-
-    def __init__(self, campaign: Campaign) -> None:
-        """Nothing read yet."""
-        self._campaign, self._lock, self._last = campaign, threading.Lock(), 0
-        self.expired, self.played = 0, Counter[str | None]()
-        self._sums, self._stated = Counter[str | None](), Counter[str | None]()
-
-    def update(self) -> None:
-        """Read on."""
-        actions, store = self._campaign.policy.problem.actions, self._campaign._worker.store
-        with self._lock:
-            for event in store.scan(self._campaign.name, self._last, ("decided", "expired")):
-                self._last = event.seq
-                if event.kind == "expired":
-                    self.expired += 1
-                    continue
-                body = read(event)
-                for a, p in zip(body["a"], body["p"], strict=True):
-                    name = actions[a] if a >= 0 else None
-                    self.played[name] += 1
-                    if a >= 0 and p is not None:
-                        self._sums[name] += p
-                        self._stated[name] += 1
-
-    def probability(self, action: str | None) -> float | None:
-        """The mean of an action's probabilities where it was played, None where none was stated."""
-        count = self._stated[action]
-        return self._sums[action] / count if count else None
+KINDS = {
+    "observed": "Decisions whose outcomes came.",
+    "late": "Decisions whose outcomes came after they had expired.",
+    "expired": "Decisions whose outcomes were overdue.",
+    "cancelled": "Decisions that were taken back.",
+    "revised": "Outcomes that were replaced.",
+}
 
 
 def report(campaign: Campaign, status: Status, tally: Tally) -> dict[str, Any]:
@@ -65,7 +34,10 @@ def report(campaign: Campaign, status: Status, tally: Tally) -> dict[str, Any]:
         "campaign": campaign.name,
         "policy": campaign.policy.name,
         **found,
-        "expired": tally.expired,
+        **{kind: tally.counts[kind] for kind in KINDS},
+        "delay": {"median": tally.delays.quantile(0.5), "90%": tally.delays.quantile(0.9)},
+        "reference": tally.reference()[0],
+        "alarms": alarms(campaign, status, tally),
         "actions": actions,
     }
 
@@ -76,8 +48,9 @@ def metrics(status: Status, tally: Tally, requests: Requests) -> str:
     lines = [
         *_family("decisions_total", "counter", "Decisions that count.", [({}, status.rounds)]),
         *_family("waiting", "gauge", "Decisions whose outcomes are still to come.", [({}, status.waiting)]),
-        *_family("expired_total", "counter", "Decisions whose outcomes were overdue.", [({}, tally.expired)]),
     ]
+    for kind, text in KINDS.items():
+        lines += _family(f"{kind}_total", "counter", text, [({}, tally.counts[kind])])
     for field in ("spent", "held", "left", "total"):
         rows = [({"budget": name}, getattr(account, field)) for name, account in accounts]
         lines += _family(f"budget_{field}", "gauge", f"Of each budget: {field}.", rows)

@@ -1,0 +1,42 @@
+"""How often each action was played, over the rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from evenhand.live.http.charts.frame import axes, frame, svg, ticks
+
+_HEIGHT = 180.0
+HUES = 7  # classes of colours, the last one for all others
+
+
+def shares(said: str, parts_of: Sequence[Sequence[int]], rounds: Sequence[float]) -> Markup:
+    """Stacked shares of plays, the first at the bottom.
+
+    Args:
+        said: what it shows, in words.
+        parts_of: for every span, how often each action was played; the i-th action has the i-th colour.
+        rounds: that were decided at the end of each span.
+
+    >>> shares("two actions", [[1, 1], [2, 0]], [2, 4]).count("<path")
+    2
+    """
+    at = frame((0.0, rounds[-1] if rounds else 1.0), (0.0, 1.0), _HEIGHT, ["100%"])
+    edges = [0.0, *rounds]
+    heights = [[0.0] * (1 + len(parts)) for parts in parts_of]
+    for row, parts in zip(heights, parts_of, strict=True):
+        whole = sum(parts) or 1
+        for i, part in enumerate(parts):
+            row[i + 1] = row[i] + part / whole
+    drawn = []
+    for i in range(max((len(parts) for parts in parts_of), default=0)):
+        steps = []
+        for first, last, row in zip(edges, edges[1:], heights, strict=False):
+            if last > first and row[i + 1] > row[i]:
+                x, y = at.x(first), at.y(row[i + 1])
+                steps.append(f"M{x:.1f} {y:.1f}H{at.x(last):.1f}V{at.y(row[i]):.1f}H{x:.1f}Z")
+        drawn.append(f'<path class="hue{min(i, HUES - 1)}" d="{"".join(steps)}"/>')
+    grid = axes(at, ticks(0.0, at.high_x), [(0.0, "0%"), (0.5, "50%"), (1.0, "100%")], "round")
+    return svg(said, _HEIGHT, [*grid, *drawn])

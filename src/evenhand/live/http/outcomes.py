@@ -1,0 +1,77 @@
+"""The section on what came of decisions: the objective, outcomes that came late or not at all, and prices."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from evenhand.core.faces import count
+from evenhand.live.campaign import Campaign
+from evenhand.live.http.alarms import due
+from evenhand.live.http.charts import course
+from evenhand.live.http.tally import Tally
+from evenhand.live.http.view import Card, Key, Section, Table, duration, part, said
+from evenhand.policy.status import Status
+
+
+def outcomes(campaign: Campaign, status: Status, tally: Tally) -> Section:
+    """The objective, and what came, late or not at all."""
+    return Section(
+        name="outcomes", title="Outcomes", cards=[*_objective(campaign, status, tally), *_came(status, tally)]
+    )
+
+
+def _objective(campaign: Campaign, status: Status, tally: Tally) -> list[Card]:
+    found = tally.objectives()
+    rounds = accumulate(span.rounds for span in tally.spans.all)
+    values = [(float(x), y) for x, y in zip(rounds, found, strict=True) if y is not None]
+    reference, warm = tally.reference()
+    problem = campaign.policy.problem
+    rows = [("so far", said(status.objective))]
+    if reference is None:
+        words = "There is no reference: outcomes of warm-up rounds and of others are needed for one."
+    else:
+        words = (
+            f"The reference is the average of {count(warm, 'warm-up round')}, which no value or budget price decided."
+        )
+        rows.append(("warm-up rounds", said(reference)))
+    rows += [(f"average {name}", said(x)) for name, x in status.averages.items()]
+    title = f"Objective: average {problem.maximize}" if isinstance(problem.maximize, str) else "Objective"
+    tables = [Table(("per round", "average"), rows)]
+    if not values:
+        return [Card(name="objective", title=title, said=words, tables=tables)]
+    lines = [(f"{x:,.0f}", said(y)) for x, y in values]
+    beside = "" if reference is None else f"; {said(reference)} in the warm-up"
+    return [
+        Card(
+            name="objective",
+            title=title,
+            said=words,
+            chart=course(f"objective: {said(status.objective)} so far{beside}", values, reference),
+            keys=[Key("spent", "so far"), *([Key("reference", "warm-up")] if reference is not None else [])],
+            tables=[*tables, Table(("rounds", "objective"), lines, title="Over the rounds")],
+        )
+    ]
+
+
+def _came(status: Status, tally: Tally) -> list[Card]:
+    n, whole = tally.counts, max(due(tally), 1)
+    rows = [
+        ("observed in time", f"{n['observed'] - n['late']:,}", part((n["observed"] - n["late"]) / whole)),
+        ("observed late, after expiry", f"{n['late']:,}", part(n["late"] / whole)),
+        ("expired, no outcome yet", f"{n['overdue']:,}", part(n["overdue"] / whole)),
+    ]
+    others = [
+        ("waiting", f"{status.waiting:,}"),
+        ("cancelled", f"{n['cancelled']:,}"),
+        ("revised", f"{n['revised']:,}"),
+        ("median delay", duration(tally.delays.quantile(0.5))),
+        ("90% of delays, at most", duration(tally.delays.quantile(0.9))),
+    ]
+    tables = [Table(("due by now", "decisions", "share"), rows), Table(("other", "number"), others)]
+    cards = [Card(name="came", title="What came, and when", tables=tables)]
+    if status.prices:
+        prices = [(name, f"{x:+.4g}" if x else "0") for name, x in status.prices.items()]
+        words = "What one more unit is worth at present."
+        table = Table(("of", "price"), prices, title="" if len(prices) <= 6 else f"All {len(prices)} prices")
+        cards.append(Card(name="prices", title="Prices", said=words, tables=[table], wide=True))
+    return cards

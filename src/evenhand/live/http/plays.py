@@ -1,0 +1,105 @@
+"""Sections on what was played: actions over time, how probable they were, and the last decisions."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import numpy as np
+
+from evenhand.core.faces import count
+from evenhand.live.campaign import Campaign
+from evenhand.live.http.charts import HUES, histogram, shares
+from evenhand.live.http.tally import BINS, RARE, Tally
+from evenhand.live.http.view import Card, Key, Link, Section, Table, moment, part, said
+
+
+def plays(campaign: Campaign, tally: Tally) -> Section:
+    """Actions over time, and how probable what was played was."""
+    return Section(name="actions", title="Actions", cards=[_actions(campaign, tally), _probabilities(tally)])
+
+
+def _actions(campaign: Campaign, tally: Tally) -> Card:
+    """The actions that are played most have a colour each, all others one together."""
+    names: list[str | None] = list(campaign.policy.problem.actions)
+    columns = {name: i for i, name in enumerate(names)} | {None: len(names)}
+    names += [None] if tally.played[None] else []
+    order = sorted(names, key=lambda name: -tally.played[name])
+    top = order if len(order) <= HUES else order[: HUES - 1]
+    single = [name for name in names if name in top]  # in their own order, so that colours stay as they are
+    others = [columns[name] for name in order if name not in single]
+    spans = tally.spans.all
+    counted = [[int(s.plays[columns[name]]) for name in single] for s in spans]
+    if others:
+        counted = [[*row, int(s.plays[others].sum())] for row, s in zip(counted, spans, strict=True)]
+    shown = [_label(name) for name in single] + (["all others"] if others else [])
+    rounds = [float(x) for x in accumulate(s.rounds for s in spans)]
+    whole = max(sum(tally.played.values()), 1)
+    rows = []
+    for name in order:
+        times, mean = tally.played[name], tally.probability(name)
+        rows.append((_label(name), f"{times:,}", part(times / whole), said(mean)))
+    about = "shares of plays over the rounds: " + ", ".join(f"{row[0]} {row[2]}" for row in rows[:HUES])
+    lines = [(f"{x:,.0f}", *(f"{n:,}" for n in row)) for x, row in zip(rounds, counted, strict=True)]
+    head = ("action", "plays", "share", "probability")
+    return Card(
+        name="actions-over-time",
+        title="Actions over time",
+        said="Shares of plays, in spans of equally many rounds. Probabilities are means where an action was played.",
+        chart=shares(about, counted, rounds),
+        keys=[Key(f"hue{min(i, HUES - 1)}", name) for i, name in enumerate(shown)],
+        tables=[
+            Table(head, rows, title="" if len(rows) <= 8 else "All actions"),
+            Table(("rounds", *shown), lines, title="Over the rounds"),
+        ],
+    )
+
+
+def _probabilities(tally: Tally) -> Card:
+    whole = max(sum(tally.bins), 1)
+    words = f"Of what was played. {count(tally.rare, 'play')} had a probability below {RARE}."
+    if tally.unstated:
+        words += f" Of {count(tally.unstated, 'play')} the policy cannot tell it."
+    edges = np.linspace(0.0, 1.0, BINS + 1)
+    rows = [
+        (f"{low:.2f} to {high:.2f}", f"{n:,}", part(n / whole))
+        for low, high, n in zip(edges, edges[1:], tally.bins, strict=False)
+        if n
+    ]
+    below = [(f"below {RARE}", tally.rare)]
+    below += [(f"below {x}", sum(tally.bins[: round(x * BINS)])) for x in (0.05, 0.25, 0.5)]
+    short = [(name, f"{n:,}", part(n / whole)) for name, n in [*below, ("any", sum(tally.bins))]]
+    return Card(
+        name="probabilities",
+        title="Probabilities",
+        said=words,
+        chart=histogram(f"how many plays had which probability; {words}", tally.bins),
+        keys=[Key("bar", "plays by their probability")],
+        tables=[
+            Table(("probability", "plays", "share"), short),
+            Table(("probability", "plays", "share"), rows, title="All bins"),
+        ],
+    )
+
+
+def latest(tally: Tally, linked: bool) -> Section:
+    """The last decisions, each with a link to its own page where there is a server."""
+    rows = [
+        (
+            Link(str(z.number), f"/decisions/{z.number}/page") if linked else str(z.number),
+            z.key,
+            ", ".join(_label(name) for name in z.actions),
+            ", ".join("–" if p is None else f"{p:.3f}" for p in z.probabilities),
+            z.state,
+            moment(z.at),
+        )
+        for z in tally.recent.lines()
+    ]
+    head = ("number", "key", "action", "probability", "state", "decided (UTC)")
+    tables = [Table(head, rows, texts=True)]
+    words = "" if rows else "No decision yet."
+    card = Card(name="last", title="The last 20, the newest first", said=words, tables=tables, wide=True)
+    return Section(name="latest", title="Latest decisions", cards=[card])
+
+
+def _label(name: str | None) -> str:
+    return "(nothing)" if name is None else name

@@ -1,0 +1,179 @@
+"""What the log of a campaign says beyond its status; read on, never again from the start."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.live.campaign import Campaign
+from evenhand.live.cases import Named
+from evenhand.live.events import Event, read
+from evenhand.live.http.recent import Delays, Recent
+from evenhand.live.http.spans import Span, Spans
+from evenhand.live.http.uses import Uses, plain_known
+from evenhand.policy.policy import Policy
+from evenhand.policy.status import Status
+
+BINS = 20
+RARE = 0.01  # probabilities below this are counted
+_KEPT = 20_000  # decisions in memory that have no outcome; of older ones the log is asked
+
+
+@dataclass
+class _Open:
+    """A decision that has no outcome."""
+
+    at: int
+    plays: list[int]
+    known: Floats
+    forced: bool
+    expired: bool
+    now: Floats  # what it adds at present
+
+
+class Tally:
+    """Counts, sums and the course of a campaign, in a memory that does not grow with the log.
+
+    It reads what is new since it was asked last.
+
+    Args:
+        campaign: whose log it reads.
+    """
+
+    def __init__(self, campaign: Campaign) -> None:
+        """Nothing read yet."""
+        self._campaign, self._lock = campaign, threading.Lock()
+        self._policy: Policy | None = None
+        self._last = 0
+
+    def update(self, status: Status) -> None:
+        """Read on; after a switch of the policy, which changes what earlier decisions count as, from the start."""
+        campaign = self._campaign
+        with self._lock:
+            if self._policy is not campaign.policy:
+                self._restart(campaign.policy, status)
+            for event in campaign._worker.store.scan(campaign.name, self._last):
+                if event.kind == "decided":
+                    self._decided(event)
+                elif event.ref is not None:
+                    self._about(event, event.ref)
+                self._last = event.seq
+
+    def probability(self, action: str | None) -> float | None:
+        """The mean of an action's probabilities where it was played, None where none was stated."""
+        count = self._stated[action]
+        return self._sums[action] / count if count else None
+
+    def spent(self, budget: str) -> list[float] | None:
+        """What a budget had spent at the end of every span, None where it is no sum of one outcome."""
+        if budget not in self.uses.names:
+            return None
+        j = self.uses.names.index(budget)
+        found: list[float] = np.cumsum([0.0, *(span.moved[j] for span in self.spans.all)])[1:].tolist()
+        return found
+
+    def objectives(self) -> list[float | None]:
+        """The objective at the averages so far at the end of every span."""
+        sums, found = self.uses.none(), []
+        for span in self.spans.all:
+            sums = sums + span.moved
+            found.append(self.uses.objective(sums))
+        return found
+
+    def reference(self) -> tuple[float | None, int]:
+        """The objective of warm-up rounds, which no value decided, and how many of them have their outcome.
+
+        There is none without such rounds, or without others to compare with them.
+        """
+        place = len(self.uses.names)
+        warm, whole = float(self._forced[place]), sum(float(span.moved[place]) for span in self.spans.all)
+        return (self.uses.objective(self._forced) if 0.5 < warm < whole - 0.5 else None), round(warm)
+
+    def _restart(self, policy: Policy, status: Status) -> None:
+        problem = policy.problem
+        self._policy, self._last, self._waiting = policy, 0, dict[int, _Open]()
+        self.uses = Uses(problem, status.accounts, self._campaign.terms.on_expiry)
+        self.counts, self.played = Counter[str](), Counter[str | None]()
+        self._sums, self._stated = Counter[str | None](), Counter[str | None]()
+        self.bins, self.rare, self.unstated = [0] * BINS, 0, 0
+        self.spans, self.delays, self.recent = Spans(), Delays(), Recent()
+        self._forced = self.uses.none()
+
+    def _decided(self, event: Event) -> None:
+        body, actions = read(event), self._campaign.policy.problem.actions
+        plays = np.zeros(len(actions) + 1, np.int64)
+        for a, p in zip(body["a"], body["p"], strict=True):
+            name = actions[a] if a >= 0 else None
+            self.played[name] += 1
+            plays[a] += 1
+            if a < 0:
+                continue
+            if p is None:
+                self.unstated += 1
+                continue
+            self._sums[name] += p
+            self._stated[name] += 1
+            self.bins[min(int(p * BINS), BINS - 1)] += 1
+            self.rare += p < RARE
+        counts = bool(body["n"])
+        self.recent.decided(event, self._campaign.policy.problem.actions, counts)
+        found = self.uses.none()
+        if counts:
+            one = self._opened(event.at, body)
+            self._waiting[event.seq], found = one, one.now
+            if len(self._waiting) > _KEPT:
+                del self._waiting[next(iter(self._waiting))]
+        self.spans.add(Span(int(counts), int(body["r"]), plays, found.copy()))
+
+    def _about(self, event: Event, ref: int) -> None:
+        """Take in what is said about a decision: what it adds now, in place of what it added before."""
+        one = self._waiting.get(ref) or self._recalled(event, ref)
+        if event.kind in ("observed", "revised"):
+            after = self.uses.arrived(one.plays, one.known, read(event)["y"])
+        else:
+            after = self.uses.none() if event.kind == "cancelled" else self.uses.expired(one.plays, one.known)
+        moved = after - one.now
+        self.counts[event.kind] += 1
+        self.counts["overdue"] += event.kind == "expired"
+        self.counts["overdue"] -= one.expired and event.kind in ("observed", "cancelled")
+        if event.kind == "observed":
+            self.counts["late"] += one.expired
+            self.delays.add((event.at - one.at) / 1e6)
+        if one.forced:
+            self._forced += moved
+        self.spans.add(Span(0, 0, np.zeros(len(self._campaign.policy.problem.actions) + 1, np.int64), moved))
+        self.recent.changed(event)
+        one.now, one.expired = after, one.expired or event.kind == "expired"
+        if event.kind != "expired":
+            self._waiting.pop(ref, None)
+
+    def _recalled(self, event: Event, ref: int) -> _Open:
+        """A decision as it stood before an event, from the log."""
+        campaign = self._campaign
+        with campaign._worker.store.write(campaign.name) as log:
+            decided, about = log.get(ref), [e for e in log.about(ref) if e.seq < event.seq]
+        assert decided is not None  # the log names only decisions that it has
+        one = self._opened(decided.at, read(decided))
+        for e in about:
+            if e.kind == "expired":
+                one.expired, one.now = True, self.uses.expired(one.plays, one.known)
+            elif e.kind in ("observed", "revised"):
+                one.now = self.uses.arrived(one.plays, one.known, read(e)["y"])
+        return one
+
+    def _opened(self, at: int, body: dict[str, Any]) -> _Open:
+        """A decision that waits."""
+        campaign, plays = self._campaign, body["a"]
+        encoder = campaign._worker.encoder
+        if isinstance(encoder, Named) and "known" not in body:
+            known = plain_known(campaign.policy.problem, plays)
+        else:
+            context = encoder.context(body["case"], body.get("offered"), body.get("known"))
+            at_play = np.array(plays)
+            known = np.where((at_play >= 0)[:, None], context.known[0, np.maximum(at_play, 0)], 0.0)
+        return _Open(at, plays, known, bool(body["f"]), False, self.uses.decided(plays, known))

@@ -1,0 +1,76 @@
+"""What a dashboard raises an alarm for: facts, and nothing else."""
+
+import pytest
+
+import evenhand as eh
+from evenhand.live import Campaign
+from evenhand.live.http.alarms import alarms
+from evenhand.live.http.tally import Tally
+from evenhand.live.memory import MemoryStore
+from tests.live.worked import DAY, Clock
+
+
+def stated(hard, on_expiry="hold", total=100):
+    """A campaign that calls for up to 60 minutes, and its clock."""
+    problem = eh.Problem(
+        actions=("nothing", "call"),
+        outcomes=(eh.Outcome("answer"), eh.Outcome("minutes", high=60, free=("nothing",))),
+        maximize="answer",
+        subject_to=(eh.Budget("minutes", total=total, hard=hard),),
+        horizon=100,
+    )
+    clock, policy = Clock(), eh.resolving(problem, eh.PerAction.of(problem))
+    return Campaign.open(MemoryStore(clock), "calls", policy, patience=DAY / 1e6, on_expiry=on_expiry), clock
+
+
+def raised(campaign):
+    tally, status = Tally(campaign), campaign.status()
+    tally.update(status)
+    return alarms(campaign, status, tally)
+
+
+def call(campaign, key):
+    return campaign.decide({}, key=key, offered=["call"])
+
+
+def test_nothing_is_wrong_at_the_start():
+    assert raised(stated(hard=True)[0]) == []
+
+
+def test_a_budget_that_waits_for_outcomes_is_jammed():
+    campaign, _ = stated(hard=True)
+    first = call(campaign, "a")
+    assert raised(campaign) == []
+    assert call(campaign, "b").action is None
+    (said,) = raised(campaign)
+    assert said.startswith("minutes per round: jammed. 60 is held for outcomes to come and 40 is left")
+    campaign.observe(first.id, {"answer": 1, "minutes": 5})
+    assert raised(campaign) == []
+
+
+def test_a_budget_that_is_kept_on_average_may_be_overspent():
+    campaign, _ = stated(hard=False)
+    for i in range(2):
+        campaign.observe(call(campaign, f"{i}").id, {"answer": 1, "minutes": 59})
+    assert raised(campaign) == ["minutes per round: overspent. 118 of 100 is spent, 18 too much."]
+
+
+@pytest.mark.parametrize("on_expiry", ["hold", "release"])
+def test_an_outcome_after_its_release(on_expiry):
+    campaign, clock = stated(hard=True, on_expiry=on_expiry, total=10_000)
+    number = call(campaign, "a").id
+    clock.now += 2 * DAY
+    campaign.refresh()
+    assert raised(campaign) == []
+    campaign.observe(number, {"answer": 1, "minutes": 5})
+    late = ["1 outcome came after what was held was given back: hard budgets may be overspent by it."]
+    assert raised(campaign) == (late if on_expiry == "release" else [])
+
+
+def test_many_outcomes_that_expired():
+    campaign, clock = stated(hard=True, total=10_000)
+    numbers = [call(campaign, f"{i}").id for i in range(30)]
+    for number in numbers[:26]:
+        campaign.observe(number, {"answer": 1, "minutes": 5})
+    clock.now += 2 * DAY
+    assert raised(campaign) == ["13.3% of the outcomes that were due expired (4 of 30)."]

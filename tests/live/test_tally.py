@@ -1,0 +1,88 @@
+"""What the log says beyond the status: the sums of a tally are those of the policy's books, whatever came late."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.live.http.budgets import budgets
+from evenhand.live.http.spans import MOST, Span, Spans
+from evenhand.live.http.tally import Tally
+from tests.live.worked import MAIL, worked
+
+
+@pytest.mark.parametrize("on_expiry", ["hold", "fallback", "release"])
+def test_a_tally_adds_up_to_the_status(on_expiry):
+    campaign = worked(rounds=260, on_expiry=on_expiry)
+    tally, status = Tally(campaign), campaign.status()
+    tally.update(status)
+    assert status.waiting > 0
+    for name, account in status.accounts.items():
+        assert math.isclose(tally.spent(name)[-1], account.spent, rel_tol=1e-9)
+    assert math.isclose(tally.objectives()[-1], status.objective)
+    assert sum(span.rounds for span in tally.spans.all) == status.rounds
+    events = list(campaign.events())
+    for kind in ("observed", "expired", "cancelled", "revised"):
+        assert tally.counts[kind] == sum(e.kind == kind for e in events)
+    expired = {e.ref for e in events if e.kind == "expired"}
+    late = sum(e.ref in expired for e in events if e.kind == "observed")
+    assert tally.counts["late"] == late > 0
+    settled = {e.ref for e in events if e.kind in ("observed", "cancelled")}
+    assert tally.counts["overdue"] == len(expired - settled) > 0
+    assert sum(tally.bins) + tally.unstated == sum(tally.played.values()) - tally.played[None]
+
+
+def test_two_budgets_of_one_outcome_have_a_course_each():
+    soft = eh.Budget("cents", total=900_000, hard=False)
+    campaign = worked(rounds=60, problem=replace(MAIL, subject_to=(*MAIL.subject_to[:2], soft)))
+    tally, status = Tally(campaign), campaign.status()
+    tally.update(status)
+    hard, arrived = (status.accounts[name] for name in ("cents per round", "cents per round (2)"))
+    assert hard.spent > arrived.spent > 0
+    assert math.isclose(tally.spent("cents per round")[-1], hard.spent)
+    assert math.isclose(tally.spent("cents per round (2)")[-1], arrived.spent)
+    drawn = [card.title for card in budgets(status, tally).cards]
+    assert drawn == ["cents per round", "minutes per round", "cents per round (2)"]
+
+
+def test_reading_on_is_the_same_as_reading_all(monkeypatch):
+    campaign = worked(rounds=120)
+    whole, parts = Tally(campaign), Tally(campaign)
+    whole.update(campaign.status())
+    scan, store = campaign._worker.store.scan, campaign._worker.store
+    for last in range(0, 400, 7):
+        monkeypatch.setattr(
+            store, "scan", lambda name, after, last=last: (e for e in scan(name, after) if e.seq <= last)
+        )
+        parts.update(campaign.status())
+    monkeypatch.undo()
+    parts.update(campaign.status())
+    for span, other in zip(whole.spans.all, parts.spans.all, strict=True):
+        assert np.array_equal(span.moved, other.moved)
+        assert span.plays.tolist() == other.plays.tolist()
+    assert whole.recent.lines() == parts.recent.lines()
+    assert whole.counts == parts.counts
+
+
+def test_decisions_that_are_no_longer_in_memory_are_read_again(monkeypatch):
+    campaign = worked(rounds=150)
+    whole, short = Tally(campaign), Tally(campaign)
+    whole.update(campaign.status())
+    monkeypatch.setattr("evenhand.live.http.tally._KEPT", 3)
+    short.update(campaign.status())
+    assert short.counts == whole.counts
+    assert [s.moved.tolist() for s in short.spans.all] == [s.moved.tolist() for s in whole.spans.all]
+    assert short.delays.quantile(0.5) == whole.delays.quantile(0.5)
+
+
+def test_spans_are_of_equal_length_and_lose_nothing():
+    spans = Spans()
+    for i in range(7001):
+        spans.add(Span(1, i % 2, np.array([1, 0]), np.array([1.0])))
+        spans.add(Span(0, 0, np.array([0, 0]), np.array([0.5])))
+    assert MOST / 2 <= len(spans.all) <= MOST
+    assert sum(s.rounds for s in spans.all) == 7001
+    assert sum(s.moved[0] for s in spans.all) == 1.5 * 7001
+    assert len({s.rounds for s in spans.all[:-1]}) == 1
