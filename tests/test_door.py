@@ -349,7 +349,7 @@ def test_a_status_says_what_a_trace_says():
             assert math.isclose(status.averages[name] * status.rounds, trace.total(name)[r], abs_tol=1e-9)
         for c in EVERYTHING.subject_to:
             if c.spends:
-                account = status.accounts[c.label]
+                account = status.accounts[c.rows(policy.problem).names[0]]
                 assert math.isclose(account.spent, trace.total(c.outcome)[r], abs_tol=1e-9)
                 assert math.isclose(account.left + account.spent, c.total_over(150))
                 assert account.held == 0
@@ -367,7 +367,7 @@ def test_what_is_to_come_is_held():
     for _ in play(market, state, there, range(60)):
         pass
     status = market.status(state)
-    hours = status.accounts["hours per round"]
+    hours = status.accounts["hours"]
     assert status.waiting == 5
     assert hours.held == 10.0  # five decisions, at most two hours each
     assert math.isclose(hours.spent, status.averages["hours"] * (status.rounds - 5))

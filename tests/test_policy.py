@@ -375,7 +375,7 @@ def test_what_was_carried_out_is_entered_even_if_it_no_longer_fits():
     with pytest.raises(StaleDecision, match=r"no longer fit cost"):
         policy.commit(state, context, second)
     policy.enter(state, context, second)
-    assert policy.status(state).accounts["cost per round"].left == -1.0
+    assert policy.status(state).accounts["cost"].left == -1.0
     assert policy.act(state, context).action is None
     for _ in range(2):  # one of these is beyond the horizon
         policy.enter(state, context, policy.decide(policy.start(), context))

@@ -43,7 +43,7 @@ def test_a_budget_that_waits_for_outcomes_is_jammed():
     assert raised(campaign) == []
     assert call(campaign, "b").action is None
     (said,) = raised(campaign)
-    assert said.startswith("minutes per round: jammed. 60 is held for outcomes to come and 40 is left")
+    assert said.startswith("minutes: jammed. 60 is held for outcomes to come and 40 is left")
     campaign.observe(first.id, {"answer": 1, "minutes": 5})
     assert raised(campaign) == []
 
@@ -52,7 +52,7 @@ def test_a_budget_that_is_kept_on_average_may_be_overspent():
     campaign, _ = stated(hard=False)
     for i in range(2):
         campaign.observe(call(campaign, f"{i}").id, {"answer": 1, "minutes": 59})
-    assert raised(campaign) == ["minutes per round: overspent. 118 of 100 is spent, 18 too much."]
+    assert raised(campaign) == ["minutes: overspent. 118 of 100 is spent, 18 too much."]
 
 
 @pytest.mark.parametrize("on_expiry", ["hold", "release"])

@@ -143,7 +143,7 @@ def test_the_report_says_where_the_campaign_stands(client):
     client.post("/observe", json={"id": numbers[0], "outcomes": {"answer": 1}})
     said = client.get("/report").json()
     assert (said["rounds"], said["waiting"], said["expired"]) == (3, 2, 0)
-    assert said["budgets"]["cents per round"]["spent"] == 240
+    assert said["budgets"]["cents"]["spent"] == 240
     assert said["actions"] == {"none": 0, "letter": 3}
     assert set(said) >= {"campaign", "policy", "horizon", "averages", "standings", "prices"}
     gap = said["standings"]["cents gap by zone"]
@@ -172,8 +172,8 @@ def test_metrics_for_prometheus(client):
         "evenhand_waiting 1",
         "evenhand_expired_total 0",
         "evenhand_late_total 0",
-        'evenhand_budget_spent{budget="cents per round"} 80.0',
-        'evenhand_budget_total{budget="cents per round"} 8000.0',
+        'evenhand_budget_spent{budget="cents"} 80.0',
+        'evenhand_budget_total{budget="cents"} 8000.0',
         'evenhand_requests_total{route="/decide",status="200"} 1',
         'evenhand_requests_total{route="/decide",status="422"} 1',
         'evenhand_requests_total{route="other",status="404"} 1',

@@ -53,11 +53,11 @@ def test_the_page_shows_where_the_campaign_stands(tmp_path):
         number = client.post("/decide", json=asked("one", offered=["letter"])).json()["id"]
         client.post("/observe", json={"id": number, "outcomes": {"answer": 1}})
         found = shown(client)
-    for text in ("Budgets", "cents per round", "letter", "cents gap by zone", "Objective: average answer", "town"):
+    for text in ("Budgets", "cents", "letter", "cents gap by zone", "Objective: average answer", "town"):
         assert text in empty.text
         assert text in found.text
     said = [z["aria-label"] for z in found.of("svg")]
-    assert "cents per round: 80 of 8,000 spent, 0 held; the plan is 8" in said
+    assert "cents: 80 of 8,000 spent, 0 held; the plan is 8" in said
     assert "shares of plays over the rounds: letter 100%, none 0%" in said
     assert len(said) == 5
     assert len(empty.of("svg")) == 4  # no objective yet

@@ -39,12 +39,12 @@ def test_two_budgets_of_one_outcome_have_a_course_each():
     campaign = worked(rounds=60, problem=replace(MAIL, subject_to=(*MAIL.subject_to[:2], soft)))
     tally, status = Tally(campaign), campaign.status()
     tally.update(status)
-    hard, arrived = (status.accounts[name] for name in ("cents per round", "cents per round (2)"))
+    hard, arrived = (status.accounts[name] for name in ("cents", "cents (2)"))
     assert hard.spent > arrived.spent > 0
-    assert math.isclose(tally.spent("cents per round")[-1], hard.spent)
-    assert math.isclose(tally.spent("cents per round (2)")[-1], arrived.spent)
+    assert math.isclose(tally.spent("cents")[-1], hard.spent)
+    assert math.isclose(tally.spent("cents (2)")[-1], arrived.spent)
     drawn = [card.title for card in budgets(status, tally).cards]
-    assert drawn == ["cents per round", "minutes per round", "cents per round (2)"]
+    assert drawn == ["cents", "minutes", "cents (2)"]
 
 
 def test_reading_on_is_the_same_as_reading_all(monkeypatch):

@@ -68,7 +68,7 @@ class Status:
     waiting: int  # decisions whose outcomes are still to come
     objective: float | None  # at the averages so far; None where it is not defined there
     averages: Mapping[str, float]  # by outcome, NaN where none was observed
-    accounts: Mapping[str, Account]  # by constraint
+    accounts: Mapping[str, Account]  # by what is spent
     standings: Mapping[str, Standing]  # by constraint that spends nothing
     prices: Mapping[str, float]  # what one more unit of an outcome, or of a row, is worth at present
 
@@ -181,7 +181,15 @@ def _account(c: Constraint, run: SoFar, kept: Kept | None) -> Account:
         left, held, rounds = kept.left, kept.held, run.rounds
         spent = math.fsum((total, -left, -held))
     pace = spent / total / (rounds / horizon) if rounds else math.nan
-    return Account(name=c.label, total=total, spent=spent, held=held, left=left, pace=pace, hard=kept is not None)
+    return Account(
+        name=c.rows(run.problem).names[0],
+        total=total,
+        spent=spent,
+        held=held,
+        left=left,
+        pace=pace,
+        hard=kept is not None,
+    )
 
 
 def standings(run: SoFar) -> dict[str, Standing]:
