@@ -349,7 +349,7 @@ def test_a_status_says_what_a_trace_says():
             assert math.isclose(status.averages[name] * status.rounds, trace.total(name)[r], abs_tol=1e-9)
         for c in EVERYTHING.subject_to:
             if c.spends:
-                account = status.accounts[c.rows(policy.problem).names[0]]
+                account = status.accounts[c.outcome]
                 assert math.isclose(account.spent, trace.total(c.outcome)[r], abs_tol=1e-9)
                 assert math.isclose(account.left + account.spent, c.total_over(150))
                 assert account.held == 0
