@@ -102,9 +102,13 @@ class Striking:
         self.step()
         return self.inner.snapshot(campaign, mark, before)
 
-    def keep(self, campaign, mark, seq, blob):
+    def snapshots(self, campaign, mark):
         self.step()
-        self.inner.keep(campaign, mark, seq, blob)
+        return self.inner.snapshots(campaign, mark)
+
+    def keep(self, campaign, mark, seq, blob, drop=()):
+        self.step()
+        self.inner.keep(campaign, mark, seq, blob, drop)
         self.step()
 
 
@@ -125,7 +129,7 @@ class _Striking:
         return found
 
     def tail(self, after):
-        return self._said(lambda: self._log.tail(after))
+        return self._said(lambda: list(self._log.tail(after)))
 
     def find(self, key):
         return self._said(lambda: self._log.find(key))

@@ -57,8 +57,8 @@ class Mixed(MemoryStore):
     def snapshot(self, campaign, mark, before=None):
         return super().snapshot("", mark, before)
 
-    def keep(self, campaign, mark, seq, blob):
-        super().keep("", mark, seq, blob)
+    def keep(self, campaign, mark, seq, blob, drop=()):
+        super().keep("", mark, seq, blob, drop)
 
 
 def test_a_store_that_keeps_half_a_transaction_is_caught():

@@ -19,7 +19,16 @@ OnExpiry = Literal["hold", "fallback", "release"]
 
 
 class Rewritten(EvenhandError):
-    """An event changes what earlier ones brought: the log has to be folded again."""
+    """An event changes what earlier ones brought: the log has to be folded again, from before a decision.
+
+    Args:
+        ref: the decision.
+    """
+
+    def __init__(self, ref: int) -> None:
+        """Name it."""
+        super().__init__(f"the outcome of decision {ref} changed what follows it")
+        self.ref = ref
 
 
 @dataclass
@@ -61,6 +70,7 @@ class Fold:
     def __post_init__(self) -> None:
         self.state: PolicyState = self.policy.start(seed=self.seed)
         self.seq, self.runs = 0, ""  # the fingerprint of the policy under which the campaign runs
+        self.since = 0  # the event with whose snapshot it began: `corrected` knows of later ones
         self.pending: dict[int, Pending] = {}
         self._due: list[tuple[int, int]] = []  # a heap
 
@@ -118,14 +128,15 @@ class Fold:
         ref = event.ref
         assert ref is not None  # by the schema
         if ref not in self.pending:
-            raise Rewritten(f"decision {ref} was settled when it expired")
+            raise Rewritten(ref)
         outcome = self.corrected.get(ref, read(event)["y"])
         self.policy.observe(self.state, self.pending[ref].decision, outcome)
         del self.pending[ref]
 
     def _revised(self, event: Event, made: object) -> None:
-        if event.seq > self.known:
-            raise Rewritten(f"the outcome of decision {event.ref} was revised")
+        assert event.ref is not None
+        if event.seq > self.known or event.ref <= self.since:
+            raise Rewritten(event.ref)
 
     def _cancelled(self, event: Event, made: object) -> None:
         assert event.ref is not None
@@ -142,14 +153,13 @@ class Fold:
             self.policy.cancel(self.state, self.pending.pop(ref).decision)
 
 
-def corrections(events: Iterable[Event]) -> tuple[dict[int, Any], int]:
+def corrections(events: Iterable[Event], last: int = 0) -> tuple[dict[int, Any], int]:
     """The outcomes that count in the end of decisions whose outcome was revised or came after an expiry, by decision.
 
-    `events` are a whole log; the second of what is returned is the number of the last one.
+    `events` are those of a log after number `last`; the second of what is returned is the number of the last of them.
     """
     found: dict[int, Any] = {}
     expired: set[int] = set()
-    last = 0
     for event in events:
         last = event.seq
         if event.ref is None:

@@ -39,9 +39,10 @@ class _Log:
     def last(self) -> int:
         return len(self._book.events) + len(self.fresh.events)
 
-    def tail(self, after: int) -> Sequence[Event]:
+    def tail(self, after: int) -> Iterator[Event]:
         old = len(self._book.events)
-        return [*self._book.events[after:], *self.fresh.events[max(after - old, 0) :]]
+        yield from self._book.events[after:]
+        yield from self.fresh.events[max(after - old, 0) :]
 
     def find(self, key: str) -> Event | None:
         return self._book.keys.get(key) or self.fresh.keys.get(key)
@@ -118,6 +119,13 @@ class MemoryStore:
         numbers = [n for n in found if before is None or n < before]
         return (max(numbers), found[max(numbers)]) if numbers else None
 
-    def keep(self, campaign: str, mark: str, seq: int, blob: bytes) -> None:
+    def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
+        """How many events the snapshots under a mark contain."""
+        return sorted(self._kept.get((campaign, mark), {}))
+
+    def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
         """Keep a snapshot."""
-        self._kept.setdefault((campaign, mark), {})[seq] = blob
+        kept = self._kept.setdefault((campaign, mark), {})
+        for number in drop:
+            kept.pop(number, None)
+        kept[seq] = blob

@@ -73,8 +73,10 @@ class _Log:
         query = f"SELECT {_COLUMNS} FROM evenhand_events WHERE campaign = %s AND {where} ORDER BY seq"
         return [Event(*row) for row in self._db.execute(query, (self._campaign, *values))]
 
-    def tail(self, after: int) -> Sequence[Event]:
-        return [] if after == self.last else self._rows("seq > %s", after)
+    def tail(self, after: int) -> Iterator[Event]:
+        while after < self.last:
+            yield from self._rows("seq > %s AND seq <= %s", after, after + _PAGE)
+            after += _PAGE
 
     def find(self, key: str) -> Event | None:
         return next(iter(self._rows("key = %s", key)), None)
@@ -180,12 +182,21 @@ class PostgresStore:
             row: tuple[int, bytes] | None = self._sessions.mine.execute(query, values).fetchone()
         return row
 
-    def keep(self, campaign: str, mark: str, seq: int, blob: bytes) -> None:
+    def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
+        """How many events the snapshots under a mark contain."""
+        query = "SELECT seq FROM evenhand_snapshots WHERE campaign = %s AND mark = %s ORDER BY seq"
+        with self._sessions.errors():
+            return [seq for (seq,) in self._sessions.mine.execute(query, (campaign, mark))]
+
+    def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
         """Keep a snapshot."""
         query = """INSERT INTO evenhand_snapshots VALUES (%s, %s, %s, %s)
                    ON CONFLICT (campaign, mark, seq) DO UPDATE SET blob = excluded.blob"""
+        others = "DELETE FROM evenhand_snapshots WHERE campaign = %s AND mark = %s AND seq = ANY(%s)"
         with self._sessions.errors():
             self._sessions.mine.execute(query, (campaign, mark, seq, blob))
+            if drop:
+                self._sessions.mine.execute(others, (campaign, mark, list(drop)))
 
     def _made(self) -> bool:
         # By a query of tables, which sees what was committed while it waited; `to_regclass` remembers what was not.

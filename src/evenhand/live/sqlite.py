@@ -57,8 +57,10 @@ class _Log:
         query = f"SELECT {_COLUMNS} FROM events WHERE campaign = ? AND {where} ORDER BY seq"
         return [Event(*row) for row in self._db.execute(query, (self._campaign, *values))]
 
-    def tail(self, after: int) -> Sequence[Event]:
-        return [] if after == self.last else self._rows("seq > ?", after)
+    def tail(self, after: int) -> Iterator[Event]:
+        while after < self.last:
+            yield from self._rows("seq > ? AND seq <= ?", after, after + _PAGE)
+            after += _PAGE
 
     def find(self, key: str) -> Event | None:
         return next(iter(self._rows("key = ?", key)), None)
@@ -160,10 +162,19 @@ class SqliteStore:
             ).fetchone()
         return row
 
-    def keep(self, campaign: str, mark: str, seq: int, blob: bytes) -> None:
+    def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
+        """How many events the snapshots under a mark contain."""
+        query = "SELECT seq FROM snapshots WHERE campaign = ? AND mark = ? ORDER BY seq"
+        with self._sessions.errors():
+            return [seq for (seq,) in self._db.execute(query, (campaign, mark))]
+
+    def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
         """Keep a snapshot."""
+        others = [(campaign, mark, number) for number in drop]
         with self._sessions.turn(), self._sessions.errors():
             self._db.execute("INSERT OR REPLACE INTO snapshots VALUES (?,?,?,?)", (campaign, mark, seq, blob))
+            if others:
+                self._db.executemany("DELETE FROM snapshots WHERE campaign = ? AND mark = ? AND seq = ?", others)
 
     @property
     def _db(self) -> sqlite3.Connection:

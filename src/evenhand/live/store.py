@@ -21,8 +21,8 @@ class Transaction(Protocol):
     def last(self) -> int:
         """The number of the last event, 0 where there is none."""
 
-    def tail(self, after: int) -> Sequence[Event]:
-        """The events after a number, in order."""
+    def tail(self, after: int) -> Iterator[Event]:
+        """The events after a number, in order; nothing is appended before all are read."""
 
     def find(self, key: str) -> Event | None:
         """The decision of a key."""
@@ -67,8 +67,11 @@ class Store(Protocol):
         `before` asks for the last one that contains fewer events.
         """
 
-    def keep(self, campaign: str, mark: str, seq: int, blob: bytes) -> None:
-        """Keep a snapshot, in place of the one of this number if there is one."""
+    def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
+        """How many events the snapshots under a mark contain, in order."""
+
+    def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
+        """Keep a snapshot, in place of the one of this number if there is one, and drop others by their numbers."""
 
 
 def connect(url: str) -> Store:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.events import Busy, Conflict, Event, Kind
-from evenhand.live.fold import Fold, Rewritten, corrections
+from evenhand.live.fold import Fold, Rewritten
+from evenhand.live.folding import Folding
 from evenhand.live.opening import Terms
-from evenhand.live.snapshots import BrokenSnapshot, dump, restore
 from evenhand.live.store import Store, Transaction
 from evenhand.policy.policy import Policy
 
@@ -24,6 +26,8 @@ _EXPIRIES = 1000  # in one transaction, which others wait for; the next one goes
 class Worker:
     """Runs verbs in transactions, and keeps a fold that is never ahead of the log for longer than one of them."""
 
+    every: ClassVar[int] = 10_000  # events from one snapshot to the next: some 0.6 seconds to fold
+
     def __init__(
         self, store: Store, name: str, policy: Policy, encoder: Encoder, terms: Terms, teacher: Teacher | None = None
     ) -> None:
@@ -33,11 +37,26 @@ class Worker:
             Conflict: the campaign runs under another policy.
         """
         self.store, self.name, self.terms, self._lock = store, name, terms, threading.Lock()
-        self.teacher = teacher
-        self._take(policy, encoder)
+        self.folding = Folding(store, name, policy, encoder, terms, teacher)
         self._stale = False
         self.fold = self._folded()
         self._check()
+        self._kept = 0
+
+    @property
+    def policy(self) -> Policy:
+        """That decides now."""
+        return self.folding.policy
+
+    @property
+    def encoder(self) -> Encoder:
+        """Of the cases of the policy."""
+        return self.folding.encoder
+
+    @property
+    def mark(self) -> str:
+        """The fingerprint of the policy."""
+        return self.folding.mark
 
     def one(self, verb: Callable[[Transaction], T]) -> T:
         """Run a verb in a transaction of its own."""
@@ -88,7 +107,7 @@ class Worker:
 
     def refuse(self, decided: Event, outcomes: Any) -> None:
         """Refuse outcomes of a stored decision as the policy does, changing nothing."""
-        fold = self._fresh()
+        fold = self.folding.fresh()
         fold.seq = decided.seq - 1
         fold.apply(decided)
         self.policy.observe(fold.state, fold.pending[decided.seq].decision, outcomes)
@@ -97,25 +116,23 @@ class Worker:
         """Write that another policy decides from here on, and fold the log anew with it."""
 
         def verb(log: Transaction) -> None:
-            self._take(policy, encoder)
+            self.folding = replace(self.folding, policy=policy, encoder=encoder)
             log.append("switched", body)
             self.fold = self._folded(log)
 
         with self._lock:
-            before = self.policy, self.encoder
+            before = self.folding
             try:
                 self._run([verb])
             except BaseException:
-                self._take(*before)
+                self.folding = before
                 raise
 
     def keep(self) -> int:
         """Keep a snapshot of what is in the log; returns how many bytes it has."""
         with self._lock:
             self._run([])
-            blob = dump(self.fold)
-            self.store.keep(self.name, self.mark, self.fold.seq, blob)
-        return len(blob)
+            return self._keep()
 
     def before(self, seq: int) -> Fold:
         """The fold of the events before one, as whoever wrote that one had it."""
@@ -123,7 +140,7 @@ class Worker:
         def events(after: int) -> Iterable[Event]:
             return takewhile(lambda event: event.seq < seq, self.store.scan(self.name, after))
 
-        return self._resumed(events, seq) or self._whole(events)
+        return self.folding.of(events, seq)
 
     def _run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
         """As `run`, by whoever has the lock."""
@@ -145,10 +162,22 @@ class Worker:
             whole = True
         finally:
             self._stale |= not whole  # the fold may be ahead of the log: it is read anew with the next verb
+        self._keep_at_times()
         return found
 
-    def _take(self, policy: Policy, encoder: Encoder) -> None:
-        self.policy, self.encoder, self.mark = policy, encoder, policy.fingerprint()
+    def _keep(self) -> int:
+        self._kept = self.fold.seq
+        return self.folding.keep(self.fold)
+
+    def _keep_at_times(self) -> None:
+        """Keep a snapshot if many events came since the last one, of whatever worker."""
+        if self.fold.seq - self._kept < self.every:
+            return
+        with suppress(Busy, CannotSave):  # a snapshot is a cache
+            self._kept = max(self.store.snapshots(self.name, self.mark), default=0)
+            if self.fold.seq - self._kept >= self.every:
+                self._keep()
+        self._kept = max(self._kept, self.fold.seq - self.every // 2)  # if it failed, it is tried again after a while
 
     def _catch_up(self, log: Transaction) -> None:
         """Take in what other workers wrote, and let what is overdue expire."""
@@ -171,43 +200,10 @@ class Worker:
         def events(after: int) -> Iterable[Event]:
             return self.store.scan(self.name, after) if log is None else log.tail(after)
 
-        return self._resumed(events) or self._whole(events)
-
-    def _whole(self, events: Callable[[int], Iterable[Event]]) -> Fold:
-        """A fold from the beginning."""
-        fold = self._fresh()
-        if self.teacher is not None:
-            self.teacher.teach(self.policy, self.encoder, fold.state)
-        fold.corrected, fold.known = corrections(events(0))
-        fold.fold(event for event in events(0) if event.seq <= fold.known)  # later ones are for the next time
-        return fold
-
-    def _resumed(self, events: Callable[[int], Iterable[Event]], before: int | None = None) -> Fold | None:
-        """A fold from the last snapshot that can be read, None if there is none or the log has to be folded whole."""
-        kept = self.store.snapshot(self.name, self.mark, before)
-        while kept is not None:
-            fold = self._fresh()
-            try:
-                restore(fold, kept[1])
-                _, *rest = events(fold.seq - 1)
-            except (BrokenSnapshot, ValueError):  # a cache, which is of no use; or it is ahead of the log
-                kept = self.store.snapshot(self.name, self.mark, before=kept[0])
-                continue
-            try:
-                fold.fold(rest)
-            except Rewritten:  # something before the snapshot
-                return None
-            return fold
-        return None
+        return self.folding.of(events)
 
     def _check(self) -> None:
         """Refuse to decide in place of the policy under which the campaign runs."""
         if self.fold.runs != self.mark:
             expected = f"the campaign runs under policy {self.fold.runs}, this one is {self.mark}"
             raise Conflict(f"{self.name!r}: {expected}: open it with that one, or switch")
-
-    def _fresh(self) -> Fold:
-        terms = self.terms
-        return Fold(
-            policy=self.policy, mark=self.mark, encoder=self.encoder, seed=terms.seed, on_expiry=terms.on_expiry
-        )

@@ -184,6 +184,10 @@ def _snapshots(store: Store) -> None:
     require(store.snapshot("one", "mark", 3) is None, "`before` the first snapshot there is none")
     store.keep("one", "mark", 5, b"again")
     require(store.snapshot("one", "mark") == (5, b"again"), "a snapshot takes the place of the one of its number")
+    require(list(store.snapshots("one", "mark")) == sorted(blobs), "`snapshots` has the numbers, in order")
+    store.keep("one", "mark", 9, b"last", drop=[5, 77])
+    require(store.snapshot("one", "mark", 9) != (5, b"again"), "snapshots are dropped by their numbers")
+    require(list(store.snapshots("one", "other")) == [6], "snapshots of other marks are not dropped")
 
 
 def _threads(store: Store) -> None:
