@@ -47,6 +47,20 @@ given, which fixes them once.
 
 Where other machines reach the server, every request has to carry a token: set EVENHAND_TOKEN."""
 
+EXPORT = """\
+Write the decisions of a campaign to a file. The format follows from its name:
+
+  .csv .jsonl .parquet   a table: a row per decision, with its case, action, probability, state and outcomes.
+                         `evenhand replay` reads the CSV of --observed, with the columns action, probability, and
+                         "outcome NAME". Parquet needs evenhand[parquet].
+  .npz (obp)             the logged bandit feedback of the Open Bandit Pipeline: dict(numpy.load(FILE)) has n_rounds,
+                         n_actions, context, action, reward, position and pscore. The context is as the policy reads
+                         it; in a campaign of Python, the numbers of the case.
+  .vw .txt .dat (vw)     lines ACTION:COST:PROBABILITY | FEATURES for Vowpal Wabbit, `vw --cb K` with K actions. Actions
+                         count from 1, and the cost is the outcome with the other sign.
+
+obp and vw have one outcome as the reward, and only the decisions that were observed and whose probability is known."""
+
 DEMO = "demo"  # the experiment that has a command of its own
 
 
@@ -142,12 +156,16 @@ def build() -> Parser:
     audit.add_argument("--tolerance", type=float, default=0.0, metavar="X",
                        help="of numbers, relative, on another machine (default: 0)")  # fmt: skip
 
-    export = commands.add_parser("export", help="write the decisions of a live campaign as a table", description=(
-        "Write cases, actions, probabilities, states and outcomes, a row per decision, as CSV; or, if the name of the "
-        "file ends in .jsonl, as lines of JSON. `evenhand replay` reads the CSV."
-    ))  # fmt: skip
+    export = commands.add_parser("export", help="write the decisions of a live campaign to a file",
+                                 description=EXPORT, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     _add_campaign(export)
-    export.add_argument("--out", type=Path, required=True, metavar="FILE", help="to write to")
+    export.add_argument("--out", type=Path, required=True, metavar="FILE", help="to write to; it is replaced")
+    export.add_argument("--format", choices=("csv", "jsonl", "parquet", "obp", "vw"), default=None,
+                        help="(default: as the name of the file ends)")  # fmt: skip
+    export.add_argument("--outcome", default=None, metavar="NAME",
+                        help="the reward, for obp and vw (default: what is maximised)")  # fmt: skip
+    export.add_argument("--observed", action="store_true",
+                        help="leave out decisions without an outcome, which no replay can use")  # fmt: skip
 
     systems = commands.add_parser("systems", help="list every named system, or print what one of them does")
     systems.add_argument("name", nargs="?", default=None, metavar="NAME",
@@ -164,7 +182,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("replay LOG.csv --problem PROBLEM.toml", "run any policy on your own randomised log"),
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
         ("audit STORE", "recompute every decision of a live campaign"),
-        ("export STORE --out FILE", "its decisions as a table"),
+        ("export STORE --out FILE", "its decisions as a file, for replay and other libraries"),
         ("warm", "compile ahead, so that first decisions do not wait"),
         ("systems", "everything that is implemented, with its source"),
         ("systems NAME", "what one of them does, and its arguments"),
@@ -311,7 +329,7 @@ def _audit(o: argparse.Namespace) -> int:
 def _export(o: argparse.Namespace) -> int:
     from evenhand.live.commands import exported
 
-    count = exported(o.store, o.campaign, o.out)
+    count = exported(o.store, o.campaign, o.out, o.format, o.outcome, o.observed)
     print(f"written: {o.out}, {count:,} decisions")
     return 0
 

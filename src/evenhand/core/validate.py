@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput, MissingFile
+from evenhand.core.errors import EvenhandError, InvalidInput, MissingFile
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
 
@@ -125,6 +125,8 @@ def on_disk(field: str, expected: str) -> Iterator[None]:
     """
     try:
         yield
+    except EvenhandError:  # some are errors of the operating system too, and say what is wrong
+        raise
     except FileNotFoundError as error:
         raise MissingFile(field, expected, error.strerror or error) from error
     except OSError as error:

@@ -15,7 +15,7 @@ from evenhand.core.validate import number, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher
 from evenhand.live.events import Conflict, Event, Unknown, read, written
 from evenhand.live.fold import OnExpiry
-from evenhand.live.history import decisions
+from evenhand.live.history import History
 from evenhand.live.opening import Terms, opening, warn_of_jams
 from evenhand.live.packing import chances, pack, unpack
 from evenhand.live.replies import Reply, reply
@@ -232,7 +232,8 @@ class Campaign:
             import pandas as pd
         except ImportError as error:
             raise MissingExtra("data frames", "data") from error
-        return pd.DataFrame(decisions(self.events()))
+        found = History.of(self._worker.store, self.name)
+        return pd.DataFrame(list(found), columns=list(found.columns))
 
     def events(self) -> Iterator[Event]:
         """The whole log."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit
 from evenhand.live.coded import Stated, Text, of_kept
 from evenhand.live.events import Unknown, read
+from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_campaign
 from evenhand.live.fold import OnExpiry
-from evenhand.live.history import decisions
 from evenhand.live.store import Store, connect
 
 
@@ -134,25 +131,20 @@ def audited(
     )
 
 
-def exported(url: str, campaign: str | None, out: Path) -> int:
-    """Write the decisions of a campaign to a file, as CSV or, if its name ends in .jsonl, as lines of JSON.
+def exported(
+    url: str,
+    campaign: str | None,
+    out: Path,
+    kind: str | None = None,
+    outcome: str | None = None,
+    observed: bool = False,
+) -> int:
+    """Write the decisions of a campaign to a file; returns how many. See `evenhand.live.exports.export`.
 
-    The columns are those of `history.decisions`; `action` and `probability` are what `evenhand replay` needs. Returns
-    the number of decisions.
+    Raises:
+        Unknown, InvalidInput, MissingExtra: as for `named` and `export`; or the file is the store.
     """
     store = existing(url)
-    rows = decisions(store.scan(named(store, campaign)))
-    with on_disk("out", "a file that can be written"):
-        if out.suffix == ".jsonl":
-            out.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        else:
-            _write(out, rows)
-    return len(rows)
-
-
-def _write(out: Path, rows: list[dict[str, Any]]) -> None:
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    with out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
+    if out.exists() and url.startswith("sqlite:///") and out.samefile(url.removeprefix("sqlite:///")):
+        raise InvalidInput("out", "another file than the store", out)
+    return export(store, named(store, campaign), out, kind=kind, outcome=outcome, observed=observed)

@@ -2,45 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from evenhand.live.events import Event, read
 from evenhand.live.replies import reply
+from evenhand.live.store import Store
+
+_SAME = 10_000  # different outcomes that are kept once each
 
 
-def decisions(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """One row per decision of a whole log, in their order.
+@dataclass(frozen=True)
+class History:
+    """One row per decision, in their order, read from the store whenever they are iterated; as of one event.
 
-    The columns are `id`, `key`, `at` (microseconds since 1970), the names in the case, `action` and `probability` (with
-    a number from the second play on), `state` (waiting, observed, cancelled, expired, or nothing played), and
-    `outcome NAME` for every observed outcome.
+    Outcomes come later than decisions, so that the log is read once for what became of decisions, which is little, and
+    again for each pass over the rows.
+
+    Args:
+        store: of the log.
+        campaign: its name.
+        last: the event after which nothing counts.
+        actions: the names of all actions.
+        ends: by decision, what became of it and its outcomes.
+        cases: the names in cases, with the types of their values.
+        plays: the largest number of plays of a decision.
+        outcomes: the names of all outcomes that were observed.
+
+    >>> import evenhand as eh
+    >>> from evenhand.live.memory import MemoryStore
+    >>> store = MemoryStore()
+    >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
+    >>> campaign = eh.Campaign.open(store, "shop", eh.uniform(shop, 1))
+    >>> _ = campaign.observe(campaign.decide({}, key="first").id, {"won": 1})
+    >>> [(row["key"], row["probability"], row["state"], row["outcome won"]) for row in History.of(store, "shop")]
+    [('first', 0.5, 'observed', 1)]
     """
-    rows: dict[int, dict[str, Any]] = {}
-    actions: Sequence[str] = ()
-    for event in events:
-        if event.kind == "opened":
-            actions = read(event)["actions"]
-        elif event.kind == "decided":
-            rows[event.seq] = _asked(event, actions)
-        elif event.ref is not None:
-            row = rows[event.ref]
-            row["state"] = {"revised": "observed"}.get(event.kind, event.kind)
-            if event.kind in ("observed", "revised"):
-                said = read(event)["y"]
-                plays = [said] if isinstance(said, dict) else said
-                for p, play in enumerate(plays):
-                    row |= {f"outcome {name}{_place(p)}": value for name, value in (play or {}).items()}
-    return list(rows.values())
+
+    store: Store
+    campaign: str
+    last: int
+    actions: Sequence[str]
+    ends: Mapping[int, tuple[str, str | None]]
+    cases: Mapping[str, set[type]]
+    plays: int
+    outcomes: Sequence[str]
+
+    @staticmethod
+    def of(store: Store, campaign: str) -> History:
+        """The history of a campaign as it is now."""
+        actions: Sequence[str] = ()
+        ends: dict[int, tuple[str, str | None]] = {}
+        same: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # few outcomes differ: each is kept once
+        cases: dict[str, set[type]] = {}
+        last, plays, outcomes = 0, 0, dict[str, None]()
+        for event in store.scan(campaign):
+            last = event.seq
+            if event.kind == "opened":
+                actions = read(event)["actions"]
+            elif event.kind == "decided":
+                body = read(event)
+                plays = max(plays, len(body["a"]))
+                for name, value in body["case"].items():
+                    cases.setdefault(name, set()).add(type(value))
+            elif event.ref is not None:
+                settled = event.kind in ("observed", "revised")
+                end = ("observed" if settled else event.kind, event.body if settled else None)
+                if end not in same:
+                    outcomes |= dict.fromkeys(name for name, _ in said(end[1]))
+                ends[event.ref] = same.setdefault(end, end) if len(same) < _SAME else end
+        return History(store, campaign, last, actions, ends, cases, plays, tuple(outcomes))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names in rows: `id`, `key`, `at` (microseconds since 1970), and the names in the cases.
+
+        Then `action` and `probability`, with a number from the second play on; `state` (waiting, observed, cancelled,
+        expired, or nothing played); and `outcome NAME` for every observed outcome. A name in a case that is one of
+        these becomes `case NAME`.
+        """
+        first, rest = self._own
+        return (*first, *map(self.column, self.cases), *rest)
+
+    def column(self, name: str) -> str:
+        """The column of a name in cases."""
+        return f"case {name}" if any(name in own for own in self._own) else name
+
+    @cached_property
+    def _own(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The columns before and after those of cases."""
+        decided = (f"{z}{_place(p)}" for p in range(self.plays) for z in ("action", "probability"))
+        return ("id", "key", "at"), (*decided, "state", *self.outcomes)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, which have no entry where there is nothing."""
+        for event in self.decided():
+            told = reply(event, self.actions)
+            row: dict[str, Any] = {"id": told.id, "key": told.key, "at": told.at}
+            row |= {self.column(name): value for name, value in read(event)["case"].items()}
+            for p, (action, probability) in enumerate(zip(told.actions, told.probabilities, strict=True)):
+                row |= {f"action{_place(p)}": action, f"probability{_place(p)}": probability}
+            row["state"], outcomes = self.end(event)
+            yield row | dict(said(outcomes))
+
+    def decided(self) -> Iterator[Event]:
+        """The decisions as events."""
+        for event in self.store.scan(self.campaign, kinds=("decided",)):
+            if event.seq > self.last:
+                return
+            yield event
+
+    def end(self, event: Event) -> tuple[str, str | None]:
+        """What became of a decision, and the body with its outcomes."""
+        return self.ends.get(event.seq, ("waiting" if read(event)["n"] else "nothing played", None))
 
 
-def _asked(event: Event, actions: Sequence[str]) -> dict[str, Any]:
-    said, case = reply(event, actions), read(event)["case"]
-    row = {"id": said.id, "key": said.key, "at": said.at, **case}
-    for p, (action, probability) in enumerate(zip(said.actions, said.probabilities, strict=True)):
-        row |= {f"action{_place(p)}": action, f"probability{_place(p)}": probability}
-    row["state"] = "waiting" if read(event)["n"] else "nothing played"
-    return row
+def said(body: str | None) -> Iterator[tuple[str, Any]]:
+    """Outcomes by column, which a body has."""
+    found = [] if body is None else json.loads(body)["y"]
+    for p, play in enumerate([found] if isinstance(found, dict) else found):
+        for name, value in (play or {}).items():
+            yield f"outcome {name}{_place(p)}", value
 
 
 def _place(p: int) -> str:

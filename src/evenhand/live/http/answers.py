@@ -12,7 +12,7 @@ from evenhand.live.events import Busy, Conflict, Unknown
 
 LOG = logging.getLogger("evenhand.live.http")
 BUSY = "the store cannot be written at present: say the same again, with the same key"
-FAILED = "an error of the server, which its log has; nothing was decided or observed"
+FAILED = "an error of the server, which its log has; say the same again, with the same key"  # it may be committed
 
 
 class Refused(Exception):

@@ -1,0 +1,135 @@
+"""The decisions of a campaign as files: tables, and what libraries of contextual bandits read."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.registry import meant
+from evenhand.core.validate import on_disk
+from evenhand.live.feedback import Feedback, write_npz, write_vw
+from evenhand.live.history import History
+from evenhand.live.store import Store
+
+SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".npz": "obp"} | dict.fromkeys(
+    (".vw", ".txt", ".dat"), "vw"
+)
+Row = dict[str, Any]
+T = TypeVar("T")
+_BATCH = 10_000  # rows that Parquet compresses together
+
+
+def export(
+    store: Store,
+    campaign: str,
+    out: Path,
+    *,
+    kind: str | None = None,
+    outcome: str | None = None,
+    observed: bool = False,
+) -> int:
+    """Write the decisions of a campaign to a file; returns how many.
+
+    Args:
+        store: of the campaign.
+        campaign: its name.
+        out: the file, which is replaced.
+        kind: csv, jsonl and parquet are tables with the columns of `History`; obp is the logged bandit feedback of
+            the Open Bandit Pipeline, and vw is what `vw --cb K` reads, see `evenhand.live.feedback`. By default it
+            follows from the end of the file's name.
+        outcome: that is the reward, for obp and vw; by default the one that is maximised, or the only one observed.
+        observed: leave out decisions without an outcome, as obp and vw always do.
+
+    Raises:
+        InvalidInput: a format that is unknown, a file that cannot be written, or an outcome that is missing.
+        MissingExtra: Parquet is asked for, and pyarrow is not installed.
+    """
+    kind, number = _kind(out, kind), itertools.count()
+    if kind in _TABLES:
+        if outcome is not None:
+            raise InvalidInput("outcome", "none, as tables have all of them; or one of the formats obp and vw", outcome)
+        history = History.of(store, campaign)
+        rows = (row for row in history if not observed or row["state"] == "observed")
+        with on_disk("out", "a file that can be written"):
+            _TABLES[kind](out, history, _counted(rows, number))
+    else:
+        feedback = Feedback.of(store, campaign, outcome)
+        with on_disk("out", "a file that can be written"):
+            (write_npz if kind == "obp" else write_vw)(out, feedback, _counted(feedback, number))
+    return next(number)
+
+
+def _counted(rows: Iterable[T], number: Iterator[int]) -> Iterator[T]:
+    """The rows; the next number is how many were taken."""
+    for row in rows:
+        next(number)
+        yield row
+
+
+def _kind(out: Path, asked: str | None) -> str:
+    known = tuple(dict.fromkeys(SUFFIXES.values()))
+    if asked is None:
+        if out.suffix.lower() not in SUFFIXES:
+            expected = f"a name that ends in {', '.join(SUFFIXES)}, or a format"
+            raise InvalidInput("out", expected, out.name)
+        return SUFFIXES[out.suffix.lower()]
+    if asked not in known:
+        raise InvalidInput("format", f"one of {', '.join(known)}", f"{asked!r}{meant(asked, known)}")
+    return asked
+
+
+def _csv(out: Path, history: History, rows: Iterator[Row]) -> None:
+    with out.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, history.columns, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _jsonl(out: Path, history: History, rows: Iterator[Row]) -> None:
+    with out.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def _parquet(out: Path, history: History, rows: Iterator[Row]) -> None:
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+    except ImportError as error:
+        raise MissingExtra("Parquet files", "parquet") from error
+    kinds = _kinds(history)
+    types = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+    schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
+    mixed = {history.column(name) for name, of in history.cases.items() if _one(of) is None}
+    with ParquetWriter(out, schema) as writer:
+        while batch := list(itertools.islice(rows, _BATCH)):
+            for row in batch:
+                row |= {name: json.dumps(row[name]) for name in mixed if name in row}
+            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+
+
+def _kinds(history: History) -> dict[str, type]:
+    """The type of every column; that of a case with values of several types, or with lists, is JSON as a text."""
+    kinds: dict[str, type] = dict.fromkeys(history.columns, str)
+    kinds |= {"id": int, "at": int}
+    kinds |= {name: float for name in history.columns if name.split(" ")[0] in ("probability", "outcome")}
+    return kinds | {history.column(name): _one(of) or str for name, of in history.cases.items()}
+
+
+def _one(of: set[type]) -> type | None:
+    """The type of all values, None where they have none in common."""
+    rest = of - {type(None)}
+    if rest == {int, float}:
+        return float
+    return rest.pop() if len(rest) == 1 and rest <= {int, float, bool, str} else None
+
+
+_TABLES: Mapping[str, Callable[[Path, History, Iterator[Row]], None]] = {
+    "csv": _csv,
+    "jsonl": _jsonl,
+    "parquet": _parquet,
+}

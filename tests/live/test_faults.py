@@ -1,0 +1,241 @@
+"""The table of faults: what a client is told, what becomes of the log, and that nothing is lost or overspent."""
+
+import re
+import shutil
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.live.events import Busy
+from evenhand.live.http import app
+from tests.live.faults import World
+from tests.live.schedules import Struck
+from tests.live.served import serving
+from tests.live.test_http_security import raw
+
+PAGE = Path(__file__).parents[2] / "docs" / "live-faults.md"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One row: what happens, and what the client is told at last."""
+
+    name: str
+    provoke: Callable[[World], Any]  # the last response, or the status
+    status: int
+    new: tuple[str, ...] = ()  # what the log has more
+    says: dict[str, Any] = field(default_factory=dict)
+    mode: str = "hold"
+
+
+def two_workers(world):
+    """Ask two servers on one store for the last letter, at once."""
+    gate = threading.Barrier(2)
+
+    def ask(client):
+        gate.wait()
+        return world.letter(f"{client.base_url}", client)
+
+    with serving(app(world.opened())) as other, ThreadPoolExecutor(2) as threads:
+        said = list(threads.map(ask, (world.client, other)))
+    assert sorted(str(z.json()["action"]) for z in said) == ["None", "letter"]
+    return said[0]
+
+
+def late(world):
+    """An outcome after its decision expired, which counts as it is."""
+    world.overdue()
+    assert world.budget()[1] == (3.0 if world.mode == "hold" else 0.0)
+    return world.observe(world.waits, {"answer": 1, "cents": 2})
+
+
+def released(world):
+    """An outcome of a decision whose budget others have spent meanwhile: the books say so."""
+    world.overdue()
+    for key in ("one", "two"):
+        assert world.observe(world.letter(key).json()["id"], {"answer": 1, "cents": 3}).status_code == 200
+    assert world.budget() == (7.0, 0.0, 1.0)
+    said = world.observe(world.waits, {"answer": 1, "cents": 3})
+    assert world.budget() == (10.0, 0.0, -2.0)
+    assert any("overspent" in alarm for alarm in world.client.get("/report").json()["alarms"])
+    assert world.letter("three").json()["action"] is None
+    return said
+
+
+def never(world):
+    """No outcome comes."""
+    world.overdue()
+    said = world.client.get(f"/decisions/{world.waits}")
+    assert world.budget() == (1.0, 3.0, 4.0)
+    return said
+
+
+def revised(world):
+    said = world.observe(world.seen, {"answer": 1, "cents": 3}, revise=True)
+    assert world.budget()[0] == 3.0
+    return said
+
+
+def locked(world):
+    other = sqlite3.connect(world.folder / "log.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    said = world.letter("new")
+    other.execute("ROLLBACK")
+    other.close()
+    return said
+
+
+def gone(world):
+    away = world.folder.with_name("away")
+    world.folder.rename(away)
+    said = world.letter("new")
+    shutil.rmtree(world.folder, ignore_errors=True)
+    away.rename(world.folder)
+    return said
+
+
+def limited(setting, back, count=1):
+    """Many letters in one transaction, while a setting holds for all connections to the file."""
+
+    def provoke(world):
+        world.store.inner.setting = setting
+        asked = [{"key": f"new {i}", "case": {"age": 33}, "offered": ["letter"]} for i in range(count)]
+        said = world.client.post("/decide", json=asked)
+        world.store.inner.setting = back
+        return said
+
+    return provoke
+
+
+def struck(world):
+    """A failure before and after every statement: the same key has one decision, whichever answer got lost."""
+    for error in (Busy("struck"), Struck()):
+        for n in range(16):
+            world.store.strike(n, error)
+            said, hit = world.letter(f"{error} {n}").status_code, world.store.hit
+            world.store.left, world.store.hit = None, False
+            assert said == (200 if not hit else 503 if isinstance(error, Busy) else 500)
+            assert world.letter(f"{error} {n}").status_code == 200
+    keys = [event.key for event in world.log() if event.kind == "decided"]
+    assert len(keys) == len(set(keys)) == 3 + 32
+    return world.letter("struck 15")
+
+
+def set_back(world):
+    world.clock[0] -= 10**9
+    said = world.letter("new")
+    assert world.log()[-1].at == world.log()[-2].at
+    return said
+
+
+def jumps(world):
+    world.clock[0] += 86_400 * 10**6
+    said = world.letter("new")
+    world.clock[0] -= 86_400 * 10**6
+    return said
+
+
+def script(world):
+    key = "<script>alert(1)</script>"
+    said = world.letter(key)
+    assert said.json()["key"] == key
+    assert said.headers["content-type"] == "application/json"
+    assert key not in world.client.get("/").text
+    assert key not in world.client.get("/metrics").text
+    return said
+
+
+def long(world):
+    head = f"POST /observe HTTP/1.1\r\nHost: localhost\r\nContent-Length: {10**8}\r\n\r\n"
+    return int(raw(world.client, head.encode()).split()[1])
+
+
+def from_(**headers):
+    return lambda w: w.client.post("/cancel", json={"id": w.waits}, headers=headers)
+
+
+def outcome(text):
+    return lambda w: w.send(f'{{"id": WAITS, "outcomes": {text}}}')
+
+
+FAULTS = [
+    Fault("killed before the commit", lambda w: w.kill("before the commit"), 200, ("decided",), {"repeated": False}),
+    Fault("killed after the commit", lambda w: w.kill("after the commit"), 200, ("decided",), {"repeated": True}),
+    Fault("killed after the commit, before the reply", lambda w: w.kill("before the reply"), 200, ("decided",),
+          {"repeated": True}),
+    Fault("a statement of the store fails", struck, 200, ("decided",) * 32),
+    Fault("two workers at the last unit", two_workers, 200, ("decided",) * 2),
+    Fault("the same key for another case",
+          lambda w: w.client.post("/decide", json={"key": "seen", "case": {"age": 34}}), 409),
+    Fault("the same outcome twice", lambda w: w.observe(w.seen, {"answer": 1, "cents": 1}), 200, says={"new": False}),
+    Fault("another outcome", lambda w: w.observe(w.seen, {"answer": 1, "cents": 3}), 409),
+    Fault("another outcome, as a revision", revised, 200, ("revised",), {"new": True}),
+    Fault("an outcome of an unknown decision", lambda w: w.observe(99, {"answer": 1, "cents": 1}), 404),
+    Fault("an outcome of a cancelled decision", lambda w: w.observe(w.gone, {"answer": 1, "cents": 1}), 409),
+    Fault("a cancellation after the outcome", lambda w: w.cancel(w.seen), 409),
+    Fault("an outcome that is late", late, 200, ("expired", "observed"), {"new": True}),
+    Fault("an outcome that is late, settled by its fallback", late, 200, ("expired", "observed"), {"new": True},
+          "fallback"),
+    Fault("an outcome that is late, after a release", released, 200,
+          ("expired", *("decided", "observed") * 2, "observed", "decided"), {"new": True}, "release"),
+    Fault("an outcome that never comes", never, 200, ("expired",), {"state": "expired"}),
+    Fault("an outcome of NaN", outcome('{"answer": 1, "cents": NaN}'), 422, says={"field": "body"}),
+    Fault("an outcome of 1e999", outcome('{"answer": 1, "cents": 1e999}'), 422, says={"field": "outcomes.cents"}),
+    Fault("an outcome below its range", outcome('{"answer": 1, "cents": -1}'), 422),
+    Fault("an outcome beyond its range", outcome('{"answer": 1, "cents": 1e300}'), 422),
+    Fault("an outcome of the wrong type", outcome('{"answer": 1, "cents": "1"}'), 422),
+    Fault("an unknown outcome", outcome('{"answer": 1, "cents": 1, "dollars": 1}'), 422),
+    Fault("a missing outcome", outcome('{"answer": 1}'), 422),
+    Fault("a case of NaN", lambda w: w.send('{"key": "new", "case": {"age": NaN}}', "/decide"), 422),
+    Fault("a case of the wrong type", lambda w: w.send('{"key": "new", "case": {"age": "33"}}', "/decide"), 422,
+          says={"field": "age"}),
+    Fault("a case with an unknown name", lambda w: w.send('{"key": "new", "case": {"age": 3, "agee": 3}}', "/decide"),
+          422, says={"field": "agee"}),
+    Fault("a case with a missing name", lambda w: w.send('{"key": "new", "case": {}}', "/decide"), 422,
+          says={"field": "age"}),
+    Fault("an unknown field", lambda w: w.send('{"id": WAITS, "outcomes": {}, "revize": true}'), 422,
+          says={"field": "revize"}),
+    Fault("a missing field", lambda w: w.send('{"id": WAITS}'), 422, says={"field": "outcomes"}),
+    Fault("a field that is stated twice", lambda w: w.send('{"id": 1, "id": WAITS}', "/cancel"), 422),
+    Fault("the store is locked", locked, 503),
+    Fault("the store is gone", gone, 503),
+    Fault("the store is read-only", limited("PRAGMA query_only=ON", "PRAGMA query_only=OFF"), 503),
+    Fault("the store is full", limited("PRAGMA max_page_count=1", "PRAGMA max_page_count=100000", 100), 503),
+    Fault("the clock is set back", set_back, 200, ("decided",), {"action": "letter"}),
+    Fault("the clock jumps forward", jumps, 503),
+    Fault("a body of 100 MB", long, 413),
+    Fault("a body that is no JSON", lambda w: w.send('{"id": WAITS', "/cancel"), 400),
+    Fault("JSON that is nested 10,000 deep", lambda w: w.send('{"id":' * 10_000 + "1" + "}" * 10_000), 422),
+    Fault("a script as a key", script, 200, ("decided",)),
+    Fault("a foreign Host", from_(Host="evil.example"), 400),
+    Fault("a foreign Origin", from_(Origin="http://evil.example"), 403),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_nothing_is_lost_and_nothing_overspent(fault, tmp_path, monkeypatch):
+    with World(tmp_path / "store", monkeypatch, fault.mode).served() as world:
+        before = world.log()
+        assert world.budget() == (1.0, 3.0, 4.0)
+        said = fault.provoke(world)
+        status = said if isinstance(said, int) else said.status_code
+        assert status == fault.status, said.text
+        if not isinstance(said, int):
+            assert fault.says.items() <= said.json().items()
+            assert str(tmp_path) not in said.text
+            assert "Traceback" not in said.text
+        world.check(before, fault.new)
+
+
+def test_the_page_has_every_row_of_the_table():
+    lines = [line.split("|")[1:-1] for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    found = {cells[0].strip(): cells[1] for cells in lines if cells[0].strip() != "fault"}
+    assert list(found) == [fault.name for fault in FAULTS]
+    for fault in FAULTS:
+        assert fault.status in [int(z) for z in re.findall(r"\d{3}", found[fault.name])], fault.name
