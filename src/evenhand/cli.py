@@ -167,6 +167,14 @@ def build() -> Parser:
     export.add_argument("--observed", action="store_true",
                         help="leave out decisions without an outcome, which no replay can use")  # fmt: skip
 
+    report = commands.add_parser("report", help="write a page that shows where a live campaign stands", description=(
+        "Write the page that `evenhand serve` shows, as one HTML file that loads nothing: budgets and their pace, "
+        "constraints by group, actions over time, outcomes, and the latest decisions."
+    ))  # fmt: skip
+    _add_campaign(report)
+    report.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="to write to; it is replaced")
+    report.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
+
     systems = commands.add_parser("systems", help="list every named system, or print what one of them does")
     systems.add_argument("name", nargs="?", default=None, metavar="NAME",
                          help="of a recipe, model, objective, ... such as pgd, or an id such as K1")  # fmt: skip
@@ -182,6 +190,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("replay LOG.csv --problem PROBLEM.toml", "run any policy on your own randomised log"),
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
         ("audit STORE", "recompute every decision of a live campaign"),
+        ("report STORE --out FILE.html", "a page that shows where it stands"),
         ("export STORE --out FILE", "its decisions as a file, for replay and other libraries"),
         ("warm", "compile ahead, so that first decisions do not wait"),
         ("systems", "everything that is implemented, with its source"),
@@ -275,6 +284,8 @@ def _run(o: argparse.Namespace) -> int:
         return _audit(o)
     if o.command == "export":
         return _export(o)
+    if o.command == "report":
+        return _report(o)
     from evenhand.experiments.loop import run
 
     given = {option.field: getattr(o, option.field) for option in options(o.made)}
@@ -324,6 +335,14 @@ def _audit(o: argparse.Namespace) -> int:
     found = audited(o.store, o.campaign, o.problem, o.log, o.tolerance)
     print(found)
     return 0 if found.clean else 1
+
+
+def _report(o: argparse.Namespace) -> int:
+    from evenhand.live.commands import reported
+
+    reported(o.store, o.campaign, o.out, o.log)
+    print(f"written: {o.out}")
+    return 0
 
 
 def _export(o: argparse.Namespace) -> int:

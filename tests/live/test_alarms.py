@@ -4,8 +4,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.http.alarms import alarms
-from evenhand.live.http.tally import Tally
+from evenhand.live.dashboard.alarms import alarms
+from evenhand.live.dashboard.tally import Tally
 from evenhand.live.memory import MemoryStore
 from tests.live.worked import DAY, Clock
 

@@ -7,7 +7,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.http import app, saved
+from evenhand.live.dashboard.page import saved
+from evenhand.live.http import app
 from tests.live.served import serving
 from tests.live.worked import worked
 

@@ -90,3 +90,28 @@ def test_a_campaign_without_a_problem_file_is_named(tmp_path, capsys):
     eh.Campaign.open(store, "more coins", eh.resolving(coin, eh.PerAction.of(coin)))
     assert main(["audit", store]) == 2
     assert "campaign: expected one of ['coins', 'more coins'], got none" in capsys.readouterr().err
+
+
+def test_a_report_is_one_page(served, tmp_path, capsys):
+    store, _, log = served
+    out = tmp_path / "report.html"
+    assert main(["report", store, "--out", str(out), "--log", str(log)]) == 0
+    assert capsys.readouterr().out == f"written: {out}\n"
+    text = out.read_text()
+    assert "Budgets" in text
+    assert "customer 89" in text
+    assert "<script" not in text
+    assert main(["report", store, "--out", str(out)]) == 2
+    assert "learned from a log: open it with the same one" in capsys.readouterr().err
+    assert main(["report", store, "--out", str(tmp_path), "--log", str(log)]) == 2
+    assert "path: expected a file that can be written" in capsys.readouterr().err
+
+
+def test_a_report_is_a_mapping_as_well(served):
+    store, file, log = served
+    campaign = eh.open_campaign(store, "post", file, log_path=log)
+    found = campaign.report()
+    assert json.loads(json.dumps(found)) == found
+    assert found["rounds"] == 90
+    assert found["observed"] + found["waiting"] <= 90
+    assert set(found["budgets"]) == {"post"}

@@ -52,7 +52,7 @@ def blocked(commits):
     """A commit that is under way until the event is set."""
     begun, gate = threading.Event(), threading.Event()
 
-    def verb(campaign, log):
+    def verb(_verbs):
         begun.set()
         gate.wait(30)
         return {}
@@ -73,12 +73,12 @@ def test_what_waits_for_a_commit_goes_into_the_next_one_together(commits, monkey
 
 
 def test_a_request_that_breaks_a_transaction_breaks_its_own_alone(commits):
-    def broken(campaign, log):
-        campaign._decide(log, {}, "of the broken one", None, None)
+    def broken(verbs):
+        verbs.decide({}, "of the broken one", None, None)
         raise RuntimeError("a bug")
 
-    def late(campaign, log):
-        campaign._decide(log, {}, "of the late one", None, None)
+    def late(verbs):
+        verbs.decide({}, "of the late one", None, None)
         raise Conflict("after it wrote")
 
     gate = blocked(commits)
@@ -132,7 +132,7 @@ def test_nothing_is_told_before_the_commit():
     assert campaign.status().rounds == 1
 
 
-@pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
+@pytest.mark.parametrize("missing", ["fastapi", "jinja2", "uvicorn"])
 def test_without_the_extra_the_error_says_what_to_install(missing):
     code = f"""
 import sys

@@ -10,6 +10,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.live.http import app, serve
 from evenhand.live.http.bodies import BYTES
+from evenhand.live.verbs import Verbs
 from tests.live.served import asked, events, opened, serving
 
 TOKEN = "a secret of this test"
@@ -266,10 +267,10 @@ def test_keys_that_are_html_stay_text(client):
 def test_an_error_of_the_server_says_nothing_of_its_code(tmp_path, monkeypatch):
     campaign = opened(tmp_path)
 
-    def broken(*given):
+    def broken(*given, **more):
         raise RuntimeError("a detail of the code")
 
-    monkeypatch.setattr(campaign, "_decide", broken)
+    monkeypatch.setattr(Verbs, "decide", broken)
     with serving(app(campaign)) as client:
         for body in (asked("one"), [asked("one"), asked("two")]):
             said = client.post("/decide", json=body)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.live.http.budgets import budgets
-from evenhand.live.http.spans import MOST, Span, Spans
-from evenhand.live.http.tally import Tally
+from evenhand.live.dashboard.budgets import budgets
+from evenhand.live.dashboard.spans import MOST, Span, Spans
+from evenhand.live.dashboard.tally import Tally
 from tests.live.worked import MAIL, worked
 
 
@@ -70,7 +70,7 @@ def test_decisions_that_are_no_longer_in_memory_are_read_again(monkeypatch):
     campaign = worked(rounds=150)
     whole, short = Tally(campaign), Tally(campaign)
     whole.update(campaign.status())
-    monkeypatch.setattr("evenhand.live.http.tally._KEPT", 3)
+    monkeypatch.setattr("evenhand.live.dashboard.tally._KEPT", 3)
     short.update(campaign.status())
     assert short.counts == whole.counts
     assert [s.moved.tolist() for s in short.spans.all] == [s.moved.tolist() for s in whole.spans.all]

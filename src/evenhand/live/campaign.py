@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import partial
-from numbers import Integral
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
-from evenhand.core.validate import number, one_of
+from evenhand.core.validate import number, on_disk, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher
 from evenhand.live.events import Conflict, Event, Unknown, read, written
 from evenhand.live.fold import OnExpiry
 from evenhand.live.history import History
 from evenhand.live.opening import Terms, opening, warn_of_jams
-from evenhand.live.packing import chances, pack, unpack
-from evenhand.live.replies import Reply, reply
+from evenhand.live.packing import unpack
+from evenhand.live.replies import Reply
 from evenhand.live.store import Store, Transaction, connect
+from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
-Outcomes = Mapping[str, float | None] | Sequence[Mapping[str, float | None] | None]
-_LONGEST = 200  # characters of a key or a name
 DAY = 86_400.0
 
 
@@ -102,7 +99,7 @@ class Campaign:
             Conflict: the campaign exists, or runs under another policy.
             Busy: the store cannot be written.
         """
-        _text("name", name)
+        check_text("name", name)
         if not isinstance(policy, Policy):
             raise InvalidInput("policy", "a Policy", shown(policy))
         number("patience", patience, "seconds above 0", lambda x: 0 < x < 1e9)
@@ -139,7 +136,7 @@ class Campaign:
             Conflict: the key was used for another case.
             Busy: the store cannot be written; ask again with the same key.
         """
-        return self._worker.one(lambda log: self._decide(log, case, key, offered, known))
+        return self._worker.one(lambda log: Verbs(self._worker, log).decide(case, key, offered, known))
 
     def observe(self, decision: int, outcomes: Outcomes, *, revise: bool = False) -> bool:
         """Take in the outcomes of a decision; returns whether they are new.
@@ -155,7 +152,7 @@ class Campaign:
             InvalidInput: outcomes that are missing, unknown or out of range.
             Busy: the store cannot be written.
         """
-        return self._worker.one(lambda log: self._observe(log, decision, outcomes, revise))
+        return self._worker.one(lambda log: Verbs(self._worker, log).observe(decision, outcomes, revise=revise))
 
     def cancel(self, decision: int) -> bool:
         """Take back a decision that was not carried out; returns whether it was not cancelled before.
@@ -165,7 +162,7 @@ class Campaign:
             Conflict: its outcome was observed, or it played nothing.
             Busy: the store cannot be written.
         """
-        return self._worker.one(lambda log: self._cancel(log, decision))
+        return self._worker.one(lambda log: Verbs(self._worker, log).cancel(decision))
 
     def switch(self, policy: Policy, encoder: Encoder | None = None) -> None:
         """Go on with another policy: it learns what was observed, and what was spent stays spent.
@@ -187,9 +184,13 @@ class Campaign:
         body = {"mark": policy.fingerprint(), "name": policy.name, "encoding": encoder.to_dict()}
         self._worker.switch(policy, encoder, written(body))
 
-    def many(self, verbs: Sequence[Callable[[Campaign, Transaction], T]]) -> list[T | EvenhandError]:
+    def many(self, verbs: Sequence[Callable[[Verbs], T]]) -> list[T | EvenhandError]:
         """Run verbs in one transaction, which costs one write to disk; each has its result or its own error."""
-        return self._worker.run([partial(verb, self) for verb in verbs])
+
+        def within(verb: Callable[[Verbs], T]) -> Callable[[Transaction], T]:
+            return lambda log: verb(Verbs(self._worker, log))
+
+        return self._worker.run([within(verb) for verb in verbs])
 
     def explain(self, decision: int) -> str:
         """Say in numbers why a decision was made: prices, worth and limits, as they were at that time.
@@ -200,7 +201,7 @@ class Campaign:
             Unknown: no such decision.
             Conflict: another policy made it.
         """
-        event = next(iter(self._worker.store.scan(self.name, decision - 1)), None) if _is_number(decision) else None
+        event = next(iter(self._worker.store.scan(self.name, decision - 1)), None) if is_number(decision) else None
         if event is None or event.seq != decision or event.kind != "decided":
             raise Unknown(f"no decision {shown(decision)} in campaign {self.name!r}")
         body = read(event)
@@ -213,6 +214,26 @@ class Campaign:
     def status(self) -> Status:
         """Where the campaign stands: rounds, averages, budgets, constraints and prices."""
         return self._worker.look(lambda fold: fold.policy.status(fold.state))
+
+    def report(self) -> dict[str, Any]:
+        """Where the campaign stands, for JSON: the status, counts of outcomes, delays, actions and alarms."""
+        from evenhand.live.dashboard.report import report  # which reads campaigns
+
+        return report(self)
+
+    def save_report(self, path: str | Path) -> None:
+        """Write a page that shows where the campaign stands, as one HTML file that loads nothing.
+
+        Raises:
+            InvalidInput: a file that cannot be written.
+            MissingExtra: Jinja is not installed.
+        """
+        try:
+            from evenhand.live.dashboard.page import saved  # which reads campaigns
+        except ImportError as error:
+            raise MissingExtra("pages", "live") from error
+        with on_disk("path", "a file that can be written"):
+            Path(path).write_text(saved(self), encoding="utf-8")
 
     def refresh(self) -> None:
         """Take in what other workers wrote, and let what is overdue expire, at most 1,000 decisions at a time."""
@@ -238,98 +259,3 @@ class Campaign:
     def events(self) -> Iterator[Event]:
         """The whole log."""
         return self._worker.store.scan(self.name)
-
-    # Verbs within a transaction -------------------------------------------------------------------------------------
-
-    def _decide(
-        self,
-        log: Transaction,
-        case: Case,
-        key: str,
-        offered: Sequence[str] | None,
-        known: Mapping[str, Mapping[str, float] | float] | None,
-    ) -> Reply:
-        _text("key", key)
-        asked: dict[str, Any] = {"case": case}
-        if offered is not None:
-            if isinstance(offered, str) or not isinstance(offered, Iterable):
-                raise InvalidInput("offered", "a sequence of actions", shown(offered))
-            asked["offered"] = list(offered)
-        asked |= {} if known is None else {"known": known}
-        plain = _plain("case", asked, "names and values that JSON has, and no NaN")
-        old = log.find(key)
-        if old is not None:
-            body = read(old)
-            if {k: body[k] for k in ("case", "offered", "known") if k in body} != plain:
-                raise Conflict(f"key {key!r} was used for another case")
-            return reply(old, self.policy.problem.actions, repeated=True)
-        context = self._worker.encoder.context(plain["case"], plain.get("offered"), plain.get("known"))
-        decision = self.policy.decide(self._worker.fold.state, context)
-        due = log.now + int(self.terms.patience * 1e6)
-        body = {**plain, "by": self._worker.mark, "due": due, **pack(decision), **chances(self._worker.fold.state)}
-        event = self._worker.enter(log, "decided", written(body), key=key, made=(context, decision))
-        return reply(event, self.policy.problem.actions)
-
-    def _observe(self, log: Transaction, ref: int, outcomes: Outcomes, revise: bool) -> bool:
-        decided = self._decided(log, ref)
-        ref, before = decided.seq, self._settled(log, decided.seq)
-        if before is not None and before.kind == "cancelled":
-            raise Conflict(f"decision {ref} was cancelled")
-        plain = _plain("outcomes", {"y": outcomes}, "names and finite numbers")
-        if before is not None:
-            if read(before) == plain:
-                return False
-            if not revise:
-                raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
-        if ref not in self._worker.fold.pending:  # the log is folded again: what is refused then comes too late
-            self._worker.refuse(decided, plain["y"])
-        self._worker.enter(log, "observed" if before is None else "revised", written(plain), ref=ref)
-        return True
-
-    def _cancel(self, log: Transaction, ref: int) -> bool:
-        ref = self._decided(log, ref).seq
-        before = self._settled(log, ref)
-        if before is not None and before.kind == "cancelled":
-            return False
-        if before is not None:
-            raise Conflict(f"decision {ref} has its outcome")
-        if ref not in self._worker.fold.pending:
-            raise Conflict(f"decision {ref} was settled when it expired")
-        self._worker.enter(log, "cancelled", "{}", ref=ref)
-        return True
-
-    def _decided(self, log: Transaction, ref: int) -> Event:
-        """A decision that waits or waited for an outcome."""
-        event = log.get(int(ref)) if _is_number(ref) and ref <= log.last else None
-        if event is None or event.kind != "decided":
-            raise Unknown(f"no decision {shown(ref)} in campaign {self.name!r}")
-        if not read(event)["n"]:
-            raise Conflict(f"decision {ref} played nothing: it has no outcome")
-        return event
-
-    def _settled(self, log: Transaction, ref: int) -> Event | None:
-        """The last outcome of a decision, or its end."""
-        found = [e for e in log.about(ref) if e.kind in ("observed", "revised", "cancelled")]
-        return found[-1] if found else None
-
-
-def _is_number(number: object) -> bool:
-    """Whether something may be the number of an event."""
-    return isinstance(number, Integral) and not isinstance(number, bool) and 0 < int(number) < 2**63
-
-
-def _text(field: str, value: object) -> None:
-    """Refuse what is no text that a store can have."""
-    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST:
-        raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(value))
-    if not value.isprintable() and ("\0" in value or any("\ud800" <= z <= "\udfff" for z in value)):
-        raise InvalidInput(field, "a text in Unicode, without NUL and halves of characters", shown(value))
-
-
-def _plain(field: str, body: dict[str, Any], expected: str) -> dict[str, Any]:
-    """A body as it is read back from the log."""
-    try:
-        found: dict[str, Any] = json.loads(written(body))
-    except (TypeError, ValueError, RecursionError):
-        raise InvalidInput(field, expected, shown(body[next(iter(body))])) from None
-    return found

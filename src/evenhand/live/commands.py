@@ -10,6 +10,7 @@ from pathlib import Path
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit
+from evenhand.live.campaign import Campaign
 from evenhand.live.coded import Stated, Text, of_kept
 from evenhand.live.events import Unknown, read
 from evenhand.live.exports import export
@@ -96,6 +97,23 @@ def served(
         print(f"note: {note.message}", file=sys.stderr)
     print(f"{made.name}: {made.policy.name}; {made.status().rounds:,} of {made.policy.problem.horizon:,} decided")
     serve(made, host, port, token, hosts, ready=lambda at: print(f"{at} (Ctrl-C stops)", flush=True))
+
+
+def reported(url: str, campaign: str | None, out: Path, log_path: Path | None = None) -> None:
+    """Write a page that shows where a campaign of a problem file stands.
+
+    Raises:
+        Unknown, InvalidInput: as for `named`; or a file that cannot be written.
+        Conflict: the policy learned from another log.
+    """
+    store = existing(url)
+    name = named(store, campaign)
+    each = policies(store, name)
+    if not each:
+        expected = "one that was opened with a problem file; others have `Campaign.save_report`"
+        raise InvalidInput("campaign", expected, f"{name!r}, which was not")
+    teacher = None if log_path is None else Rows(log_path)
+    Campaign.open(store, name, each[-1].policy, encoder=each[-1].coded, teacher=teacher).save_report(out)
 
 
 def audited(

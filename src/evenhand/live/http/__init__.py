@@ -10,9 +10,8 @@ except ImportError as error:
     raise MissingExtra("live campaigns", "live") from error
 
 from evenhand.live.http.app import app
-from evenhand.live.http.page import saved
 from evenhand.live.http.server import serve
 
-__all__ = ["app", "saved", "serve"]
+__all__ = ["app", "serve"]
 
 del fastapi, jinja2, uvicorn

@@ -16,17 +16,18 @@ from starlette.exceptions import HTTPException
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.campaign import Campaign
+from evenhand.live.dashboard.decision import decision_page
+from evenhand.live.dashboard.page import page
+from evenhand.live.dashboard.report import reported
+from evenhand.live.dashboard.tally import Tally
 from evenhand.live.events import Conflict, Unknown
 from evenhand.live.http import asked
 from evenhand.live.http.answers import Refused, entry, failed
 from evenhand.live.http.bodies import parsed, received
 from evenhand.live.http.commits import Commits
-from evenhand.live.http.decision import decision_page
 from evenhand.live.http.guard import Guard, Requests
-from evenhand.live.http.page import page
+from evenhand.live.http.metrics import metrics
 from evenhand.live.http.schemas import SCHEMAS
-from evenhand.live.http.standing import metrics, report
-from evenhand.live.http.tally import Tally
 from evenhand.policy.status import Status
 from evenhand.version import __version__
 
@@ -103,7 +104,7 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
         return await asyncio.wrap_future(reader.submit(call))
 
     async def report_(_: Request) -> Response:
-        return JSONResponse(await reading(lambda: report(campaign, stand(), tally)))
+        return JSONResponse(await reading(lambda: reported(campaign, stand(), tally)))
 
     async def metrics_(_: Request) -> Response:
         text = await reading(lambda: metrics(stand(), tally, requests))
@@ -156,7 +157,7 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
 
 def _file(path: str) -> Handler:
     """Answers a file that belongs to the page."""
-    text = files("evenhand.live.http").joinpath(path[1:]).read_text("utf-8")
+    text = files("evenhand.live.dashboard").joinpath(path[1:]).read_text("utf-8")
 
     async def handle(_: Request) -> Response:
         return Response(text, media_type=_STATIC[path])

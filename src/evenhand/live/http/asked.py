@@ -8,13 +8,12 @@ from typing import Any
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
-from evenhand.live.campaign import Campaign
 from evenhand.live.events import Unknown, read
 from evenhand.live.http.bodies import plain
 from evenhand.live.replies import reply
-from evenhand.live.store import Transaction
+from evenhand.live.verbs import Verbs
 
-Verb = Callable[[Campaign, Transaction], dict[str, Any]]
+Verb = Callable[[Verbs], dict[str, Any]]
 
 
 def decide(body: object) -> Verb:
@@ -32,7 +31,7 @@ def decide(body: object) -> Verb:
         raise InvalidInput("offered", "a list of names", shown(offered))
     if known is not None:
         _mapping("known", known)
-    return lambda campaign, log: campaign._decide(log, case, asked["key"], offered, known).to_dict()
+    return lambda verbs: verbs.decide(case, asked["key"], offered, known).to_dict()
 
 
 def observe(body: object) -> Verb:
@@ -44,28 +43,28 @@ def observe(body: object) -> Verb:
     for i, play in enumerate(outcomes if isinstance(outcomes, list) else [outcomes]):
         if play is not None or not isinstance(outcomes, list):
             _mapping(f"outcomes[{i}]" if isinstance(outcomes, list) else "outcomes", play)
-    return lambda campaign, log: {"new": campaign._observe(log, number, outcomes, revise)}
+    return lambda verbs: {"new": verbs.observe(number, outcomes, revise=revise)}
 
 
 def cancel(body: object) -> Verb:
     """The decision that a body takes back."""
     number = _number(_fields(body, ("id",), ())["id"])
-    return lambda campaign, log: {"new": campaign._cancel(log, number)}
+    return lambda verbs: {"new": verbs.cancel(number)}
 
 
 def stored(number: int) -> Verb:
     """All that the log has of a decision."""
 
-    def verb(campaign: Campaign, log: Transaction) -> dict[str, Any]:
-        event = log.get(number)
+    def verb(verbs: Verbs) -> dict[str, Any]:
+        event, worker = verbs.log.get(number), verbs.worker
         if event is None or event.kind != "decided":
-            raise Unknown(f"no decision {number} in campaign {campaign.name!r}")
-        body, about = read(event), log.about(number)
+            raise Unknown(f"no decision {number} in campaign {worker.name!r}")
+        body, about, actions = read(event), verbs.log.about(number), worker.policy.problem.actions
         last = [e for e in about if e.kind in ("observed", "revised")]
         return {
-            **reply(event, campaign.policy.problem.actions).to_dict(),
+            **reply(event, actions).to_dict(),
             **{name: body[name] for name in ("case", "offered", "known") if name in body},
-            "chances": _chances(body, campaign.policy.problem.actions),
+            "chances": _chances(body, actions),
             "outcomes": read(last[-1])["y"] if last else None,
             "state": about[-1].kind if about else "waiting" if body["n"] else "played nothing",
             "events": [{"number": e.seq, "kind": e.kind, "at": e.at, "outcomes": read(e).get("y")} for e in about],

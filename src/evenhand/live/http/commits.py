@@ -36,7 +36,7 @@ class Commits:
     >>> import evenhand as eh
     >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
     >>> commits = Commits(Campaign.open("memory://", "shop", eh.uniform(shop, 1)))
-    >>> commits.submit([lambda campaign, log: {"rounds": log.last}]).result()
+    >>> commits.submit([lambda verbs: {"rounds": verbs.log.last}]).result()
     [{'rounds': 1}]
     >>> commits.close()
     """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from evenhand.live.http.charts.frame import axes, frame, svg, ticks
+from evenhand.live.dashboard.charts.frame import axes, frame, svg, ticks
 
 _HEIGHT = 180.0
 HUES = 7  # classes of colours, the last one for all others

@@ -8,9 +8,9 @@ import numpy as np
 
 from evenhand.core.faces import count
 from evenhand.live.campaign import Campaign
-from evenhand.live.http.charts import HUES, histogram, shares
-from evenhand.live.http.tally import BINS, RARE, Tally
-from evenhand.live.http.view import Card, Key, Link, Section, Table, moment, part, said
+from evenhand.live.dashboard.charts import HUES, histogram, shares
+from evenhand.live.dashboard.tally import BINS, RARE, Tally
+from evenhand.live.dashboard.view import Card, Key, Link, Section, Table, moment, part, said
 
 
 def plays(campaign: Campaign, tally: Tally) -> Section:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from itertools import accumulate
 
-from evenhand.live.http.charts import dots, pace
-from evenhand.live.http.tally import Tally
-from evenhand.live.http.view import Card, Key, Section, Table, part, said
+from evenhand.live.dashboard.charts import dots, pace
+from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.view import Card, Key, Section, Table, part, said
 from evenhand.policy.status import Standing, Status
 from evenhand.problem.constraints import Constraint, Parity
 from evenhand.problem.problem import Problem

@@ -11,16 +11,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evenhand.live.campaign import Campaign
-from evenhand.live.http.alarms import alarms, due
-from evenhand.live.http.budgets import budgets, constraints
-from evenhand.live.http.outcomes import outcomes
-from evenhand.live.http.plays import latest, plays
-from evenhand.live.http.tally import Tally
-from evenhand.live.http.view import Section, Tile, part, said
+from evenhand.live.dashboard.alarms import alarms, due
+from evenhand.live.dashboard.budgets import budgets, constraints
+from evenhand.live.dashboard.outcomes import outcomes
+from evenhand.live.dashboard.plays import latest, plays
+from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.view import Section, Tile, part, said
 from evenhand.policy.status import Status
 
 _TEMPLATES = Environment(
-    loader=PackageLoader("evenhand.live.http"),
+    loader=PackageLoader("evenhand.live.dashboard"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -56,7 +56,7 @@ def saved(campaign: Campaign) -> str:
     """
     status, tally = campaign.status(), Tally(campaign)
     tally.update(status)
-    style = Markup(files("evenhand.live.http").joinpath("static/page.css").read_text("utf-8"))
+    style = Markup(files("evenhand.live.dashboard").joinpath("static/page.css").read_text("utf-8"))
     return rendered("dashboard.html", _values(campaign, status, tally, linked=False) | {"style": style})
 
 

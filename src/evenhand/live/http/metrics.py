@@ -1,45 +1,14 @@
-"""Where a campaign stands, as JSON and as text for Prometheus."""
+"""Where a campaign stands, as text for Prometheus."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
-from typing import Any
 
-from evenhand.live.campaign import Campaign
-from evenhand.live.http.alarms import alarms
+from evenhand.live.dashboard.report import KINDS
+from evenhand.live.dashboard.tally import Tally
 from evenhand.live.http.guard import Requests
-from evenhand.live.http.tally import Tally
 from evenhand.policy.status import Status
-
-KINDS = {
-    "observed": "Decisions whose outcomes came.",
-    "late": "Decisions whose outcomes came after they had expired.",
-    "expired": "Decisions whose outcomes were overdue.",
-    "cancelled": "Decisions that were taken back.",
-    "revised": "Outcomes that were replaced.",
-}
-
-
-def report(campaign: Campaign, status: Status, tally: Tally) -> dict[str, Any]:
-    """A status as JSON, which has null where there is no number."""
-    found: dict[str, Any] = _finite(asdict(status))
-    for name, standing in status.standings.items():
-        found["standings"][name]["kept"] = standing.kept
-    found["budgets"] = found.pop("accounts")
-    actions = {"": tally.played[None]} if tally.played[None] else {}
-    actions |= {name: tally.played[name] for name in campaign.policy.problem.actions}
-    return {
-        "campaign": campaign.name,
-        "policy": campaign.policy.name,
-        **found,
-        **{kind: tally.counts[kind] for kind in KINDS},
-        "delay": {"median": tally.delays.quantile(0.5), "90%": tally.delays.quantile(0.9)},
-        "reference": tally.reference()[0],
-        "alarms": alarms(campaign, status, tally),
-        "actions": actions,
-    }
 
 
 def metrics(status: Status, tally: Tally, requests: Requests) -> str:
@@ -76,10 +45,3 @@ def _escaped(text: str) -> str:
     a \"b\"
     """
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-
-def _finite(value: Any) -> Any:
-    """Mappings of numbers without those that JSON does not have."""
-    if isinstance(value, dict):
-        return {name: _finite(z) for name, z in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value

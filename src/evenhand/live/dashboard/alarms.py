@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from evenhand.core.faces import count
 from evenhand.live.campaign import Campaign
-from evenhand.live.http.tally import Tally
-from evenhand.live.http.view import part, said
+from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.view import part, said
 from evenhand.policy.status import Status
 
 MANY = 0.1  # of the outcomes that are due may expire without an alarm

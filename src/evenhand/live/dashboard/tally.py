@@ -12,10 +12,10 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.live.campaign import Campaign
 from evenhand.live.cases import Named
+from evenhand.live.dashboard.recent import Delays, Recent
+from evenhand.live.dashboard.spans import Span, Spans
+from evenhand.live.dashboard.uses import Uses, plain_known
 from evenhand.live.events import Event, read
-from evenhand.live.http.recent import Delays, Recent
-from evenhand.live.http.spans import Span, Spans
-from evenhand.live.http.uses import Uses, plain_known
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
 

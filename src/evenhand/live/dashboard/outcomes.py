@@ -6,10 +6,10 @@ from itertools import accumulate
 
 from evenhand.core.faces import count
 from evenhand.live.campaign import Campaign
-from evenhand.live.http.alarms import due
-from evenhand.live.http.charts import course
-from evenhand.live.http.tally import Tally
-from evenhand.live.http.view import Card, Key, Section, Table, duration, part, said
+from evenhand.live.dashboard.alarms import due
+from evenhand.live.dashboard.charts import course
+from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.view import Card, Key, Section, Table, duration, part, said
 from evenhand.policy.status import Status
 
 

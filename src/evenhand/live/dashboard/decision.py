@@ -8,9 +8,9 @@ from textwrap import dedent
 from typing import Any
 
 from evenhand.core.faces import amount
-from evenhand.live.http.charts import bars
-from evenhand.live.http.page import rendered
-from evenhand.live.http.view import Card, Key, Section, Table, Tile, duration, moment, part
+from evenhand.live.dashboard.charts import bars
+from evenhand.live.dashboard.page import rendered
+from evenhand.live.dashboard.view import Card, Key, Section, Table, Tile, duration, moment, part
 
 _MOST = 30  # actions that are drawn; the table has all
 

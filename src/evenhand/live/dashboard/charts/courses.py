@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from evenhand.live.http.charts.frame import axes, box, brief, frame, labelled, line, svg, ticks
+from evenhand.live.dashboard.charts.frame import axes, box, brief, frame, labelled, line, svg, ticks
 
 _HEIGHT = 180.0
 Course = Sequence[tuple[float, float]]  # rounds and values

@@ -6,7 +6,19 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from evenhand.live.http.charts.frame import LETTER, WIDTH, axes, box, brief, fitting, frame, labelled, svg, text, ticks
+from evenhand.live.dashboard.charts.frame import (
+    LETTER,
+    WIDTH,
+    axes,
+    box,
+    brief,
+    fitting,
+    frame,
+    labelled,
+    svg,
+    text,
+    ticks,
+)
 
 _HEIGHT = 160.0
 _ROW = 24.0

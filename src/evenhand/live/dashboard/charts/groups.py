@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from evenhand.core.faces import amount
-from evenhand.live.http.charts.frame import LETTER, WIDTH, Frame, axes, box, fitting, line, svg, text, ticks
+from evenhand.live.dashboard.charts.frame import LETTER, WIDTH, Frame, axes, box, fitting, line, svg, text, ticks
 
 _ROW = 24.0
 _LABEL = 80.0  # for the names of groups

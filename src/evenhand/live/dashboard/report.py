@@ -1,0 +1,54 @@
+"""Where a campaign stands, as JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from evenhand.live.campaign import Campaign
+from evenhand.live.dashboard.alarms import alarms
+from evenhand.live.dashboard.tally import Tally
+from evenhand.policy.status import Status
+
+KINDS = {
+    "observed": "Decisions whose outcomes came.",
+    "late": "Decisions whose outcomes came after they had expired.",
+    "expired": "Decisions whose outcomes were overdue.",
+    "cancelled": "Decisions that were taken back.",
+    "revised": "Outcomes that were replaced.",
+}
+
+
+def report(campaign: Campaign) -> dict[str, Any]:
+    """Where a campaign stands, read off its whole log."""
+    status, tally = campaign.status(), Tally(campaign)
+    tally.update(status)
+    return reported(campaign, status, tally)
+
+
+def reported(campaign: Campaign, status: Status, tally: Tally) -> dict[str, Any]:
+    """A status as JSON, which has null where there is no number."""
+    found: dict[str, Any] = _finite(asdict(status))
+    for name, standing in status.standings.items():
+        found["standings"][name]["kept"] = standing.kept
+    found["budgets"] = found.pop("accounts")
+    actions = {"": tally.played[None]} if tally.played[None] else {}
+    actions |= {name: tally.played[name] for name in campaign.policy.problem.actions}
+    return {
+        "campaign": campaign.name,
+        "policy": campaign.policy.name,
+        **found,
+        **{kind: tally.counts[kind] for kind in KINDS},
+        "delay": {"median": tally.delays.quantile(0.5), "90%": tally.delays.quantile(0.9)},
+        "reference": tally.reference()[0],
+        "alarms": alarms(campaign, status, tally),
+        "actions": actions,
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Mappings of numbers without those that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(z) for name, z in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

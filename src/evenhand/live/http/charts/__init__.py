@@ -1,8 +1,0 @@
-"""Charts as SVG, which the server draws: styled by classes alone, and named for readers who do not see them."""
-
-from evenhand.live.http.charts.bars import bars, histogram
-from evenhand.live.http.charts.courses import course, pace
-from evenhand.live.http.charts.groups import dots
-from evenhand.live.http.charts.shares import HUES, shares
-
-__all__ = ["HUES", "bars", "course", "dots", "histogram", "pace", "shares"]

@@ -1,0 +1,129 @@
+"""What may be said to a campaign, within a transaction on its log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.live.cases import Case
+from evenhand.live.events import Conflict, Event, Unknown, read, written
+from evenhand.live.packing import chances, pack
+from evenhand.live.replies import Reply, reply
+from evenhand.live.store import Transaction
+from evenhand.live.worker import Worker
+
+Outcomes = Mapping[str, float | None] | Sequence[Mapping[str, float | None] | None]
+_LONGEST = 200  # characters of a key or a name
+
+
+@dataclass(frozen=True)
+class Verbs:
+    """Decides, observes and cancels within one transaction.
+
+    Args:
+        worker: that decides.
+        log: of its campaign, while nobody else can write to it.
+    """
+
+    worker: Worker
+    log: Transaction
+
+    def decide(
+        self,
+        case: Case,
+        key: str,
+        offered: Sequence[str] | None,
+        known: Mapping[str, Mapping[str, float] | float] | None,
+    ) -> Reply:
+        """As `Campaign.decide`."""
+        check_text("key", key)
+        asked: dict[str, Any] = {"case": case}
+        if offered is not None:
+            if isinstance(offered, str) or not isinstance(offered, Iterable):
+                raise InvalidInput("offered", "a sequence of actions", shown(offered))
+            asked["offered"] = list(offered)
+        asked |= {} if known is None else {"known": known}
+        plain = _plain("case", asked, "names and values that JSON has, and no NaN")
+        old = self.log.find(key)
+        if old is not None:
+            body = read(old)
+            if {k: body[k] for k in ("case", "offered", "known") if k in body} != plain:
+                raise Conflict(f"key {key!r} was used for another case")
+            return reply(old, self.worker.policy.problem.actions, repeated=True)
+        context = self.worker.encoder.context(plain["case"], plain.get("offered"), plain.get("known"))
+        decision = self.worker.policy.decide(self.worker.fold.state, context)
+        due = self.log.now + int(self.worker.terms.patience * 1e6)
+        body = {**plain, "by": self.worker.mark, "due": due, **pack(decision), **chances(self.worker.fold.state)}
+        event = self.worker.enter(self.log, "decided", written(body), key=key, made=(context, decision))
+        return reply(event, self.worker.policy.problem.actions)
+
+    def observe(self, ref: int, outcomes: Outcomes, *, revise: bool) -> bool:
+        """As `Campaign.observe`."""
+        decided = self._decided(ref)
+        ref, before = decided.seq, self._settled(decided.seq)
+        if before is not None and before.kind == "cancelled":
+            raise Conflict(f"decision {ref} was cancelled")
+        plain = _plain("outcomes", {"y": outcomes}, "names and finite numbers")
+        if before is not None:
+            if read(before) == plain:
+                return False
+            if not revise:
+                raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
+        if ref not in self.worker.fold.pending:  # the log is folded again: what is refused then comes too late
+            self.worker.refuse(decided, plain["y"])
+        self.worker.enter(self.log, "observed" if before is None else "revised", written(plain), ref=ref)
+        return True
+
+    def cancel(self, ref: int) -> bool:
+        """As `Campaign.cancel`."""
+        ref = self._decided(ref).seq
+        before = self._settled(ref)
+        if before is not None and before.kind == "cancelled":
+            return False
+        if before is not None:
+            raise Conflict(f"decision {ref} has its outcome")
+        if ref not in self.worker.fold.pending:
+            raise Conflict(f"decision {ref} was settled when it expired")
+        self.worker.enter(self.log, "cancelled", "{}", ref=ref)
+        return True
+
+    def _decided(self, ref: int) -> Event:
+        """A decision that waits or waited for an outcome."""
+        event = self.log.get(int(ref)) if is_number(ref) and ref <= self.log.last else None
+        if event is None or event.kind != "decided":
+            raise Unknown(f"no decision {shown(ref)} in campaign {self.worker.name!r}")
+        if not read(event)["n"]:
+            raise Conflict(f"decision {ref} played nothing: it has no outcome")
+        return event
+
+    def _settled(self, ref: int) -> Event | None:
+        """The last outcome of a decision, or its end."""
+        found = [e for e in self.log.about(ref) if e.kind in ("observed", "revised", "cancelled")]
+        return found[-1] if found else None
+
+
+def is_number(number: object) -> bool:
+    """Whether something may be the number of an event."""
+    return isinstance(number, Integral) and not isinstance(number, bool) and 0 < int(number) < 2**63
+
+
+def check_text(field: str, value: object) -> None:
+    """Refuse what is no text that a store can have."""
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST:
+        raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(value))
+    if not value.isprintable() and ("\0" in value or any("\ud800" <= z <= "\udfff" for z in value)):
+        raise InvalidInput(field, "a text in Unicode, without NUL and halves of characters", shown(value))
+
+
+def _plain(field: str, body: dict[str, Any], expected: str) -> dict[str, Any]:
+    """A body as it is read back from the log."""
+    try:
+        found: dict[str, Any] = json.loads(written(body))
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidInput(field, expected, shown(body[next(iter(body))])) from None
+    return found
