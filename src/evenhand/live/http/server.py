@@ -55,7 +55,9 @@ def serve(
         if ready is not None:
             at = f"[{host}]" if family == socket.AF_INET6 else host
             ready(f"http://{at}:{listening.getsockname()[1]}")
-        config = uvicorn.Config(made, log_level="warning", server_header=False, proxy_headers=False)
+        # Without a lifespan, whose end would be a traceback where somebody says Ctrl-C twice: what was asked before the
+        # first one is answered, and nothing else is left to end.
+        config = uvicorn.Config(made, log_level="warning", server_header=False, proxy_headers=False, lifespan="off")
         uvicorn.Server(config).run(sockets=[listening])
 
 
