@@ -1,5 +1,6 @@
 """What requests are refused, and what no answer says."""
 
+import base64
 import json
 import socket
 from contextlib import suppress
@@ -48,18 +49,37 @@ def refused(client, content):
     return said.status_code, said.json()
 
 
-@pytest.mark.parametrize("sent", [None, "", "Bearer", f"bearer {TOKEN}", f"Bearer {TOKEN}x", TOKEN, "Bearer é"])
+def basic(text):
+    return "Basic " + base64.b64encode(text.encode()).decode()
+
+
+NO_TOKEN = [
+    None,
+    "",
+    "Bearer",
+    f"Bearer {TOKEN}x",
+    f"Bearer  {TOKEN}",
+    TOKEN,
+    "Bearer é",
+    f"Basic {TOKEN}",
+    "Basic",
+    "Basic é",
+]
+
+
+@pytest.mark.parametrize("sent", [*NO_TOKEN, basic(TOKEN), basic(f"{TOKEN}:"), basic(f"a:{TOKEN}x")])
 def test_without_the_token_nothing_is_said(closed, sent):
     headers = {} if sent is None else {"Authorization": sent.encode()}
     for method, path in (("GET", "/report"), ("POST", "/decide"), ("GET", "/openapi.json"), ("GET", "/nowhere")):
         said = closed.request(method, path, headers=headers)
         assert said.status_code == 401
-        assert said.headers["www-authenticate"] == "Bearer"
+        assert said.headers["www-authenticate"].startswith("Basic realm=")  # so that a browser asks for it
     assert closed.get("/healthz").json() == {"ok": True}
 
 
-def test_with_the_token_all_is_said(closed):
-    headers = {"Authorization": f"Bearer {TOKEN}"}
+@pytest.mark.parametrize("sent", [f"Bearer {TOKEN}", f"bearer {TOKEN}", basic(f"anybody:{TOKEN}"), basic(f":{TOKEN}")])
+def test_with_the_token_all_is_said(closed, sent):
+    headers = {"Authorization": sent}
     assert closed.get("/report", headers=headers).status_code == 200
     assert closed.post("/decide", headers=headers, json=asked("with a token")).status_code == 200
 

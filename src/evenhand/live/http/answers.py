@@ -55,7 +55,13 @@ def failed(error: Exception, headers: dict[str, str] | None = None) -> JSONRespo
     """The response to a request that failed."""
     body = described(error)
     status: int = body.pop("status")
-    more = {"Retry-After": "1"} if status == 503 else {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    more = (
+        {"Retry-After": "1"}
+        if status == 503
+        else {"WWW-Authenticate": 'Basic realm="evenhand", charset="UTF-8"'}
+        if status == 401
+        else {}
+    )
     return JSONResponse(body, status, headers={**more, **(headers or {})})
 
 

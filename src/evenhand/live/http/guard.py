@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hmac
 import threading
 from collections import Counter
@@ -55,7 +56,7 @@ class Guard:
     def __init__(self, app: ASGIApp, token: str | None, hosts: Sequence[str], requests: Requests) -> None:
         """Keep the settings."""
         self._app, self._requests = app, requests
-        self._bearer = None if token is None else f"Bearer {token}".encode()
+        self._token = None if token is None else token.encode()
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,13 +91,28 @@ class Guard:
         host = hosts[0].lower() if len(hosts) == 1 else b""
         if _name(host) not in self._hosts:
             return Refused(400, "the Host header has a name that this server is not called by")
-        said = given.get(b"authorization", [b""])
-        if self._bearer is not None and scope["path"] not in _OPEN and not hmac.compare_digest(said[0], self._bearer):
+        said = _token(given.get(b"authorization", [b""])[0])
+        if self._token is not None and scope["path"] not in _OPEN and not hmac.compare_digest(said, self._token):
             return Refused(401, "the request has no Authorization header with the token of this server")
         own = (b"http://" + host, b"https://" + host)
         if scope["method"] == "POST" and any(z.lower() not in own for z in given.get(b"origin", [])):
             return Refused(403, "a page of another origin sent this request")
         return None
+
+
+def _token(said: bytes) -> bytes:
+    """The token in an Authorization header, as clients send it, or as the password that a browser asked for.
+
+    >>> _token(b"Bearer secret"), _token(b"Basic YW55Ym9keTpzZWNyZXQ="), _token(b"Basic ?")
+    (b'secret', b'secret', b'')
+    """
+    scheme, _, rest = said.partition(b" ")
+    if scheme.lower() == b"bearer":
+        return rest
+    try:
+        return base64.b64decode(rest, validate=True).partition(b":")[2] if scheme.lower() == b"basic" else b""
+    except ValueError:
+        return b""
 
 
 def _name(host: bytes) -> str:
