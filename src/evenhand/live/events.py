@@ -43,7 +43,7 @@ def written(body: dict[str, Any]) -> str:
     >>> written({"b": 0.1, "a": [1, None]})
     '{"a":[1,null],"b":0.1}'
     """
-    return json.dumps(body, separators=(",", ":"), allow_nan=False, sort_keys=True, default=_plain)
+    return _WRITER.encode(body)
 
 
 def _plain(value: object) -> object:
@@ -51,6 +51,9 @@ def _plain(value: object) -> object:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+
+
+_WRITER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=True, default=_plain)
 
 
 def read(event: Event) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Context, Decision
@@ -16,6 +16,7 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 
 OnExpiry = Literal["hold", "fallback", "release"]
+_FEW = 1000  # times that are kept although nothing is due then
 
 
 class Rewritten(EvenhandError):
@@ -29,6 +30,14 @@ class Rewritten(EvenhandError):
         """Name it."""
         super().__init__(f"the outcome of decision {ref} changed what follows it")
         self.ref = ref
+
+
+class Made(NamedTuple):
+    """A decision that was made just now, so that what is stored of it need not be read."""
+
+    context: Context
+    decision: Decision
+    due: int  # microseconds
 
 
 @dataclass
@@ -74,7 +83,7 @@ class Fold:
         self.pending: dict[int, Pending] = {}
         self._due: list[tuple[int, int]] = []  # a heap
 
-    def apply(self, event: Event, made: tuple[Context, Decision] | None = None) -> None:
+    def apply(self, event: Event, made: Made | None = None) -> None:
         """Take in the next event; `made` is a decision that was made just now.
 
         Raises:
@@ -106,6 +115,9 @@ class Fold:
         self.pending[ref] = pending
         if not pending.expired:
             heapq.heappush(self._due, (pending.due, ref))
+        if len(self._due) > 2 * len(self.pending) + _FEW:  # most of them were settled before they were due
+            self._due = [(p.due, ref) for ref, p in self.pending.items() if not p.expired]
+            heapq.heapify(self._due)
 
     def _opened(self, event: Event, made: object) -> None:
         self.runs = read(event)["first"]
@@ -113,16 +125,17 @@ class Fold:
     def _switched(self, event: Event, made: object) -> None:
         self.runs = read(event)["mark"]
 
-    def _decided(self, event: Event, made: tuple[Context, Decision] | None) -> None:
-        body = read(event)
-        if made is None:
-            context = self.encoder.context(body["case"], body.get("offered"), body.get("known"))
-            own, stored = body["by"] == self.mark, (body, context, self.policy)
-            made = context, unpack(*stored) if own else foreign(*stored, self.state)
-        context, decision = made
+    def _decided(self, event: Event, made: Made | None) -> None:
+        context, decision, due = made or self._stored(read(event))
         self.policy.enter(self.state, context, decision)
         if decision.counted[0]:
-            self.wait(event.seq, Pending(decision, body["due"]))
+            self.wait(event.seq, Pending(decision, due))
+
+    def _stored(self, body: dict[str, Any]) -> Made:
+        """A decision as the log has it."""
+        context = self.encoder.context(body["case"], body.get("offered"), body.get("known"))
+        own, stored = body["by"] == self.mark, (body, context, self.policy)
+        return Made(context, unpack(*stored) if own else foreign(*stored, self.state), body["due"])
 
     def _observed(self, event: Event, made: object) -> None:
         ref = event.ref

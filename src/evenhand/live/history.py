@@ -100,9 +100,10 @@ class History:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows, which have no entry where there is nothing."""
         for event in self.decided():
-            told = reply(event, self.actions)
+            body = read(event)
+            told = reply(event, body, self.actions)
             row: dict[str, Any] = {"id": told.id, "key": told.key, "at": told.at}
-            row |= {self.column(name): value for name, value in read(event)["case"].items()}
+            row |= {self.column(name): value for name, value in body["case"].items()}
             for p, (action, probability) in enumerate(zip(told.actions, told.probabilities, strict=True)):
                 row |= {f"action{_place(p)}": action, f"probability{_place(p)}": probability}
             row["state"], outcomes = self.end(event)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evenhand.live.events import Event, read
+from evenhand.live.events import Event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +41,8 @@ class Reply:
         return {"action": self.action, "probability": self.probability, **asdict(self)}
 
 
-def reply(event: Event, actions: Sequence[str], *, repeated: bool = False) -> Reply:
-    """What a stored decision says, given the names of all actions."""
-    body = read(event)
+def reply(event: Event, body: Mapping[str, Any], actions: Sequence[str], *, repeated: bool = False) -> Reply:
+    """What a stored decision says, given its body and the names of all actions."""
     plays = body["a"]
     return Reply(
         id=event.seq,
@@ -57,7 +56,7 @@ def reply(event: Event, actions: Sequence[str], *, repeated: bool = False) -> Re
     )
 
 
-def _explanation(body: dict[str, Any]) -> str:
+def _explanation(body: Mapping[str, Any]) -> str:
     if not body["n"]:
         return "nothing is played: nothing that is offered fits the hard budgets, or the horizon is over"
     found = "warm-up: drawn without a look at what is worth how much" if body["f"] else "worth most at present"

@@ -54,22 +54,23 @@ class _Log:
         self.last, self.now = row[0], watch.checked(clock(), row[1])
 
     def _rows(self, where: str, *values: Any) -> list[Event]:
-        query = f"SELECT {_COLUMNS} FROM events WHERE campaign = ? AND {where} ORDER BY seq"
+        query = f"SELECT {_COLUMNS} FROM events {where} ORDER BY seq"
         return [Event(*row) for row in self._db.execute(query, (self._campaign, *values))]
 
     def tail(self, after: int) -> Iterator[Event]:
         while after < self.last:
-            yield from self._rows("seq > ? AND seq <= ?", after, after + _PAGE)
+            yield from self._rows("WHERE campaign = ? AND seq > ? AND seq <= ?", after, after + _PAGE)
             after += _PAGE
 
     def find(self, key: str) -> Event | None:
-        return next(iter(self._rows("key = ?", key)), None)
+        return next(iter(self._rows("WHERE campaign = ? AND key = ?", key)), None)
 
     def get(self, seq: int) -> Event | None:
-        return next(iter(self._rows("seq = ?", seq)), None)
+        return next(iter(self._rows("WHERE campaign = ? AND seq = ?", seq)), None)
 
     def about(self, ref: int) -> Sequence[Event]:
-        return self._rows("ref = ? AND ref IS NOT NULL", ref)
+        # SQLite, if it may choose, reads the whole log in the order of its events.
+        return self._rows("INDEXED BY about WHERE campaign = ? AND ref = ? AND ref IS NOT NULL", ref)
 
     def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
         event = Event(self.last + 1, kind, ref, key, self.now, body)

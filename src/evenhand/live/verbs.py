@@ -12,6 +12,7 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.live.cases import Case
 from evenhand.live.events import Conflict, Event, Unknown, read, written
+from evenhand.live.fold import Made
 from evenhand.live.packing import chances, pack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.store import Transaction
@@ -54,18 +55,21 @@ class Verbs:
             body = read(old)
             if {k: body[k] for k in ("case", "offered", "known") if k in body} != plain:
                 raise Conflict(f"key {key!r} was used for another case")
-            return reply(old, self.worker.policy.problem.actions, repeated=True)
+            return reply(old, body, self.worker.policy.problem.actions, repeated=True)
         context = self.worker.encoder.context(plain["case"], plain.get("offered"), plain.get("known"))
         decision = self.worker.policy.decide(self.worker.fold.state, context)
         due = self.log.now + int(self.worker.terms.patience * 1e6)
         body = {**plain, "by": self.worker.mark, "due": due, **pack(decision), **chances(self.worker.fold.state)}
-        event = self.worker.enter(self.log, "decided", written(body), key=key, made=(context, decision))
-        return reply(event, self.worker.policy.problem.actions)
+        event = self.worker.enter(self.log, "decided", written(body), key=key, made=Made(context, decision, due))
+        return reply(event, body, self.worker.policy.problem.actions)
 
     def observe(self, ref: int, outcomes: Outcomes, *, revise: bool) -> bool:
         """As `Campaign.observe`."""
-        decided = self._decided(ref)
-        ref, before = decided.seq, self._settled(decided.seq)
+        before = decided = None
+        if not self._waits(ref):
+            decided = self._decided(ref)
+            before = self._settled(decided.seq)
+        ref = int(ref)
         if before is not None and before.kind == "cancelled":
             raise Conflict(f"decision {ref} was cancelled")
         plain = _plain("outcomes", {"y": outcomes}, "names and finite numbers")
@@ -74,26 +78,29 @@ class Verbs:
                 return False
             if not revise:
                 raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
-        if ref not in self.worker.fold.pending:  # the log is folded again: what is refused then comes too late
+        if decided is not None:  # the log is folded again: what is refused then comes too late
             self.worker.refuse(decided, plain["y"])
         self.worker.enter(self.log, "observed" if before is None else "revised", written(plain), ref=ref)
         return True
 
     def cancel(self, ref: int) -> bool:
         """As `Campaign.cancel`."""
-        ref = self._decided(ref).seq
-        before = self._settled(ref)
-        if before is not None and before.kind == "cancelled":
+        if not self._waits(ref):
+            before = self._settled(self._decided(ref).seq)
+            if before is None:
+                raise Conflict(f"decision {ref} was settled when it expired")
+            if before.kind != "cancelled":
+                raise Conflict(f"decision {ref} has its outcome")
             return False
-        if before is not None:
-            raise Conflict(f"decision {ref} has its outcome")
-        if ref not in self.worker.fold.pending:
-            raise Conflict(f"decision {ref} was settled when it expired")
-        self.worker.enter(self.log, "cancelled", "{}", ref=ref)
+        self.worker.enter(self.log, "cancelled", "{}", ref=int(ref))
         return True
 
+    def _waits(self, ref: int) -> bool:
+        """Whether a decision has no outcome and no end, as the fold knows, which is in step with the log."""
+        return is_number(ref) and int(ref) in self.worker.fold.pending
+
     def _decided(self, ref: int) -> Event:
-        """A decision that waits or waited for an outcome."""
+        """A decision that waited for an outcome."""
         event = self.log.get(int(ref)) if is_number(ref) and ref <= self.log.last else None
         if event is None or event.kind != "decided":
             raise Unknown(f"no decision {shown(ref)} in campaign {self.worker.name!r}")

@@ -10,10 +10,9 @@ from itertools import takewhile
 from typing import Any, ClassVar, TypeVar
 
 from evenhand.core.errors import CannotSave, EvenhandError
-from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.events import Busy, Conflict, Event, Kind
-from evenhand.live.fold import Fold, Rewritten
+from evenhand.live.fold import Fold, Made, Rewritten
 from evenhand.live.folding import Folding
 from evenhand.live.opening import Terms
 from evenhand.live.store import Store, Transaction
@@ -88,7 +87,7 @@ class Worker:
         *,
         ref: int | None = None,
         key: str | None = None,
-        made: tuple[Context, Decision] | None = None,
+        made: Made | None = None,
     ) -> Event:
         """Take in a new event, then write it: what is refused changes nothing, and is in no log."""
         event, rewritten = Event(log.last + 1, kind, ref, key, log.now, body), False

@@ -162,11 +162,7 @@ class Policy:
         """
         self._own(state)
         with state.guard:
-            if context is not state.checked or self._can.planning:  # plans keep contexts
-                context = checks.context(context, len(state.t), self.model.n_features, self.problem)
-            if decision is not state.made or decision is None:
-                checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-            self._loop.commit(state, context, decision)
+            self._loop.commit(state, self._fitting(state, context, decision), decision)
 
     def enter(self, state: PolicyState, context: Context, decision: Decision) -> None:
         """Enter a decision that was carried out already, such as one of a log, as `commit` does.
@@ -180,9 +176,7 @@ class Policy:
         """
         self._own(state)
         with state.guard:
-            context = checks.context(context, len(state.t), self.model.n_features, self.problem)
-            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-            self._loop.commit(state, context, decision, done=True)
+            self._loop.commit(state, self._fitting(state, context, decision), decision, done=True)
 
     def act(self, state: PolicyState, context: Context) -> Decision:
         """Decide and commit."""
@@ -412,6 +406,18 @@ class Policy:
         """Refuse what is no state of this policy."""
         if state.__class__ is not PolicyState or state.owner != self._owner:
             checks.state(state, self._owner)
+
+    def _fitting(self, state: PolicyState, context: Context, decision: Decision) -> Context:
+        """A context that kernels can read; refuse one, or a decision, that was not made here just now and does not fit.
+
+        Raises:
+            InvalidInput: naming what does not fit.
+        """
+        if context is not state.checked or self._can.planning:  # plans keep contexts
+            context = checks.context(context, len(state.t), self.model.n_features, self.problem)
+        if decision is not state.made or decision is None:
+            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
+        return context
 
     @cached_property
     def _owner(self) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,12 @@ class Scale:
 
     def apply(self, z: Floats) -> Floats:
         """Standardised numbers, `(N)->(N)`."""
-        return np.asarray((np.clip(z, self.low, self.high) / self.largest - self.mean) / self.sd)
+        return _standardised(z, *astuple(self))
+
+
+def _standardised(z: Floats, largest: Any, mean: Any, sd: Any, low: Any, high: Any) -> Floats:
+    """Numbers by a scale, or each by its own."""
+    return np.asarray((np.clip(z, low, high) / largest - mean) / sd)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,15 +147,19 @@ class Units:
         Raises:
             InvalidInput: a column that is missing, a value that is no finite number, or a level that the log has not.
         """
-        numeric, text = {}, {}
-        for column in self.numeric:
-            numeric[column] = np.array([number(column, _value(case, column), "a finite number")])
+        plain = [number(column, _value(case, column), "a finite number") for column in self.numeric]
+        indicators: list[bool] = []
         for column, levels in self.levels.items():
             value = _value(case, column)
             if not isinstance(value, str) or value not in levels:
                 raise InvalidInput(column, f"one of {levels}", f"{value!r}{meant(value, levels)}")
-            text[column] = [value]
-        return np.asarray(self.table(1, numeric, text)[0])
+            indicators += [value == level for level in levels[1:]]
+        return np.concatenate([[1.0], _standardised(np.array(plain), *self._scales), indicators])
+
+    @cached_property
+    def _scales(self) -> Floats:
+        """The settings of all scales, `->(5,n)`."""
+        return np.array([astuple(scale) for scale in self.numeric.values()]).reshape(-1, 5).T
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without loss; lists keep the order of columns."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from evenhand.live.events import Event
 from evenhand.live.replies import reply
@@ -33,10 +34,10 @@ class Recent:
         """No decision yet."""
         self._lines: deque[Line] = deque(maxlen=SHOWN)
 
-    def decided(self, event: Event, actions: Sequence[str], counts: bool) -> None:
+    def decided(self, event: Event, body: Mapping[str, Any], actions: Sequence[str]) -> None:
         """Take in a decision."""
-        said = reply(event, actions)
-        state = "waiting" if counts else "played nothing"
+        said = reply(event, body, actions)
+        state = "waiting" if body["n"] else "played nothing"
         self._lines.appendleft(Line(said.id, said.key, said.at, said.actions, said.probabilities, state))
 
     def changed(self, event: Event) -> None:

@@ -121,7 +121,7 @@ class Tally:
             self.bins[min(int(p * BINS), BINS - 1)] += 1
             self.rare += p < RARE
         counts = bool(body["n"])
-        self.recent.decided(event, self._campaign.policy.problem.actions, counts)
+        self.recent.decided(event, body, actions)
         found = self.uses.none()
         if counts:
             one = self._opened(event.at, body)

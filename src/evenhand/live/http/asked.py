@@ -62,7 +62,7 @@ def stored(number: int) -> Verb:
         body, about, actions = read(event), verbs.log.about(number), worker.policy.problem.actions
         last = [e for e in about if e.kind in ("observed", "revised")]
         return {
-            **reply(event, actions).to_dict(),
+            **reply(event, body, actions).to_dict(),
             **{name: body[name] for name in ("case", "offered", "known") if name in body},
             "chances": _chances(body, actions),
             "outcomes": read(last[-1])["y"] if last else None,
