@@ -130,9 +130,11 @@ class SqliteStore:
         with self._sessions.turn():
             self._sessions.same()
             db = self._db
-            with self._sessions.errors():
-                db.execute("BEGIN IMMEDIATE")
             try:
+                with self._sessions.errors():
+                    if db.in_transaction:  # a second Ctrl-C came before the first one had rolled back
+                        db.execute("ROLLBACK")
+                    db.execute("BEGIN IMMEDIATE")
                 with self._sessions.errors((sqlite3.Error,)):  # what else is raised within is no matter of the store
                     yield _Log(db, campaign, self._watch)
                 with self._sessions.errors():

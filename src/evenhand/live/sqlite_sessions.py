@@ -103,8 +103,8 @@ class Sessions:
     def turn(self) -> Iterator[None]:
         """Wait for one's turn to write."""
         own = self._own  # which is given up within, if the file was replaced
-        fcntl.flock(own.queue, fcntl.LOCK_EX)
         try:
+            fcntl.flock(own.queue, fcntl.LOCK_EX)
             yield
         finally:
             fcntl.flock(own.queue, fcntl.LOCK_UN)
