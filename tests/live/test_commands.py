@@ -2,11 +2,14 @@
 
 import csv
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 import evenhand as eh
 from evenhand.cli import main
+from evenhand.live.sqlite import SqliteStore
 from tests.replay.shop import PROBLEM, rows, write
 
 
@@ -115,3 +118,32 @@ def test_a_report_is_a_mapping_as_well(served):
     assert found["rounds"] == 90
     assert found["observed"] + found["waiting"] <= 90
     assert set(found["budgets"]) == {"post"}
+
+
+@pytest.mark.parametrize("command", ["report", "export"])
+@pytest.mark.parametrize("end", ["", "-wal"])
+def test_nothing_is_written_over_the_store(served, capsys, command, end):
+    store, _, log = served
+    path = store.removeprefix("sqlite:///")
+    more = ("--log", str(log)) if command == "report" else ("--format", "csv")
+    assert main([command, store, "--out", path + end, *more]) == 2
+    assert "out: expected another file than the store" in capsys.readouterr().err
+    assert main(["audit", store, "--log", str(log)]) == 0
+
+
+def test_the_file_of_another_program_is_refused_and_stays_as_it_is(tmp_path, capsys):
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE users (name)")
+    before = path.read_bytes()
+    for command in (["audit"], ["export", "--out", str(tmp_path / "x.csv")], ["report", "--out", str(tmp_path / "x")]):
+        assert main([command[0], f"sqlite:///{path}", *command[1:]]) == 2
+        assert "store: expected a file of SQLite with the log of a campaign" in capsys.readouterr().err
+    assert path.read_bytes() == before
+    assert [z.name for z in tmp_path.iterdir()] == ["other.db"]
+
+
+def test_a_store_without_a_campaign_is_named(tmp_path, capsys):
+    SqliteStore(tmp_path / "empty.db")
+    assert main(["audit", f"sqlite:///{tmp_path / 'empty.db'}"]) == 2
+    assert capsys.readouterr().err == "evenhand: store: expected one that has a campaign, got an empty one\n"

@@ -16,6 +16,7 @@ from evenhand.live.events import Unknown, read
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_campaign
 from evenhand.live.fold import OnExpiry
+from evenhand.live.sqlite_sessions import has_log
 from evenhand.live.store import Store, connect
 
 
@@ -24,10 +25,12 @@ def named(store: Store, campaign: str | None) -> str:
 
     Raises:
         Unknown: no such campaign.
-        InvalidInput: several campaigns, and none is named.
+        InvalidInput: several campaigns, and none is named; or none at all.
     """
     found = list(store.campaigns())
     if campaign is None:
+        if not found:
+            raise InvalidInput("store", "one that has a campaign", "an empty one")
         if len(found) != 1:
             raise InvalidInput("campaign", f"one of {found}", "none")
         return found[0]
@@ -43,14 +46,30 @@ def policies(store: Store, campaign: str) -> list[Stated]:
 
 
 def existing(url: str) -> Store:
-    """A store that is there already.
+    """A store that is there already; nothing is written to it.
 
     Raises:
-        InvalidInput: no such file.
+        InvalidInput: no such file, or one of another program.
     """
-    if isinstance(url, str) and url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).is_file():
-        raise InvalidInput("store", "a file that is there", url)
+    if isinstance(url, str) and url.startswith("sqlite:///"):
+        path = Path(url.removeprefix("sqlite:///"))
+        if not path.is_file():
+            raise InvalidInput("store", "a file that is there", url)
+        if not has_log(path):
+            raise InvalidInput("store", "a file of SQLite with the log of a campaign", str(path))
     return connect(url)
+
+
+def _elsewhere(out: Path, url: str) -> None:
+    """Refuse to write over the store.
+
+    Raises:
+        InvalidInput: the file is the store, or belongs to it.
+    """
+    store = Path(url.removeprefix("sqlite:///"))
+    own = [store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm", ".lock")]
+    if url.startswith("sqlite:///") and any(z.exists() and out.exists() and out.samefile(z) for z in own):
+        raise InvalidInput("out", "another file than the store", out)
 
 
 def served(
@@ -103,10 +122,11 @@ def reported(url: str, campaign: str | None, out: Path, log_path: Path | None = 
     """Write a page that shows where a campaign of a problem file stands.
 
     Raises:
-        Unknown, InvalidInput: as for `named`; or a file that cannot be written.
+        Unknown, InvalidInput: as for `named`; or a file that cannot be written, or that is the store.
         Conflict: the policy learned from another log.
     """
     store = existing(url)
+    _elsewhere(out, url)
     name = named(store, campaign)
     each = policies(store, name)
     if not each:
@@ -163,6 +183,5 @@ def exported(
         Unknown, InvalidInput, MissingExtra: as for `named` and `export`; or the file is the store.
     """
     store = existing(url)
-    if out.exists() and url.startswith("sqlite:///") and out.samefile(url.removeprefix("sqlite:///")):
-        raise InvalidInput("out", "another file than the store", out)
+    _elsewhere(out, url)
     return export(store, named(store, campaign), out, kind=kind, outcome=outcome, observed=observed)

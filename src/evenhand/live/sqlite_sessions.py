@@ -7,7 +7,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from weakref import finalize
 
@@ -72,6 +72,15 @@ def _number(path: Path) -> tuple[int, int]:
     """Of a file, whatever its name."""
     found = os.stat(path)
     return found.st_dev, found.st_ino
+
+
+def has_log(path: Path) -> bool:
+    """Whether a file has the log of campaigns, looked at without writing to it."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'one_decision_per_key'").fetchall())
+    except sqlite3.DatabaseError as error:  # one that is locked, say, is opened and then told to be busy
+        return error.sqlite_errorcode not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
 class Sessions:
