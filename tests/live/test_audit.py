@@ -164,3 +164,15 @@ def test_a_policy_of_other_actions_cannot_take_over():
     other = replace(SHOP, actions=("none", "letter", "fax"), outcomes=(eh.Outcome("answer"),), subject_to=())
     with pytest.raises(eh.InvalidInput, match=r"^policy: problem\.actions: expected"):
         campaign.switch(eh.resolving(other, eh.PerAction.of(other)))
+
+
+@pytest.mark.parametrize("tolerance", [float("nan"), float("inf"), -1.0, "0", None])
+def test_a_tolerance_that_would_excuse_anything_is_refused(tolerance):
+    with pytest.raises(eh.InvalidInput, match="tolerance: expected a finite number of at least 0"):
+        eh.audit(MemoryStore(), "shop", [POLICY], tolerance=tolerance)
+
+
+@pytest.mark.parametrize("policies", [POLICY, ["x"], None])
+def test_policies_are_a_list(policies):
+    with pytest.raises(eh.InvalidInput, match="policies: expected a list of policies"):
+        eh.audit(MemoryStore(), "shop", policies)

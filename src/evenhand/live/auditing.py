@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from evenhand.core import faces
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.core.validate import number
 from evenhand.live.cases import Encoder, Named, Teacher
 from evenhand.live.events import Conflict, Event, Unknown, read
 from evenhand.live.fold import Fold, Rewritten, corrections
@@ -76,6 +79,7 @@ def audit(
         teacher: what the policy learned before the first decision.
 
     Raises:
+        InvalidInput: a tolerance that is no finite number, or policies that are none.
         Unknown: no such campaign.
         Conflict: the policy learned something else before the first decision.
 
@@ -90,6 +94,9 @@ def audit(
     coins: 7 events, 3 decisions
     every decision that was recomputed is as it was stored
     """
+    number("tolerance", tolerance, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+    if not isinstance(policies, Sequence) or not all(isinstance(policy, Policy) for policy in policies):
+        raise InvalidInput("policies", "a list of policies", shown(policies))
     place = connect(store) if isinstance(store, str) else store
     opened = next(iter(place.scan(campaign)), None)
     if opened is None:
