@@ -211,3 +211,26 @@ def test_another_problem_file_takes_over(tmp_path):
     assert [stated.policy.name.split(",")[0] for stated in each] == ["pgd", "resolving"]
     told = [stated.coded for stated in each]
     assert eh.audit(store, "post", [stated.policy for stated in each], encoders=told, teacher=Rows(log)).clean
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            '["age"]',
+            '["age", "height"]',
+            r"features.numeric: \['age', 'height'\], the cases of the campaign state \['a",
+        ),
+        ('["town"]', "[]", r"features.categorical: \[\], the cases of the campaign state \['town'\]"),
+        ("[policy]", '[groups.side]\ncolumn = "street"\nshares = "log"\n[policy]', r"groups: \['side of street'"),
+    ],
+)
+@pytest.mark.parametrize("switch", [False, True])
+def test_a_problem_file_of_other_columns_is_refused(tmp_path, old, new, told, switch):
+    log, file = folder_of(tmp_path)
+    store = MemoryStore()
+    campaign = eh.open_campaign(store, "post", file, log_path=log, learn=False)
+    file.write_text(PROBLEM.replace(old, new))
+    with pytest.raises(eh.Conflict, match=told):
+        eh.open_campaign(store, "post", file, switch=switch)
+    campaign.decide({"age": 33, "town": "north"}, key="1")

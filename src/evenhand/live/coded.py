@@ -16,6 +16,7 @@ from evenhand.core.records import Context
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
 from evenhand.live.cases import Case
+from evenhand.live.events import Conflict
 from evenhand.policy.encode import group_of, known_of, offered_of
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
@@ -165,13 +166,31 @@ def of_kept(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
 
     Raises:
         InvalidInput: as for `replay_log`.
+        Conflict: it has other columns or groups than the campaign, whose cases state these and no others.
     """
-    text = text or Text(*kept["file"])
+    own = Text(*kept["file"])
+    text = text or own
+    spec = parse(text.text, text.name)
+    before, now = _columns(parse(own.text, own.name)), _columns(spec)
+    for what in before:
+        if before[what] != now[what]:
+            told = f"{what}: {now[what]}, the cases of the campaign state {before[what]}"
+            raise Conflict(f"{text.name} has {told}: open another campaign for it")
     levels: dict[str, Mapping[str, float] | tuple[str, ...]] = {}
     for name, groups in kept["groups"]:
         known = all(share is not None for _, share in groups)
         levels[name] = {group: float(share) for group, share in groups} if known else tuple(g for g, _ in groups)
-    return _stated(text, parse(text.text, text.name), levels, Units.of_dict(kept["units"]))
+    return _stated(text, spec, levels, Units.of_dict(kept["units"]))
+
+
+def _columns(spec: Spec) -> dict[str, list[str]]:
+    """What cases state, by the keys of a problem file."""
+    groups = [f"{name} of {grouping.column}" for name, grouping in spec.groups.items()]
+    return {
+        "features.numeric": sorted(spec.numeric),
+        "features.categorical": sorted(spec.categorical),
+        "groups": sorted(groups),
+    }
 
 
 def _stated(text: Text, spec: Spec, levels: Mapping[str, Mapping[str, float] | Sequence[str]], units: Units) -> Stated:
