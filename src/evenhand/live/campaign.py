@@ -185,7 +185,15 @@ class Campaign:
         self._worker.switch(policy, encoder, written(body))
 
     def many(self, verbs: Sequence[Callable[[Verbs], T]]) -> list[T | EvenhandError]:
-        """Run verbs in one transaction, which costs one write to disk; each has its result or its own error."""
+        """Run verbs in one transaction, which costs one write to disk; each has its result or its own error.
+
+        >>> import evenhand as eh
+        >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
+        >>> campaign = Campaign.open("memory://", "coins", eh.uniform(coin, 1))
+        >>> first, second = campaign.many([lambda z: z.decide({}, "one"), lambda z: z.observe(7, {"gain": 1})])
+        >>> first.action in coin.actions, second
+        (True, Unknown("no decision 7 in campaign 'coins'"))
+        """
 
         def within(verb: Callable[[Verbs], T]) -> Callable[[Transaction], T]:
             return lambda log: verb(Verbs(self._worker, log))

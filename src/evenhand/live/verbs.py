@@ -38,8 +38,8 @@ class Verbs:
         self,
         case: Case,
         key: str,
-        offered: Sequence[str] | None,
-        known: Mapping[str, Mapping[str, float] | float] | None,
+        offered: Sequence[str] | None = None,
+        known: Mapping[str, Mapping[str, float] | float] | None = None,
     ) -> Reply:
         """As `Campaign.decide`."""
         check_text("key", key)
@@ -63,7 +63,7 @@ class Verbs:
         event = self.worker.enter(self.log, "decided", written(body), key=key, made=Made(context, decision, due))
         return reply(event, body, self.worker.policy.problem.actions)
 
-    def observe(self, ref: int, outcomes: Outcomes, *, revise: bool) -> bool:
+    def observe(self, ref: int, outcomes: Outcomes, *, revise: bool = False) -> bool:
         """As `Campaign.observe`."""
         before = decided = None
         if not self._waits(ref):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, ClassVar, TypeVar
 
-from evenhand.core.errors import CannotSave, EvenhandError
+from evenhand.core.errors import CannotSave, ConcurrentUse, EvenhandError
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.events import Busy, Conflict, Event, Kind
 from evenhand.live.fold import Fold, Made, Rewritten
@@ -37,7 +37,7 @@ class Worker:
         """
         self.store, self.name, self.terms, self._lock = store, name, terms, threading.Lock()
         self.folding = Folding(store, name, policy, encoder, terms, teacher)
-        self._stale = False
+        self._stale, self._at_work = False, 0  # the thread that has the lock
         self.fold = self._folded()
         self._check()
         self._kept = 0
@@ -70,12 +70,12 @@ class Worker:
         If a verb fails after it wrote, or the store or the commit fails, nothing of all is kept, and the error is
         raised.
         """
-        with self._lock:
+        with self._turn():
             return self._run(verbs)
 
     def look(self, at: Callable[[Fold], T]) -> T:
         """What can be told of a fold that is in step with the log."""
-        with self._lock:
+        with self._turn():
             self._run([])
             return at(self.fold)
 
@@ -119,7 +119,7 @@ class Worker:
             log.append("switched", body)
             self.fold = self._folded(log)
 
-        with self._lock:
+        with self._turn():
             before = self.folding
             try:
                 self._run([verb])
@@ -129,7 +129,7 @@ class Worker:
 
     def keep(self) -> int:
         """Keep a snapshot of what is in the log; returns how many bytes it has."""
-        with self._lock:
+        with self._turn():
             self._run([])
             return self._keep()
 
@@ -140,6 +140,22 @@ class Worker:
             return takewhile(lambda event: event.seq < seq, self.store.scan(self.name, after))
 
         return self.folding.of(events, seq)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for other threads.
+
+        Raises:
+            ConcurrentUse: this thread has its turn already, and would wait for itself.
+        """
+        if self._lock.locked() and self._at_work == threading.get_ident():
+            raise ConcurrentUse("a verb within `many` calls the campaign: it has to call the verbs that it is given")
+        with self._lock:
+            self._at_work = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._at_work = 0
 
     def _run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
         """As `run`, by whoever has the lock."""

@@ -1,0 +1,23 @@
+"""Several verbs in one transaction."""
+
+import evenhand as eh
+
+COIN = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
+
+
+def test_what_verbs_leave_out_is_as_for_the_campaign():
+    campaign = eh.Campaign.open("memory://", "coins", eh.uniform(COIN, 1))
+    (said,) = campaign.many([lambda verbs: verbs.decide({}, "first")])
+    seen, again = campaign.many(
+        [lambda verbs: verbs.observe(said.id, {"gain": 1}), lambda verbs: verbs.observe(said.id, {"gain": 0})]
+    )
+    assert seen is True
+    assert isinstance(again, eh.EvenhandError)
+
+
+def test_a_verb_that_waits_for_its_own_campaign_is_told_so():
+    campaign = eh.Campaign.open("memory://", "coins", eh.uniform(COIN, 1))
+    (found,) = campaign.many([lambda _: campaign.decide({}, "first")])
+    assert isinstance(found, eh.ConcurrentUse)
+    assert "call the verbs that it is given" in str(found)
+    assert campaign.decide({}, "first").id == 2
