@@ -118,6 +118,8 @@ def shown(value: object) -> str:
         text = " ".join(repr(value).split())
     except ValueError:  # a number of thousands of digits
         text = f"{type(value).__name__} of thousands of digits"
+    except RecursionError:
+        text = f"{type(value).__name__} that is nested too deep"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]}..."
 
 

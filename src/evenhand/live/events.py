@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -47,9 +48,11 @@ def written(body: dict[str, Any]) -> str:
 
 
 def _plain(value: object) -> object:
-    """A number of NumPy, as data frames have them, as one of Python."""
+    """A number of NumPy, as data frames have them, as one of Python; a mapping as a dictionary."""
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, Mapping):
+        return dict(value)
     raise TypeError(f"{type(value).__name__} is nothing that JSON has")
 
 

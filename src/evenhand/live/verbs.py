@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -47,9 +47,10 @@ class Verbs:
         if offered is not None:
             if isinstance(offered, str) or not isinstance(offered, Iterable):
                 raise InvalidInput("offered", "a sequence of actions", shown(offered))
-            asked["offered"] = list(offered)
+            # the order of a set is another one in another process, which then could not ask again with the same key
+            asked["offered"] = sorted(offered, key=str) if isinstance(offered, Set) else list(offered)
         asked |= {} if known is None else {"known": known}
-        plain = _plain("case", asked, "names and values that JSON has, and no NaN")
+        plain = _plain(asked, "what JSON has, and no NaN")
         old = self.log.find(key)
         if old is not None:
             body = read(old)
@@ -72,7 +73,7 @@ class Verbs:
         ref = int(ref)
         if before is not None and before.kind == "cancelled":
             raise Conflict(f"decision {ref} was cancelled")
-        plain = _plain("outcomes", {"y": outcomes}, "names and finite numbers")
+        plain = _plain({"y": outcomes}, "names and finite numbers")
         if before is not None:
             if read(before) == plain:
                 return False
@@ -127,10 +128,28 @@ def check_text(field: str, value: object) -> None:
         raise InvalidInput(field, "a text in Unicode, without NUL and halves of characters", shown(value))
 
 
-def _plain(field: str, body: dict[str, Any], expected: str) -> dict[str, Any]:
-    """A body as it is read back from the log."""
+def _plain(body: dict[str, Any], expected: str) -> dict[str, Any]:
+    """A body as it is read back from the log.
+
+    Raises:
+        InvalidInput: a value that JSON does not have, by its name.
+    """
     try:
         found: dict[str, Any] = json.loads(written(body))
+        return found
     except (TypeError, ValueError, RecursionError):
-        raise InvalidInput(field, expected, shown(body[next(iter(body))])) from None
-    return found
+        name, value = next((name, value) for name, value in body.items() if _is_odd(value))
+    field = "outcomes" if name == "y" else name
+    if isinstance(value, Mapping):
+        inner = next((name for name, z in value.items() if _is_odd(z)), None)
+        field, value = (field, value) if inner is None else (f"{field}.{inner}", value[inner])
+    raise InvalidInput(field, expected, shown(value))
+
+
+def _is_odd(value: object) -> bool:
+    """Whether JSON does not have something."""
+    try:
+        written({"": value})
+    except (TypeError, ValueError, RecursionError):
+        return True
+    return False
