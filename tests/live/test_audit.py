@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import evenhand as eh
+from evenhand.live import auditing
 from evenhand.live.memory import MemoryStore
 
 SHOP = eh.Problem(
@@ -176,3 +177,18 @@ def test_a_tolerance_that_would_excuse_anything_is_refused(tolerance):
 def test_policies_are_a_list(policies):
     with pytest.raises(eh.InvalidInput, match="policies: expected a list of policies"):
         eh.audit(MemoryStore(), "shop", policies)
+
+
+def test_revisions_in_a_row_are_folded_once(monkeypatch):
+    store, folds = MemoryStore(), []
+    campaign = eh.Campaign.open(store, "shop", POLICY)
+    ids = [campaign.decide({"age": 30, "channel": "web"}, key=f"{i}").id for i in range(10)]
+    for revise in (False, True):
+        for i in ids:
+            free = campaign.decisions().set_index("id").loc[i, "action"] == "none"
+            campaign.observe(i, {"answer": 1, "cents": 0 if free else 10 + revise}, revise=revise)
+    campaign.decide({"age": 30, "channel": "web"}, key="last")
+    again = auditing._again
+    monkeypatch.setattr(auditing, "_again", lambda *args: [folds.append(args[-1]), again(*args)][1])
+    assert eh.audit(store, "shop", [POLICY]).clean
+    assert len(folds) == 1

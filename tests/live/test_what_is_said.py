@@ -58,3 +58,10 @@ def test_the_same_case_in_another_form_is_the_same(shop):
     again = shop.decide(UserDict(age=np.int64(33)), key="1", offered=frozenset(("call", "none", "letter")))
     assert again.repeated
     assert shop.decide({"age": 33.0}, key="1", offered=["call", "letter", "none"]).id == said.id
+
+
+def test_the_same_outcomes_in_another_form_are_the_same(shop):
+    said = shop.decide({"age": 33}, key="1")
+    assert shop.observe(said.id, {"answer": 1})
+    assert not shop.observe(said.id, [{"answer": 1.0}])
+    assert not shop.observe(said.id, {"answer": np.True_}, revise=True)

@@ -108,19 +108,20 @@ def audit(
     known = {p.fingerprint(): (p, e, teacher) for p, e in zip(policies, each, strict=True)}
     mark = terms["first"]
     fold = _fold(known, mark, terms)
-    seq = 0
+    seq, behind = 0, False  # whether the log has to be folded again, which can wait for the next decision
     for event in place.scan(campaign):
         seq = event.seq
         if event.kind == "decided":
+            if behind:
+                fold, behind = _again(known, mark, terms, place.scan(campaign), seq - 1), False
             count.compare(event, fold)
         try:
-            if fold is not None:
+            if fold is not None and not behind:
                 fold.apply(event)
         except Rewritten:
-            fold = _again(known, mark, terms, place.scan(campaign), seq)
+            behind = True
         if event.kind == "switched":
-            mark = read(event)["mark"]
-            fold = _again(known, mark, terms, place.scan(campaign), seq)
+            mark, behind = read(event)["mark"], True
     return Audit(
         campaign=campaign,
         events=seq,

@@ -75,7 +75,7 @@ class Verbs:
             raise Conflict(f"decision {ref} was cancelled")
         plain = _plain({"y": outcomes}, "names and finite numbers")
         if before is not None:
-            if read(before) == plain:
+            if _each(read(before)["y"]) == _each(plain["y"]):
                 return False
             if not revise:
                 raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
@@ -144,6 +144,11 @@ def _plain(body: dict[str, Any], expected: str) -> dict[str, Any]:
         inner = next((name for name, z in value.items() if _is_odd(z)), None)
         field, value = (field, value) if inner is None else (f"{field}.{inner}", value[inner])
     raise InvalidInput(field, expected, shown(value))
+
+
+def _each(outcomes: Any) -> list[Any]:
+    """Outcomes of every play, also where those of the only one stand alone."""
+    return outcomes if isinstance(outcomes, list) else [outcomes]
 
 
 def _is_odd(value: object) -> bool:
