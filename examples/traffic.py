@@ -65,7 +65,7 @@ class Client(threading.Thread):
             self.line.close()
 
     def wait(self, until):
-        """Wait for a moment, and send the outcomes that come before it, or have come by now."""
+        """Wait for a moment, which may be over, and send the outcomes that come before it or have come."""
         while self.coming and self.coming[0][0] <= max(until, time.monotonic()):
             moment, _, body = heapq.heappop(self.coming)
             if self.stop.wait(max(moment - time.monotonic(), 0)):

@@ -151,6 +151,15 @@ def test_a_server_that_is_not_there_ends_the_traffic(tmp_path):
     assert space["main"]([str(log), "--problem", str(file), "--url", "http://127.0.0.1:1"]) == 1
 
 
+def test_outcomes_are_sent_when_they_come_also_as_fast_as_can_be(tmp_path):
+    log, file = write(tmp_path, rows(200), STATED)
+    with server(file, "--store", f"sqlite:///{tmp_path}/post.db") as client:
+        _, status, _, told = play(client, log, file, "--delay", 0.001)
+    assert status == 0, told
+    kinds = [event.kind for event in log_of(tmp_path / "post.db", "problem")]
+    assert kinds.index("observed") < 100 < len(kinds) - kinds[::-1].index("decided")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not LOG.exists(), reason="hillstrom.csv is absent: set EVENHAND_DATA to its folder")
 def test_e_mails_of_the_real_log(tmp_path):
