@@ -1,6 +1,7 @@
 """What is said when a campaign is opened."""
 
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -32,3 +33,11 @@ def test_what_is_given_back_is_not_warned_of(terms):
         warnings.simplefilter("error")
         opened(BILLED, **terms)
         opened(SHOP)  # whose costs are known when it decides
+
+
+@pytest.mark.parametrize("store", [Path("shop.db"), None, 5])
+def test_what_is_no_store_is_refused(store):
+    coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
+    for call in (lambda: eh.Campaign.open(store, "x", eh.uniform(coin, 1)), lambda: eh.audit(store, "x", [])):
+        with pytest.raises(eh.InvalidInput, match="store: expected sqlite:///FILE"):
+            call()

@@ -17,7 +17,7 @@ from evenhand.live.cases import Encoder, Named, Teacher
 from evenhand.live.events import Conflict, Event, Unknown, read
 from evenhand.live.fold import Fold, Rewritten, corrections
 from evenhand.live.packing import chances, pack
-from evenhand.live.store import Store, connect
+from evenhand.live.store import Store, opened
 from evenhand.live.versions import differing
 from evenhand.policy.policy import Policy
 
@@ -97,12 +97,12 @@ def audit(
     number("tolerance", tolerance, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
     if not isinstance(policies, Sequence) or not all(isinstance(policy, Policy) for policy in policies):
         raise InvalidInput("policies", "a list of policies", shown(policies))
-    place = connect(store) if isinstance(store, str) else store
-    opened = next(iter(place.scan(campaign)), None)
-    if opened is None:
+    place = opened(store)
+    first = next(iter(place.scan(campaign)), None)
+    if first is None:
         raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
     each = encoders or [Named(policy) for policy in policies]
-    terms, count = read(opened), _Count(tolerance)
+    terms, count = read(first), _Count(tolerance)
     if terms["taught"] != (None if teacher is None else teacher.mark):
         raise Conflict(f"campaign {campaign!r} learned from another log, or from none, before its first decision")
     known = {p.fingerprint(): (p, e, teacher) for p, e in zip(policies, each, strict=True)}

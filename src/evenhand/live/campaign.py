@@ -17,7 +17,7 @@ from evenhand.live.history import History
 from evenhand.live.opening import Terms, opening, warn_of_jams
 from evenhand.live.packing import unpack
 from evenhand.live.replies import Reply
-from evenhand.live.store import Store, Transaction, connect
+from evenhand.live.store import Store, Transaction, opened
 from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
@@ -104,7 +104,7 @@ class Campaign:
             raise InvalidInput("policy", "a Policy", shown(policy))
         number("patience", patience, "seconds above 0", lambda x: 0 < x < 1e9)
         one_of("on_expiry", on_expiry, ("hold", "fallback", "release"))
-        place = connect(store) if isinstance(store, str) else store
+        place = opened(store)
         policy.start(seed=seed)  # refuses a seed, and prepares kernels, before the lock is taken
         encoder, taught = encoder or Named(policy), None if teacher is None else teacher.mark
         terms = Terms(seed=seed, patience=patience, on_expiry=on_expiry, first=policy.fingerprint(), taught=taught)

@@ -19,7 +19,7 @@ from evenhand.live.cases import Encoder
 from evenhand.live.coded import Coded, Text, of_file, of_kept, of_log
 from evenhand.live.events import Conflict, read
 from evenhand.live.fold import OnExpiry
-from evenhand.live.store import Store, connect
+from evenhand.live.store import Store, opened
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.replay.run import read_log
@@ -81,7 +81,7 @@ def open_campaign(
         Conflict: the campaign was opened with another problem file or log.
         Busy: the store cannot be written.
     """
-    place = connect(store) if isinstance(store, str) else store
+    place = opened(store)
     text = Text.of(file("problem_path", problem_path))
     log = None if log_path is None else file("log_path", log_path)
     kept = last_encoding(place, name)

@@ -74,6 +74,15 @@ class Store(Protocol):
         """Keep a snapshot, in place of the one of this number if there is one, and drop others by their numbers."""
 
 
+def opened(store: str | Store) -> Store:
+    """A store, or that of a URL.
+
+    Raises:
+        InvalidInput, MissingExtra, Busy: as for `connect`.
+    """
+    return connect(store) if isinstance(store, str) or not hasattr(store, "scan") else store
+
+
 def connect(url: str) -> Store:
     """The store of a URL.
 
