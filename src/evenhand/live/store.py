@@ -83,7 +83,7 @@ def opened(store: str | Store) -> Store:
     return connect(store) if isinstance(store, str) or not hasattr(store, "scan") else store
 
 
-def connect(url: str) -> Store:
+def connect(url: object) -> Store:
     """The store of a URL.
 
     Args:
