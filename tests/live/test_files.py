@@ -234,3 +234,22 @@ def test_a_problem_file_of_other_columns_is_refused(tmp_path, old, new, told, sw
     with pytest.raises(eh.Conflict, match=told):
         eh.open_campaign(store, "post", file, switch=switch)
     campaign.decide({"age": 33, "town": "north"}, key="1")
+
+
+def test_cases_that_are_encoded_in_another_way_are_refused(tmp_path):
+    """Workers know a policy by its fingerprint, in which ranges are not: they would fold other states."""
+    _, file = folder_of(tmp_path, STATED)
+    store = MemoryStore()
+    campaign = eh.open_campaign(store, "post", file)
+    text = Text.of(file)
+    other = of_file(Text(text.name, text.text.replace("[20, 60]", "[0, 100]")))
+    assert other.policy.fingerprint() == campaign.policy.fingerprint()
+    with pytest.raises(eh.Conflict, match="encodes cases in another way"):
+        eh.Campaign.open(store, "post", other.policy, encoder=other.coded)
+    with pytest.raises(eh.InvalidInput, match="policy: expected one with another name or setting"):
+        campaign.switch(other.policy, other.coded)
+    commented = Text(text.name, "# for the spring\n" + text.text)
+    eh.Campaign.open(store, "post", other.policy, encoder=of_file(commented).coded)
+    file.write_text(text.text.replace("[20, 60]", "[0, 100]"))
+    with pytest.raises(eh.Conflict, match=r"features\.ranges: \['age \[0\.0, 100\.0\]'\]"):
+        eh.open_campaign(store, "post", file)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.validate import number, on_disk, one_of
-from evenhand.live.cases import Case, Encoder, Named, Teacher
+from evenhand.live.cases import Case, Encoder, Named, Teacher, alike
 from evenhand.live.events import Conflict, Event, Unknown, read, written
 from evenhand.live.fold import OnExpiry
 from evenhand.live.history import History
@@ -119,7 +119,11 @@ class Campaign:
         if terms.taught != taught:
             before = "learned from a log: open it with the same one" if terms.taught else "learned from no log"
             raise Conflict(f"campaign {name!r} {before}")
-        return Campaign(Worker(place, name, policy, encoder, terms, teacher), terms)
+        campaign = Campaign(Worker(place, name, policy, encoder, terms, teacher), terms)
+        *_, last = place.scan(name, kinds=("opened", "switched"))
+        if not alike(encoder, read(last)["encoding"]):
+            raise Conflict(f"campaign {name!r} encodes cases in another way: open it with the encoder that it has")
+        return campaign
 
     def decide(
         self,
@@ -182,6 +186,11 @@ class Campaign:
         now = self._worker.encoder
         encoder = encoder or (Named(policy) if isinstance(now, Named) else now)
         body = {"mark": policy.fingerprint(), "name": policy.name, "encoding": encoder.to_dict()}
+        if body["mark"] == self._worker.mark and not alike(encoder, now.to_dict()):
+            expected = (
+                "one with another name or setting where cases are encoded in another way, as workers tell by that"
+            )
+            raise InvalidInput("policy", expected, policy.name)
         self._worker.switch(policy, encoder, written(body))
 
     def many(self, verbs: Sequence[Callable[[Verbs], T]]) -> list[T | EvenhandError]:

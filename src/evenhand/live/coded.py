@@ -166,7 +166,7 @@ def of_kept(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
 
     Raises:
         InvalidInput: as for `replay_log`.
-        Conflict: it has other columns or groups than the campaign, whose cases state these and no others.
+        Conflict: it has other columns, ranges, levels or groups than the campaign, whose cases are encoded by these.
     """
     own = Text(*kept["file"])
     text = text or own
@@ -184,11 +184,13 @@ def of_kept(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
 
 
 def _columns(spec: Spec) -> dict[str, list[str]]:
-    """What cases state, by the keys of a problem file."""
+    """What cases state, and the ranges and levels that are fixed, by the keys of a problem file."""
     groups = [f"{name} of {grouping.column}" for name, grouping in spec.groups.items()]
     return {
         "features.numeric": sorted(spec.numeric),
         "features.categorical": sorted(spec.categorical),
+        "features.ranges": [f"{column} {list(ends)}" for column, ends in sorted(spec.ranges.items())],
+        "features.levels": [f"{column} {list(levels)}" for column, levels in sorted(spec.levels.items())],
         "groups": sorted(groups),
     }
 

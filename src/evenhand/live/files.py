@@ -15,7 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.validate import file, on_disk
 from evenhand.live.campaign import DAY, Campaign
-from evenhand.live.cases import Encoder
+from evenhand.live.cases import Encoder, alike
 from evenhand.live.coded import Coded, Text, of_file, of_kept, of_log
 from evenhand.live.events import Conflict, read
 from evenhand.live.fold import OnExpiry
@@ -81,8 +81,8 @@ def open_campaign(
         Conflict: the campaign was opened with another problem file or log.
         Busy: the store cannot be written.
     """
-    place = opened(store)
     text = Text.of(file("problem_path", problem_path))
+    place = opened(store)
     log = None if log_path is None else file("log_path", log_path)
     kept = last_encoding(place, name)
     if kept is None:
@@ -104,7 +104,7 @@ def open_campaign(
         encoder=before.coded,
         teacher=Rows(log) if learn and log is not None else None,
     )
-    if stated.policy.fingerprint() != campaign.policy.fingerprint():
+    if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
         campaign.switch(stated.policy, stated.coded)
     return campaign
 
