@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import allocations, knapsacks, plain_ranking
+from benchmarks import allocations, knapsacks, live, plain_ranking
 from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainDisjoint, PlainLinUCB
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
@@ -51,6 +51,8 @@ def main() -> None:
     print(knapsacks.program_table())
     print("\nconcave goals\n")
     print(goals_table())
+    print("\ncampaigns of 3 actions and 20 features, in files of SQLite\n")
+    live.main()
     print(f"\npeak resident memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 

@@ -1,5 +1,7 @@
 """Snapshots: kept by themselves, few of them, and never a reason for another state."""
 
+from dataclasses import replace
+
 import pytest
 
 import evenhand as eh
@@ -107,3 +109,35 @@ def test_a_store_that_keeps_no_snapshot_is_no_reason_to_fail(often, monkeypatch)
 
 def _busy(*_, **__):
     raise eh.Busy("full")
+
+
+def test_waiting_decisions_come_back_from_a_snapshot(folded):
+    store = MemoryStore()
+    campaign = opened(store)
+    lived(campaign, 5)
+    waiting = [campaign.decide(CASE | {"age": 30 + i}, key=f"waits {i}").id for i in range(7)]
+    campaign.snapshot()
+    del folded[:]
+    again = opened(store)
+    assert folded == []
+    same_fold(campaign, again)
+    for number in waiting:
+        assert again.observe(number, {"answer": 1})
+    store._kept.clear()
+    same_fold(again, opened(store))
+
+
+def test_the_times_at_which_outcomes_are_due_are_forgotten_with_them():
+    shop = replace(SHOP, horizon=5000, subject_to=())
+    campaign = eh.Campaign.open(MemoryStore(), "shop", eh.resolving(shop, eh.PerAction.of(shop)))
+    first = campaign.decide(CASE, key="waits").id
+    campaign.many([lambda verbs, i=i: _both(verbs, i) for i in range(2500)])
+    fold = campaign._worker.fold
+    assert len(fold._due) < 1100
+    assert list(fold.pending) == [first]
+    assert fold.overdue(fold.pending[first].due) == first
+
+
+def _both(verbs, number):
+    said = verbs.decide(CASE, f"{number}", None, None)
+    return verbs.observe(said.id, {"answer": 0}, revise=False)

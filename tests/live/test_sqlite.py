@@ -1,9 +1,11 @@
 """A file of SQLite stays small and whole: checkpoints, readers, full disks, places that cannot be written, forks."""
 
+import fcntl
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -205,3 +207,43 @@ def test_a_file_that_was_deleted_is_named(store):
     store._path.unlink()
     with pytest.raises(Busy, match=r"log\.db"):
         fill(store, 1)
+
+
+def test_who_waits_goes_before_who_comes_again(tmp_path):
+    store, path, order = SqliteStore(tmp_path / "log.db"), tmp_path / "log.db.gate", []
+
+    def other():
+        with store.write("one"):
+            order.append("other")
+
+    with store.write("one"), open(path) as gate:
+        waits = threading.Thread(target=other)
+        waits.start()
+        while _free(gate):
+            time.sleep(0.001)
+    with store.write("one"):
+        order.append("again")
+    waits.join()
+    assert order == ["other", "again"]
+
+
+def _free(gate):
+    try:
+        fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    fcntl.flock(gate, fcntl.LOCK_UN)
+    return True
+
+
+def test_what_is_said_of_a_decision_is_found_without_reading_the_log(store):
+    with store.write("one") as log:
+        log.append("decided", "{}", key="a")
+        steps = []
+        store._db.set_progress_handler(lambda: steps.append(1), 100)
+        for _ in range(2000):
+            log.append("decided", "{}")
+        del steps[:]
+        assert log.about(2) == []
+        store._db.set_progress_handler(None, 0)
+    assert len(steps) < 3

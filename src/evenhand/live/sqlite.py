@@ -86,8 +86,8 @@ class _Log:
 class SqliteStore:
     """Logs in a file, whose every commit is on disk before it returns (WAL, synchronous=FULL).
 
-    Writers queue at a lock on the file `FILE.lock`, which serves them in turn; SQLite itself lets them sleep and try
-    again, so that some wait for seconds. A connection belongs to one thread.
+    Writers queue at locks on the files `FILE.gate` and `FILE.lock`, which serve them in turn; SQLite itself lets them
+    sleep and try again, so that some wait for seconds. A connection belongs to one thread.
 
     Args:
         path: of the file, which is made if it is not there.

@@ -21,7 +21,9 @@ _SETTINGS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_aut
 
 # A fork copies what SQLite knows of its locks, but not the locks. If both processes used a file, the one that closes
 # it last would delete the WAL into which the other one commits.
-_open: dict[int, tuple[int, tuple[int, int], finalize[[int], _Own]]] = {}  # by connection: process, file, its queue
+_open: dict[
+    int, tuple[int, tuple[int, int], finalize[[int, int], _Own]]
+] = {}  # by connection: process, file, its queue
 _inherited: list[sqlite3.Connection] = []  # kept, as to close them would use such locks
 
 
@@ -36,12 +38,12 @@ os.register_at_fork(after_in_child=_leave_queues)
 
 
 class _Own:
-    """What belongs to one thread, and ends with it: a connection, and a file to queue at."""
+    """What belongs to one thread, and ends with it: a connection, and two files to queue at."""
 
     def __init__(self, path: Path, timeout: float) -> None:
         self.process = os.getpid()
-        self.queue = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
-        leave = finalize(self, os.close, self.queue)
+        self.gate, self.queue = (_lock(path.with_name(f"{path.name}.{z}")) for z in ("gate", "lock"))
+        leave = finalize(self, _leave, self.gate, self.queue)
         leave.atexit = False  # a thread that still runs when the process ends keeps its lock
         self.db = sqlite3.connect(
             path,
@@ -58,6 +60,15 @@ class _Own:
         finalize(self, _close, self.db, self.process).atexit = threading.current_thread() is threading.main_thread()
         for setting in _SETTINGS:
             self.db.execute(f"PRAGMA {setting}")
+
+
+def _lock(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+
+
+def _leave(gate: int, queue: int) -> None:
+    os.close(gate)
+    os.close(queue)
 
 
 def _close(db: sqlite3.Connection, process: int) -> None:
@@ -110,12 +121,19 @@ class Sessions:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for one's turn to write."""
+        """Wait for one's turn to write.
+
+        Whoever has had a turn and wants another finds somebody else at the gate. With one lock it would often take that
+        again before those who wait are awake.
+        """
         own = self._own  # which is given up within, if the file was replaced
         try:
+            fcntl.flock(own.gate, fcntl.LOCK_EX)
             fcntl.flock(own.queue, fcntl.LOCK_EX)
+            fcntl.flock(own.gate, fcntl.LOCK_UN)
             yield
-        finally:
+        finally:  # also where Ctrl-C comes while it waits
+            fcntl.flock(own.gate, fcntl.LOCK_UN)
             fcntl.flock(own.queue, fcntl.LOCK_UN)
 
     def same(self) -> None:
