@@ -164,7 +164,7 @@ class Limit:
     def room(self, state, frame):
         worst, left = HARD.room(state, frame)
         if self.fault == "room moves the state":
-            state.left -= 0.1
+            state.left[:] -= 0.1
         if self.fault == "mixes replicas":
             left = np.broadcast_to(left.min(0), left.shape)
         if self.fault == "one room":
@@ -184,7 +184,7 @@ class Limit:
     def on_outcome(self, state, decision, rounds, v):
         HARD.on_outcome(state, decision, rounds, v)
         if self.fault == "settles rounds of 0":
-            state.left -= 0.5
+            state.left[:] -= 0.5
 
 
 GOAL_FAULTS = {

@@ -8,6 +8,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -308,7 +309,7 @@ def _replay(o: argparse.Namespace) -> int:
 def _serve(o: argparse.Namespace) -> int:
     from evenhand.live.commands import served
 
-    try:
+    with suppress(KeyboardInterrupt):  # which the server answers itself, by ending
         served(
             o.problem,
             o.store,
@@ -324,8 +325,7 @@ def _serve(o: argparse.Namespace) -> int:
             token=os.environ.get("EVENHAND_TOKEN") or None,
             hosts=("127.0.0.1", "localhost", *o.allow_host),
         )
-    except KeyboardInterrupt:
-        print("stopped; the log has everything that was answered")
+    print("stopped; the log has everything that was answered")
     return 0
 
 

@@ -1,5 +1,6 @@
 """A server of PostgreSQL for stores, and a warning that most campaigns of these tests give."""
 
+import signal
 from itertools import count
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 from tests.live.servers import running, schema
 
 HERE = Path(__file__).parent
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells have it in the background; tests send Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 _number = count()
 
 

@@ -9,8 +9,6 @@ from evenhand.live.dashboard.charts import dots, pace
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Card, Key, Section, Table, part, said
 from evenhand.policy.status import Standing, Status
-from evenhand.problem.constraints import Constraint, Parity
-from evenhand.problem.problem import Problem
 
 
 def budgets(status: Status, tally: Tally) -> Section | None:
@@ -59,17 +57,15 @@ def _budget(i: int, name: str, status: Status, tally: Tally) -> Card:
     )
 
 
-def constraints(status: Status, problem: Problem) -> Section | None:
+def constraints(status: Status) -> Section | None:
     """Every constraint that spends nothing, by group where it compares groups."""
-    stated = [c for c in problem.subject_to if not c.spends]
-    pairs = zip(stated, status.standings, strict=True)
-    cards = [_constraint(i, c, name, status) for i, (c, name) in enumerate(pairs)]
+    cards = [_constraint(i, name, status) for i, name in enumerate(status.standings)]
     return Section(name="constraints", title="Fairness and limits", cards=cards) if cards else None
 
 
-def _constraint(i: int, c: Constraint, name: str, status: Status) -> Card:
+def _constraint(i: int, name: str, status: Status) -> Card:
     s = status.standings[name]
-    even = isinstance(c, Parity) and s.average is not None
+    even = s.worst == "high" and s.average is not None  # groups are compared, and their gap is bounded from above
     low, high = (-math.inf, s.limit) if s.worst == "high" else (s.limit, math.inf)
     if even and s.average is not None:
         low, high = s.average - s.limit, s.average + s.limit

@@ -63,7 +63,7 @@ def saved(campaign: Campaign) -> str:
 def _values(campaign: Campaign, status: Status, tally: Tally, *, linked: bool) -> dict[str, Any]:
     sections: Sequence[Section | None] = (
         budgets(status, tally),
-        constraints(status, campaign.policy.problem),
+        constraints(status),
         plays(campaign, tally),
         outcomes(campaign, status, tally),
         latest(tally, linked),
