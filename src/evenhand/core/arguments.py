@@ -168,7 +168,8 @@ def _read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
     if origin is Literal:
         return value if value in inner else _NO
     if origin in (Union, types.UnionType):
-        found = (_read(field, value, h, given) for h in inner if h is not type(None))
+        named = [h for h in inner if isinstance(value, dict) and _is_part(h) and value.get(KIND) in kinds(h)]
+        found = (_read(field, value, h, given) for h in named or inner if h is not type(None))
         return next((z for z in found if z is not _NO), _NO)
     if origin is tuple:
         return _read_list(field, value, inner, given)

@@ -154,17 +154,37 @@ def _misused(part: Any, signature: inspect.Signature, given: tuple[Any, ...], na
     for key in named:
         if key not in known:
             expected = f"one of the arguments of {name}: {', '.join(known)}"
-            return InvalidInput(key, expected, f"an unknown one{meant(key, known)}")
+            hint = meant(key, known, minimise='maximize=Linear({"cost": -1})')
+            return InvalidInput(key, expected, f"an unknown one{hint}")
     by_place = [n for n, p in signature.parameters.items() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
     if len(given) > len(by_place):
-        return InvalidInput(name, f"at most {len(by_place)} arguments without a keyword", len(given))
+        return _nameless(name, by_place, [n for n in known if n not in by_place], len(given))
     for key, p in signature.parameters.items():
         if key in by_place[: len(given)]:
             if key in named:
                 return InvalidInput(key, "one value", f"two: {shown(given[by_place.index(key)])} and a keyword")
         elif key not in named and p.default is inspect.Parameter.empty:
-            return InvalidInput(key, f"a value, as {name} needs one", "nothing")
+            return _lacking(name, signature, {*by_place[: len(given)], *named}, key)
     return InvalidInput(name, f"arguments {', '.join(known)}", "others")
+
+
+def _lacking(name: str, signature: inspect.Signature, given: set[str], first: str) -> InvalidInput:
+    """The error of a call without arguments that are needed, and how it is written with them."""
+    needed = [n for n, p in signature.parameters.items() if p.default is inspect.Parameter.empty]
+    named = {n for n, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    lacking = [n for n in needed if n not in given]
+    if len(lacking) == 1:
+        return InvalidInput(first, f"a value, as {name} needs one", "nothing")
+    written = ", ".join(f"{n}=..." if n in named else n for n in needed)
+    return InvalidInput(", ".join(lacking), f"a value each, as in {name}({written})", "nothing")
+
+
+def _nameless(name: str, by_place: list[str], by_name: list[str], given: int) -> InvalidInput:
+    """The error of a call with too many arguments that are not named."""
+    if not by_name:
+        return InvalidInput(name, f"at most {len(by_place)} arguments", given)
+    options, most = ", ".join(f"{n}=" for n in by_name), f"{len(by_place)} argument{'s' if len(by_place) != 1 else ''}"
+    return InvalidInput(name, f"at most {most} without a name, the others by name ({options})", given)
 
 
 def _wrong(value: Any, hint: Any) -> Wrong | None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal, ParamSpec, TypeVar, cast
 
 from numba import njit
+from numba.core.dispatcher import Dispatcher
+
+from evenhand.core.kernel_cache import KernelCache
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,7 +26,8 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], inline: Literal["never", "always"]) -> Callable[P, R]:
-    try:
-        return cast("Callable[P, R]", njit(cache=True, error_model="numpy", inline=inline)(function))
-    except RuntimeError:  # no folder can be written to: every process compiles for itself, as `evenhand warm` says
-        return cast("Callable[P, R]", njit(error_model="numpy", inline=inline)(function))
+    made = njit(error_model="numpy", inline=inline)(function)
+    if isinstance(made, Dispatcher):  # a plain function where NUMBA_DISABLE_JIT is set
+        with suppress(RuntimeError):  # no folder can be written to: every process compiles for itself
+            made._cache = KernelCache(made)  # type: ignore[attr-defined]
+    return cast("Callable[P, R]", made)

@@ -50,11 +50,33 @@ class Context(NamedTuple):
     groups: Ints
     offered: Bools
 
+    @property
+    def plays(self) -> None:
+        """None: the candidates are all candidates, in order (`problem.rows.Frame`)."""
+        return
+
     def __repr__(self) -> str:
         rows = [(field, _shape(z)) for field, z in zip(self._fields, self, strict=True)]
         if isinstance(self.offered, np.ndarray) and not self.offered.all():
             rows[3] = "offered", f"{rows[3][1]}, {int(self.offered.sum()):,} of {self.offered.size:,}"
         return faces.text("Context: arrays of these shapes", rows)
+
+
+class Mix(NamedTuple):
+    """The lottery of a plan among candidates that gain the same: proportional to exp(worth / heat).
+
+    ========  ===================  ==================================================================================
+    field     shape                meaning
+    ========  ===================  ==================================================================================
+    gain      (R, A)               what each candidate brings to the objective, optimistic, at no price of constraints
+    worth     (R, A)               what each candidate is worth to the plan, which knows no luck
+    heat      (R,)                 the temperature, in units of worth; 0 where the plan found no equal gains
+    ========  ===================  ==================================================================================
+    """
+
+    gain: Floats
+    worth: Floats
+    heat: Floats
 
 
 class Worth(NamedTuple):
@@ -67,6 +89,7 @@ class Worth(NamedTuple):
     bonus     (R, K, A)            added to it to explore: optimism, or the drawn worth minus the mean
     random                         whether luck was used; if so, the propensity of a play is unknown
     constant  (R, 1 to K) or None  what the goals add to every mean, played or not; 0 for other readings
+    mix       (R, A) or None       how a plan mixes candidates that gain the same
     ========  ===================  ==================================================================================
     """
 
@@ -74,6 +97,7 @@ class Worth(NamedTuple):
     bonus: Floats
     random: bool = False
     constant: Floats | None = None
+    mix: Mix | None = None
 
 
 class Offer(NamedTuple):

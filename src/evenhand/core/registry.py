@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from evenhand.core.errors import InvalidInput
 
 T = TypeVar("T")
+_OPPOSITE = ("minimize", "minimise")
 
 
 def snake(name: str) -> str:
@@ -58,11 +59,21 @@ def unknown_key(field: str, known: Iterable[str], key: str) -> InvalidInput:
     return InvalidInput(field, f"one of the keys {', '.join(known)}", f"an unknown key{meant(key, known)}")
 
 
-def meant(name: object, known: Iterable[object]) -> str:
+def meant(name: object, known: Iterable[object], *, minimise: str = "maximize = {cost = -1}") -> str:
     """The known name closest to `name`, worded for a message; an empty text if none is close.
+
+    Args:
+        name: what was written.
+        known: what could have been.
+        minimise: how one minimises where `maximize` is known, as the closest name has the opposite sense.
 
     >>> meant("rigde", ["ridge", "logistic"]), meant("tree", ["ridge", "logistic"])
     (' (did you mean ridge?)', '')
+    >>> meant("minimize", ["maximize", "horizon"])
+    ': to minimise, give a weight of -1: maximize = {cost = -1}'
     """
-    found = difflib.get_close_matches(str(name), [str(k) for k in known], n=1)
+    names = [str(k) for k in known]
+    if str(name).lower() in _OPPOSITE and "maximize" in names:
+        return f": to minimise, give a weight of -1: {minimise}"
+    found = difflib.get_close_matches(str(name), names, n=1)
     return f" (did you mean {found[0]}?)" if found else ""

@@ -1,0 +1,125 @@
+"""The cache of machine code on disk: an entry per kernel, its text and the types of its arguments.
+
+Numba keeps the entries of a function by the date of its file. An edit of a kernel in another file would therefore go
+unnoticed by its callers, a copy of the same files with new dates would be compiled anew, and two processes that compile
+one function for different types at once could take the same file name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
+
+_STALE = 86_400.0  # seconds after which the machine code of another text is removed
+
+
+class KernelCache(FunctionCache):
+    """A cache whose entries are valid as long as the text of all reachable kernels is the same."""
+
+    def __init__(self, kernel: Dispatcher) -> None:
+        super().__init__(kernel.py_func)  # type: ignore[no-untyped-call]
+        base = f"{Path(kernel.py_func.__code__.co_filename).stem}.{kernel.py_func.__qualname__}"
+        safe = base.replace("<", "").replace(">", "")
+        self._cache_file: Any = _Entries(Path(self._cache_path), safe, lambda: text(kernel))
+
+
+class _Entries:
+    """Files named after text and types, so that no index has to be kept; each is written at once, or not at all."""
+
+    def __init__(self, folder: Path, base: str, stamp: Callable[[], str]) -> None:
+        self.folder, self.base, self.stamp = folder, base, stamp
+
+    def load(self, key: Any) -> Any:
+        try:
+            stored, data = pickle.loads(self._path(key).read_bytes())
+        except (OSError, EOFError, pickle.UnpicklingError, ValueError):
+            return None
+        return data if stored == repr(key) else None
+
+    def save(self, key: Any, data: Any) -> None:
+        path = self._path(key)
+        part = path.with_suffix(f".{uuid.uuid4().hex[:16]}")
+        try:
+            part.write_bytes(dumps((repr(key), data)))  # type: ignore[no-untyped-call]
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+        self._remove_stale()
+
+    def flush(self) -> None:
+        for path in self.folder.glob(f"{self.base}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+    def _path(self, key: Any) -> Path:
+        types = hashlib.sha256(repr(key).encode()).hexdigest()
+        return self.folder / f"{self.base}.{self.stamp()[:16]}-{types[:16]}.nbc"
+
+    def _remove_stale(self) -> None:
+        old = time.time() - _STALE
+        for path in self.folder.glob(f"{self.base}.*.nbc"):
+            if not path.name.startswith(f"{self.base}.{self.stamp()[:16]}-") and path.stat().st_mtime < old:
+                path.unlink(missing_ok=True)
+
+
+def text(kernel: Dispatcher) -> str:
+    """A hash of the code of a kernel, of all kernels that it reaches, of the constants that they read, and of Numba."""
+    seen: dict[int, str] = {}
+    _read(kernel, seen)
+    versions = numba.__version__, llvmlite.__version__
+    return hashlib.sha256(repr((versions, sorted(seen.values()))).encode()).hexdigest()
+
+
+def _read(kernel: Dispatcher, seen: dict[int, str]) -> None:
+    function: Any = kernel.py_func
+    if id(function) in seen:
+        return
+    seen[id(function)] = ""  # kernels may call each other
+    constants: list[Any] = []
+    for name, value in _named(function):
+        if isinstance(value, Dispatcher):
+            _read(value, seen)
+        elif isinstance(value, np.ndarray):
+            constants.append((name, value.dtype.str, value.shape, value.tobytes()))
+        elif isinstance(value, bool | int | float | complex | str | bytes | tuple):
+            constants.append((name, repr(value)))
+        elif isinstance(value, type) and hasattr(value, "_fields"):
+            constants.append((name, value._fields))
+    options = sorted(kernel.targetoptions.items())
+    seen[id(function)] = repr((function.__qualname__, _code(function.__code__, function.__doc__), constants, options))
+
+
+def _named(function: Any) -> Iterator[tuple[str, Any]]:
+    """What the names of a function stand for: globals, and what it takes out of modules."""
+    names = sorted({name for code in _codes(function.__code__) for name in code.co_names})
+    for name in names:
+        value = function.__globals__.get(name)
+        yield name, value
+        if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in ("numpy", "math"):
+            yield from ((f"{name}.{inner}", getattr(value, inner, None)) for inner in names)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)
+
+
+def _code(code: CodeType, doc: str | None = None) -> str:
+    """The text of a function without its comments, docstring and place in the file."""
+    constants = [_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts if doc is None or c != doc]
+    return repr((code.co_code, constants, code.co_names, code.co_varnames))
