@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats
 from evenhand.objectives.base import Objective, sloped
-from evenhand.planning.program import Sample, best_plays, excluding, solve
+from evenhand.planning.program import Sample, best_plays, excluding, largest, solve
 from evenhand.sets.base import ConvexSet
 
 ROUNDS = 300
@@ -69,7 +69,7 @@ def maximize(
         limit: upper bounds on the averages of rows.
         start: a point in the domain of f.
         sets: one per array in `truth.followed`.
-        tolerance: of the gap, per unit of 1 + |f*|.
+        tolerance: of the gap, per unit of what a round can add to f by its slope at the start; units do not matter.
 
     Raises:
         InfeasibleProblem: no static policy keeps to the limits and sets on this sample; names the sets that have a
@@ -82,17 +82,20 @@ def maximize(
     >>> maximize(GeneralizedGini(("a", "b"), (1.0, 0.0)), truth, np.zeros(0), np.zeros(2)).end.round(3)
     array([0.333, 0.333])
     """
-    slope = objective.supergradient(start)
+    slope, by_row = objective.supergradient(start), truth.rows.transpose(2, 0, 1)
+    row_units = largest(by_row.reshape(len(limit), truth.offered.size))
+    truth, limit = truth._replace(rows=truth.rows / row_units), limit / row_units
+    worth_unit = _worth(objective, slope, np.abs(truth.outcomes).max((0, 1)))
     tangents, slopes = [float(objective.value(start)) - slope @ start], [slope]
     steepest = 1e4 * float(np.abs(slope).max()) or np.inf  # steeper tangents are bad for a solver of numbers of order 1
     sample = Sample(truth.outcomes @ slope, truth.rows, truth.offered, truth.n_plays, truth.labels)
     found = [_policy(truth, solve(sample, limit).lottery)]
     size = max((float(np.abs(w).max()) for w in truth.followed), default=1.0) or 1.0
-    cuts = _Cuts(sets, 10.0 * float(np.abs(slope) @ np.abs(truth.outcomes).max((0, 1))) / size or 1.0)
+    cuts = _Cuts(sets, 10.0 * worth_unit / size, size)
     best = Best(-np.inf, np.zeros(len(limit)), found[0].outcomes, np.inf)
     bound = np.inf
     for _ in range(ROUNDS):
-        mix, m, lam, nu = _master(np.array(tangents), np.array(slopes), found, limit, cuts)
+        mix, m, lam, nu = _master(np.array(tangents), np.array(slopes), found, limit, cuts, worth_unit)
         z, q = mix @ np.array([y.outcomes for y in found]), m @ np.array(slopes)
         worth = truth.outcomes @ q - truth.rows @ lam
         for i, outcomes in enumerate(truth.followed):
@@ -102,16 +105,15 @@ def maximize(
         rest = float(lam @ limit + nu @ cuts.bounds)
         above = float(m @ np.array(tangents)) + rest + float(np.where(pure > 0, worth, 0.0).sum(1).mean())
         if above < bound:
-            bound, best = above, best._replace(prices=lam)
+            bound, best = above, best._replace(prices=lam / row_units)
         averages = [mix @ np.array(w) for w in zip(*(y.followed for y in found), strict=True)]
         value, far = float(objective.value(z)), cuts.add(averages)
         if value > best.value and far <= _INSIDE * size:
             best = best._replace(value=value, end=z)
-        if np.isfinite(best.value) and bound - best.value <= tolerance * (1.0 + abs(best.value)):
+        if np.isfinite(best.value) and bound - best.value <= tolerance * worth_unit:
             return best._replace(gap=max(bound - best.value, 0.0))
-        if far > _INSIDE * size and above - value + cuts.price * far <= tolerance * (
-            1.0 + abs(value) + cuts.price * far
-        ):
+        enough = tolerance * (worth_unit + cuts.price * far)
+        if far > _INSIDE * size and above - value + cuts.price * far <= enough:
             cuts.raise_price(nu, [name for name, p in zip(truth.labels, lam, strict=False) if p > 0.0], len(worth))
         found.append(_policy(truth, pure))
         z, slope = sloped(objective.supergradient, z, start, steepest)
@@ -119,6 +121,12 @@ def maximize(
         slopes.append(slope)
     expected = f"one that {ROUNDS} tangents describe to {tolerance}"
     raise InvalidInput("objective", expected, f"{type(objective).__name__}, with a gap of {bound - best.value}")
+
+
+def _worth(objective: Objective, slope: Floats, most: Floats) -> float:
+    """What a round can add to f at most by a slope, or by any slope where this one is 0, `(m),(m)->()`."""
+    steep = objective.lipschitz * float(np.sqrt(most @ most))
+    return float(np.abs(slope) @ most) or (steep if 0.0 < steep < np.inf else 1.0)
 
 
 class _Policy(NamedTuple):
@@ -132,8 +140,8 @@ class _Policy(NamedTuple):
 class _Cuts:
     """Tangents of convex sets so far, and the price of being beyond them."""
 
-    def __init__(self, sets: tuple[Within, ...], price: float):
-        self.sets, self.price, self.raised = sets, price, 0
+    def __init__(self, sets: tuple[Within, ...], price: float, size: float):
+        self.sets, self.price, self.size, self.raised = sets, price, size, 0
         self.of: list[int] = []  # the set of every cut
         self.normals: list[Floats] = []
         self.bounds = np.zeros(0)
@@ -158,7 +166,7 @@ class _Cuts:
         for i, (w, s) in enumerate(zip(averages, self.sets, strict=True)):
             near = s.within.project(w)
             far = float(np.sqrt(((w - near) ** 2).sum()))
-            if far > 1e-12 * (1.0 + float(np.abs(w).max())):
+            if far > 1e-12 * self.size:
                 self.of.append(i)
                 self.normals.append((w - near) / far)
                 self.bounds = np.append(self.bounds, (w - near) @ near / far)
@@ -186,21 +194,24 @@ def _policy(truth: Truth, lottery: Floats) -> _Policy:
 
 
 def _master(
-    tangents: Floats, slopes: Floats, found: list[_Policy], limit: Floats, cuts: _Cuts
+    tangents: Floats, slopes: Floats, found: list[_Policy], limit: Floats, cuts: _Cuts, unit: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """The best lottery of policies under the tangents, and duals, `(k),(k,m)->(i),(k),(d),(c)`."""
+    """The best lottery of policies under the tangents, and duals, `(k),(k,m)->(i),(k),(d),(c)`.
+
+    The tolerances of the solver are absolute, so f is in the given unit, and averages in sets in units of their size.
+    """
     from scipy.optimize import linprog
 
     outcomes, rows = np.array([y.outcomes for y in found]), np.array([y.rows for y in found])
     c = len(cuts.bounds)
     beyond = 1 if c else 0  # how far out of the sets: a column for it only if there are cuts
-    under = np.column_stack([-slopes @ outcomes.T, np.ones(len(tangents)), np.zeros((len(tangents), beyond))])
+    under = np.column_stack([-slopes @ outcomes.T / unit, np.ones(len(tangents)), np.zeros((len(tangents), beyond))])
     within = np.column_stack([rows.T, np.zeros((len(limit), 1 + beyond))])
-    inside = np.column_stack([cuts.against(found), np.zeros((c, 1)), -np.ones((c, beyond))])
+    inside = np.column_stack([cuts.against(found) / cuts.size, np.zeros((c, 1)), -np.ones((c, beyond))])
     result = linprog(
-        np.concatenate([np.zeros(len(found)), [-1.0], np.full(beyond, cuts.price)]),
+        np.concatenate([np.zeros(len(found)), [-1.0], np.full(beyond, cuts.price * cuts.size / unit)]),
         A_ub=np.concatenate([under, within, inside]),
-        b_ub=np.concatenate([tangents, limit, cuts.bounds]),
+        b_ub=np.concatenate([tangents / unit, limit, cuts.bounds / cuts.size]),
         A_eq=np.concatenate([np.ones(len(found)), np.zeros(1 + beyond)])[None],
         b_eq=np.ones(1),
         bounds=[(0, None)] * len(found) + [(None, None)] + [(0, None)] * beyond,
@@ -210,4 +221,5 @@ def _master(
         raise InvalidInput("objective", "one whose tangents can be solved with", result.message)
     duals = np.maximum(-result.ineqlin.marginals, 0.0)
     k, d = len(tangents), len(limit)
-    return np.asarray(result.x)[: len(found)], duals[:k], duals[k : k + d], duals[k + d :]
+    mixture = np.asarray(result.x)[: len(found)]
+    return mixture, duals[:k], duals[k : k + d] * unit, duals[k + d :] * unit / cuts.size

@@ -25,6 +25,7 @@ from evenhand.planning.soft_lists import soft_lists
 
 _STEPS = 40  # Newton steps per temperature, at most; two or three are usual
 _CAP = 50.0  # largest price, in units of the price at which decisions change
+_ROUNDING = 1e-9  # rewards that differ by no more than this part of the largest are equal
 _TOLERANCE = 1e-9  # of the value, in units of the spread of rewards
 
 
@@ -181,13 +182,32 @@ def spread(weight: Floats, g: Floats, kept: Ints) -> Floats:
 
 
 @kernel
+def alike(g: Floats, kept: Ints) -> Bools:
+    """Whether several candidates have the best reward, within rounding, in some context, `(S,A),()->()`."""
+    out = np.zeros(len(kept), np.bool_)
+    for r in range(len(kept)):
+        for s in range(kept[r]):
+            best, size, count = -np.inf, 0.0, 0
+            for a in range(g.shape[2]):
+                if g[r, s, a] > -np.inf:
+                    best, size = max(best, g[r, s, a]), max(size, abs(g[r, s, a]))
+            for a in range(g.shape[2]):
+                if g[r, s, a] > -np.inf and g[r, s, a] >= best - _ROUNDING * size:
+                    count += 1
+            if count > 1:
+                out[r] = True
+                break
+    return out
+
+
+@kernel
 def _difference(g: Floats) -> float:
     """The best minus the worst reward; 0 if that is within rounding, `(A)->()`."""
     top, bottom = -np.inf, np.inf
     for a in range(len(g)):
         if g[a] > -np.inf:
             top, bottom = max(top, g[a]), min(bottom, g[a])
-    return top - bottom if top - bottom > 1e-9 * max(abs(top), abs(bottom)) else 0.0
+    return top - bottom if top - bottom > _ROUNDING * max(abs(top), abs(bottom)) else 0.0
 
 
 @kernel

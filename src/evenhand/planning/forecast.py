@@ -19,7 +19,8 @@ class Forecast(NamedTuple):
     weight: Floats  # (R, S) of the contexts
     gain: Floats  # (R, S, A) optimistic worth, -inf where not offered
     bonus: Floats  # (R, S, A) what of it is optimism
-    use: Floats  # (R, S, k, A) rows
+    use: Floats  # (R, S, k, A) rows, at the means
+    hope: Floats  # (R, S, k, A) rows, each read where it is asked for; the same array if that is at the means
     kept: Ints  # (R,)
 
 
@@ -73,13 +74,17 @@ def forecast(
     said = ask(x.reshape(count, used * actions, n), priced)
     mean, bonus = said.mean, said.bonus
     hope = np.ascontiguousarray(bonus[:, 0]).reshape(count, used, actions)
+    ended = use
     gain = mean[:, 0].reshape(count, used, actions) + hope + offset.reshape(count, used, actions)
     if rows.reads_learned:
         price = prices.reshape(count, used, len(rows), -1, m)
         above, below = bonus[:, 1 : m + 1], bonus[:, (ends - 1) * m + 1 : ends * m + 1]
-        _add_learned(price, side, mean[:, 1 : m + 1].copy(), above.copy(), below.copy(), use)
+        ended = use.copy() if side.any() else use
+        _add_learned(price, np.zeros_like(side), mean[:, 1 : m + 1].copy(), above.copy(), below.copy(), use)
+        if ended is not use:
+            _add_learned(price, side, mean[:, 1 : m + 1].copy(), above.copy(), below.copy(), ended)
     gain = np.where(state.offered[:, :used], gain, -np.inf)
-    return Forecast(state.weight[:, :used], gain, hope, use, state.kept)
+    return Forecast(state.weight[:, :used], gain, hope, use, ended, state.kept)
 
 
 def _prices(gains: Floats, count: int, used: int, actions: int, ends: int) -> Floats:

@@ -135,7 +135,7 @@ def maximize_lists(
         problem: for the shares of groups.
         lists: the cases.
         rows, limit: of the constraints, `(d)`.
-        tolerance: of the gap, per unit of 1 + |f*|.
+        tolerance: of the gap, per unit of what averages of even exposure add to f by its slope there.
         passes: at most, over all cases; by default 20,000, or fewer where there are many cases, but at least 1,000.
 
     Raises:
@@ -152,6 +152,8 @@ def maximize_lists(
     z = p.post(np.einsum("s,sa,sam->am", lists.weight, x, lists.learned), lists.weight @ x)
     ahead, best, bound, prices = z, Best(-np.inf, np.zeros(0), z, np.inf), np.inf, np.zeros(len(limit))
     now = _Side(np.zeros(m), np.zeros(len(limit)), 0.0)
+    even, middle = z[: n + m][p.order], np.array(problem.middle(tuple(objective.outcomes)))
+    worth = float(np.abs(sloped(objective.supergradient, even, middle)[1]) @ np.abs(even)) or 1.0
     norm, ratio = p.norm(), 1.0 / _steepest(p, z[n : n + m], problem, now)
     sums, z_sum, count, last, before = now, 0.0 * z, 0, np.inf, (-np.inf, np.inf)
     for i in range(1, passes + 1):
@@ -171,7 +173,7 @@ def maximize_lists(
                 bound, prices = above, side.lam / p.unit
             if over <= SMALL and value > best.value:
                 best = best._replace(value=value, end=here[: n + m][p.order])
-        if np.isfinite(best.value) and bound - best.value <= tolerance * (1.0 + abs(best.value)):
+        if np.isfinite(best.value) and bound - best.value <= tolerance * worth:
             break
         if gap < 0.5 * last or count >= 8 * EVERY:
             lags = best.value - before[0] > before[1] - bound

@@ -104,12 +104,12 @@ def _each(index: Any, axes: tuple[int, int], size: int) -> Any:
 def _reads(rows: Rows, problem: Problem, lists: Lists) -> Floats:
     """What every chance adds to every row, `->(d,n)`: by exposure, and at once where an outcome is sure."""
     possible, found = _chances(lists) >= 0, []
-    at_once = lists._replace(known=lists.known * rows.sure, learned=0.0 * lists.learned)
+    at_once = lists._replace(known=lists.known * rows.sure)
     waits = lists._replace(known=lists.known * ~rows.sure)
     for j in range(len(rows)):
         q = np.eye(len(rows))[j]
-        price, offset = pulled(rows, problem, waits, q)
-        exposed = (lists.learned * price).sum(2) + offset
+        price = pulled(rows, problem, lists, q)[0]  # factors are due with their outcomes, whether or not they are sure
+        exposed = (lists.learned * price).sum(2) + pulled(rows, problem, waits, q)[1]
         placed = pulled(rows, problem, at_once, q)[1]
         each = exposed[:, :, None] * lists.position + placed[:, None]
         found.append((lists.weight[:, None, None] * each)[possible])

@@ -55,7 +55,7 @@ def solve(sample: Sample, limit: Floats) -> Solution:
     one_each = csr_array((np.ones(len(variables)), (variables // actions, variables)))
     # The solver's tolerances are absolute, so rewards and rows are scaled to a size of 1, and summed over contexts.
     gain, uses = sample.reward.ravel(), sample.rows.reshape(count * actions, -1).T
-    unit, units = _size(gain[None])[0], _size(uses)
+    unit, units = largest(gain[None])[0], largest(uses)
     result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
         -gain / unit,
         A_ub=csr_array(uses / units[:, None]),
@@ -111,7 +111,7 @@ def _blamed(sample: Sample, limit: Floats, units: Floats) -> list[str]:
     return [name for name, price in zip(sample.labels, found[-1], strict=False) if price > 1e-9]
 
 
-def _size(z: Floats) -> Floats:
+def largest(z: Floats) -> Floats:
     """The largest absolute entry of every row, 1 for rows of zeros, `(d,n)->(d)`."""
     size = np.abs(z).max(1, initial=0.0)
     return np.where(size > 0.0, size, 1.0)

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.kernel import kernel
+from evenhand.core.norms import length
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.sets.base import ConvexSet, length
+from evenhand.sets.base import ConvexSet
 
 _SPARE = 2  # tangents beside the m that can bind at once
-_OFF = 1e-9  # of the size of a point: what is no further out is in the set
+_OFF = 1e-6  # of the size of a point: what is no further out is in the set; plans are not solved better than that
 
 
 class Shape(NamedTuple):

@@ -19,7 +19,9 @@ def title(problem: Problem) -> str:
 
 def rows(problem: Problem) -> list[tuple[str, str]]:
     """What a problem states, by name."""
-    kinds = {"learned": problem.learned, "known on average": problem.noisy}
+    factors = {o.name: f"{o.name} (times {o.times})" for o in problem.outcomes if o.times is not None}
+    learned = tuple(factors.get(name, name) for name in problem.learned)
+    kinds = {"learned": learned, "known on average": problem.noisy}
     kinds["known"] = problem.known[len(problem.noisy) :]
     stated = {
         "actions": few(problem.actions),

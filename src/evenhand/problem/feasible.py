@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import Region, regions, stated_rows
+from evenhand.objectives.steepness import widths
+from evenhand.problem.constraints.base import Constraint, Region, regions, stated_rows
 from evenhand.problem.rows import Rows, select
 
 if TYPE_CHECKING:
@@ -30,37 +32,64 @@ def reach(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
     waits = ~problem.sure  # they add 0 if a play is not exposed
     fixed = np.where(waits, np.minimum(each, 0.0), each).sum(2), np.where(waits, np.maximum(each, 0.0), each).sum(2)
     w = rows.learned * rows.always[:, None]
-    used = (w != 0.0) & ~problem.free[:, None, : len(problem.learned)]
+    if problem.factors is not None:
+        w = w * problem.factors.of(problem.declared[None])[0][:, None]
     ends = np.where(w > 0, problem.low, problem.high), np.where(w > 0, problem.high, problem.low)
     parts = zip(fixed, ends, strict=True)
-    least, most = (known + np.where(used, w * np.where(w == 0.0, 0.0, end), 0.0).sum(2) for known, end in parts)
+    least, most = (known + (w * np.where(w == 0.0, 0.0, end)).sum(-1) for known, end in parts)
     return least, most
 
 
-def feasible(problem: Problem) -> bool:
+def sizes(problem: Problem, rows: Rows) -> Floats:
+    """The most that one play can add to each row by its size, without factors of groups, `->(d)`.
+
+    Learned outcomes count times their factors as declared, and those without a finite range as 1.
+    """
+    most = np.abs(problem.amount_span[:, : len(problem.learned)]).max(0)
+    learned = np.abs(rows.learned) @ np.where(np.isfinite(most), most, 1.0)
+    return np.asarray(learned + np.abs(rows.known) @ np.abs(problem.declared).max(0, initial=0.0))
+
+
+def feasible(problem: Problem, constraints: Iterable[Constraint] | None = None) -> bool:
     """Whether some mixture of plays meets all constraints on everybody, with learned outcomes at their best.
 
     Noisy outcomes are at their means.
-    Equation: some x in [0, 1]^A with sum_a x_a = P has sum_a x_a least_a <= bound, with x_a the probability that action
-    a is among the P different plays of a round; and for every convex set that rows do not describe some z in it has
-    sum_a x_a low_a <= z <= sum_a x_a high_a. Where rounds have measures, sum_a x_a <= P, as users may stay without an
-    arm. Constraints on single groups are ignored.
+    Equation: some x in [0, 1]^A with sum_a x_a = P, x_a the probability that action a is among the P different plays of
+    a round, and some z with sum_a x_a low_a <= z <= sum_a x_a high_a have W z <= bound, and the z of every convex set
+    that rows do not describe in it. Where rounds have measures, sum_a x_a <= P, as users may stay without an arm.
+    Constraints on single groups are ignored.
     """
-    rows, bound = stated_rows(problem, problem.subject_to)
+    constraints = problem.subject_to if constraints is None else tuple(constraints)
+    rows, bound = stated_rows(problem, constraints)
     everybody = np.flatnonzero(rows.grouping < 0)
     rows, bound, plays = rows.take(everybody), bound[everybody], min(problem.n_plays, len(problem.actions))
-    curved = [r for r in regions(problem) if all(problem.row(name)[1] < 0 for name in r.outcomes)]
+    curved = [r for r in regions(problem, constraints) if all(problem.row(name)[1] < 0 for name in r.outcomes)]
     if not len(bound) and not curved:
         return True
-    least, _ = reach(problem, rows)
-    unit = _or_one(np.maximum(_largest(least), np.abs(bound)))  # tolerances of the solver are absolute
-    least, bound = _finite(least / unit, 1.0), bound / unit
-    if not curved:
-        cheapest = np.argsort((least - bound / plays).max(1), kind="stable")[:plays]
-        if (least[cheapest].sum(0) <= bound).all():
+    if not curved and ((rows.weights != 0.0).sum(0) <= 1).all():  # then every row may be at its best by itself
+        least = reach(problem, rows)[0]
+        unit = _or_one(np.maximum(_largest(least), np.abs(bound)))
+        least, limit = _finite(least / unit, 1.0), bound / unit
+        cheapest = np.argsort((least - limit / plays).max(1), kind="stable")[:plays]
+        if (least[cheapest].sum(0) <= limit).all():
             return True
-        return _program(problem, least.T, bound, len(least), plays) is not None
-    return _meets(problem, curved, least, bound, plays)
+    return _meets(problem, curved, rows, bound, plays)
+
+
+def holds_nothing(problem: Problem, region: Region) -> bool:
+    """Whether a set contains the averages of doing nothing, up to rounding in units of its outcomes."""
+    nothing = np.zeros(region.within.dim)
+    return bool(np.abs(region.within.project(nothing)).max() <= 1e-9 * widths(*problem.ranges(region.outcomes)).max())
+
+
+def excluding(problem: Problem) -> tuple[Constraint, ...]:
+    """Constraints on everybody of which each is needed for them to exclude each other, if all together do."""
+    left = [c for c in problem.subject_to if not c.rows(problem).by_group]
+    for c in tuple(left):
+        others = [other for other in left if other is not c]
+        if not feasible(problem, others):
+            left = others
+    return tuple(left)
 
 
 def _finite(ends: Floats, bound: float) -> Floats:
@@ -78,29 +107,33 @@ def _or_one(size: Floats) -> Floats:
     return np.where(size > 0.0, size, 1.0)
 
 
-def _meets(problem: Problem, curved: list[Region], least: Floats, bound: Floats, plays: int) -> bool:
+def _meets(problem: Problem, curved: list[Region], rows: Rows, bound: Floats, plays: int) -> bool:
     """Whether some mixture keeps to rows and curved sets: a linear program, with a tangent wherever it leaves a set."""
-    ends = [reach(problem, select(problem, r.outcomes)) for r in curved]
-    sizes = [r.within.dim for r in curved]
-    at = np.cumsum([len(least), *sizes])
-    low, high = (np.concatenate([e[i] for e in ends], 1) for i in (0, 1))
-    unit = np.repeat([_or_one(_largest(np.concatenate(e)).max(keepdims=True))[0] for e in ends], sizes)
-    low, high, one = _finite(low / unit, 0.0), _finite(high / unit, 0.0), np.eye(sum(sizes))
-    parts = [np.column_stack([least.T, np.zeros((len(bound), len(one)))])]
+    read = (rows.weights != 0.0).any(0)
+    places = [[problem.names.index(name) for name in r.outcomes] for r in curved]
+    used = sorted({*np.flatnonzero(read).tolist(), *(i for at in places for i in at)})
+    low, high = reach(problem, select(problem, (problem.names[i] for i in used)))
+    unit = _or_one(_largest(np.concatenate([low, high])))  # tolerances of the solver are absolute
+    low, high, one, n = _finite(low / unit, 0.0), _finite(high / unit, 0.0), np.eye(len(used)), len(low)
+    each = rows.weights[:, used] * rows.always[:, None] * unit
+    size = _or_one(np.maximum(np.abs(each).max(1, initial=0.0), np.abs(bound)))
+    parts = [np.column_stack([np.zeros((len(bound), n)), each / size[:, None]])]
     parts += [np.column_stack([low.T, -one]), np.column_stack([-high.T, one])]
-    limits = np.append(bound, np.zeros(2 * len(one)))
+    limits = np.concatenate([bound / size, np.zeros(2 * len(used))])
     for _ in range(_CUTS):
-        x = _program(problem, np.concatenate(parts), limits, len(least), plays)
+        x = _program(problem, np.concatenate(parts), limits, n, plays)
         if x is None:
             return False
         inside = True
-        for r, start, size in zip(curved, at, sizes, strict=False):
-            z, scale = x[start : start + size], unit[start - len(least)]
+        for r, at in zip(curved, places, strict=True):
+            here = np.array([used.index(i) for i in at])
+            scale = unit[here].max()
+            z = x[n + here] * unit[here] / scale
             near = r.within.project(scale * z) / scale
             far = float(np.linalg.norm(z - near))
             if far > _OFF * (1.0 + np.abs(z).max()):
                 inside, cut = False, np.zeros((1, len(x)))
-                cut[0, start : start + size] = (z - near) / far
+                np.add.at(cut[0], n + here, (z - near) / far * unit[here] / scale)
                 parts.append(cut)
                 limits = np.append(limits, float((z - near) @ near) / far)
         if inside:

@@ -46,22 +46,25 @@ class Numeric:
 
     Args:
         name: by which cases state it.
-        low, high: the range of usual values, in units of the feature.
+        low, high: the range of usual values, in units of the feature; both are needed.
 
     Raises:
-        InvalidInput: a name that is empty, or a range that is empty or not finite.
+        InvalidInput: a name that is empty, or a range that is missing, empty or not finite.
 
     >>> age = Numeric("age", 20, 60)
     >>> age.encode(40), age.encode(1000)
     ((0.0,), (1.0,))
+    >>> Numeric("age")
+    Traceback (most recent call last):
+    evenhand.core.errors.InvalidInput: low, high: expected a value each, as in Numeric(name, low, high), got nothing
     >>> age.encode("forty")
     Traceback (most recent call last):
     evenhand.core.errors.InvalidInput: age: expected a finite number, got 'forty'
     """
 
     name: str
-    low: float = 0.0
-    high: float = 1.0
+    low: float
+    high: float
 
     def __post_init__(self) -> None:
         _check_name("Numeric", self.name)

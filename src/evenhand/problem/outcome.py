@@ -21,7 +21,7 @@ class Outcome:
 
     Args:
         name: how constraints and the objective refer to it.
-        low, high: its range, in its own units; an outcome that is observed outside it is an error.
+        low, high: its range, in its own units, before any factor; an outcome that is observed outside it is an error.
         known: its value under each action, 0 where an action is not named, or one value for all actions; then nothing
             is learned.
         mean: of a noisy outcome, in place of `known`: its mean under each action, within the range, or one mean for all
@@ -33,17 +33,23 @@ class Outcome:
         fallback: what enters the books in place of a learned or noisy outcome that never comes, within the range; see
             `Policy.expire`. Without one it counts as not observed, and its worst case stays charged to hard budgets; in
             a soft one it is 0.
+        times: the name of a known outcome, such as a price, that multiplies a learned one. The model learns the outcome
+            itself, such as a sale, of which `low`, `high`, `fallback` and everything that `learn` is told speak. Rows,
+            objectives, budgets, plans and reports read the product, by the value of the factor in each play: hard
+            budgets hold back the worst end of the range times it.
 
     Raises:
         InvalidInput: an empty range, values that are not finite, means or a fallback outside of the range, free actions
-            where 0 is outside of the range or values are known anyway, both known values and means, or a learned
-            outcome that is not `sure`: it counts only where a play is exposed.
+            where 0 is outside of the range or values are known anyway, both known values and means, a learned
+            outcome that is not `sure`, as it counts only where a play is exposed, or a factor of what is not learned.
 
     >>> Outcome("voucher", known={"voucher": 1}).is_known
     True
     >>> bill = Outcome("dollars", high=0.24, mean={"small": 0.002, "large": 0.03})
     >>> bill.is_noisy, bill.is_free("human")
     (True, True)
+    >>> Outcome("sale", times="price").is_learned  # 1 if something is bought; what is summed up is the revenue
+    True
     """
 
     name: str
@@ -54,6 +60,7 @@ class Outcome:
     sure: bool = True
     mean: Mapping[str, float] | float | None = None
     fallback: float | None = None
+    times: str | None = None
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
@@ -66,6 +73,9 @@ class Outcome:
         if self.is_learned and not self.sure:
             expected = "True, as a learned outcome always waits for the exposure of its play"
             raise InvalidInput(f"Outcome({self.name!r}).sure", expected, self.sure)
+        if self.times is not None and not self.is_learned:
+            expected = "None, as only a learned outcome is multiplied: declare the products themselves"
+            raise InvalidInput(f"Outcome({self.name!r}).times", expected, repr(self.times))
         self._check_fallback()
         for field, values in (("known", self.known), ("mean", self.mean)):
             where = f"Outcome({self.name!r}).{field}"

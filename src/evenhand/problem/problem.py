@@ -16,8 +16,9 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import EXACT
 from evenhand.objectives import Linear, Objective
 from evenhand.problem import face
-from evenhand.problem.constraints.base import Constraint
-from evenhand.problem.feasible import feasible
+from evenhand.problem.constraints.base import Constraint, lacking
+from evenhand.problem.factors import Factors, check_factors
+from evenhand.problem.feasible import excluding, feasible
 from evenhand.problem.features import Feature
 from evenhand.problem.groups import Groups, some
 from evenhand.problem.measures import COLUMNS, Measure
@@ -44,9 +45,9 @@ class Problem:
             `evenhand.welfare.Satisfaction`.
 
     Raises:
-        InvalidInput: a name that is unknown or used twice, a horizon or number of plays below 1, more plays than
-            actions where these are free or divided into groups (elsewhere there may be more candidates than actions),
-            a hard constraint that spends nothing, or a measure that does not fit.
+        InvalidInput: a name that is unknown or used twice, a factor that is not known for certain, a horizon or number
+            of plays below 1, more plays than actions where these are free or divided into groups (elsewhere there may
+            be more candidates than actions), a hard constraint that spends nothing, or a measure that does not fit.
         InfeasibleProblem: no mixture of actions keeps to all constraints even if learned outcomes are at their best.
 
     >>> from evenhand.problem.constraints import Budget
@@ -90,11 +91,10 @@ class Problem:
             expected = f"at most {len(self.actions)}, the number of actions, as some are free or divided into groups"
             raise InvalidInput("n_plays", expected, self.n_plays)
         if not feasible(self):
-            stated = (c for c in self.subject_to if not c.rows(self).by_group)
+            stated = [f"{type(c).__name__} ({c.label}: {c.limit(self.horizon):g})" for c in excluding(self)]
             raise InfeasibleProblem(
-                "no mixture of the actions keeps to "
-                + ", ".join(f"{type(c).__name__} ({c.label}: {c.limit(self.horizon):g})" for c in stated)
-                + f" over {self.horizon} rounds: relax one of them, or add an action that keeps to them"
+                f"no mixture of the actions keeps to {', '.join(stated)} over {self.horizon} rounds: "
+                "relax one of them, or add an action that keeps to them"
             )
 
     def __repr__(self) -> str:
@@ -137,6 +137,7 @@ class Problem:
             if free and not o.low <= 0 <= o.high:
                 expected = f"a mean for every action, as 0 is outside of the range [{o.low:g}, {o.high:g}]"
                 raise InvalidInput(f"Outcome({o.name!r}).mean", expected, f"none for {some(free)}")
+        check_factors(self.outcomes, self.actions)
         for g in self.groups:
             if g.of is not None and set(g.of) != set(self.actions):
                 missing = sorted(set(self.actions) ^ set(g.of))
@@ -144,6 +145,9 @@ class Problem:
         for name in self.objective.outcomes:
             self.row(name, "maximize")
         for c in self.subject_to:
+            if lacking(c):
+                expected = "all members of `Curved`, as it has `curved`"
+                raise InvalidInput(type(c).__name__, expected, f"none named {', '.join(lacking(c))}")
             rows, bound = c.rows(self), c.bound(self)  # these raise if a name is unknown
             if bound.shape != (len(rows),) or not np.isfinite(bound).all():
                 raise InvalidInput(f"{type(c).__name__}.bound", f"{len(rows)} finite numbers, one per row", bound)
@@ -206,6 +210,22 @@ class Problem:
         """Lower and upper ends of the observed outcomes' ranges, `()->(2, M+B)` with B noisy outcomes."""
         seen = self._ordered[: len(self.observed)]
         return np.array([[o.low for o in seen], [o.high for o in seen]], float)
+
+    @cached_property
+    def factors(self) -> Factors | None:
+        """What learned outcomes are multiplied by, None where all factors are 1."""
+        learned = self._ordered[: len(self.learned)]
+        found = Factors.of_outcomes(learned, self.known, self.free[:, : len(learned)])
+        return found if found.matter.any() else None
+
+    def amounts(self, known: Floats, y: Floats) -> Floats:
+        """Observed outcomes times their known factors, `(P,L),(P,M+B)->(P,M+B)`; 0 times a factor is 0."""
+        return y if self.factors is None else self.factors.amounts(known, y)
+
+    @cached_property
+    def amount_span(self) -> Floats:
+        """Lower and upper ends of the observed outcomes times their factors, as these are declared, `()->(2, M+B)`."""
+        return self.span if self.factors is None else self.factors.reach(self.declared, self.span)
 
     @cached_property
     def fallback(self) -> Floats:
@@ -302,7 +322,7 @@ class Problem:
     def ranges(self, outcomes: tuple[str, ...], plays: int | None = None) -> tuple[Floats, Floats]:
         """The least and the most that each outcome can sum to over the plays of a round, as declared, `->(m),(m)`.
 
-        Noisy outcomes count at their means.
+        Noisy outcomes count at their means, and learned ones times their factors.
 
         Args:
             outcomes: names as for `row`.
@@ -317,8 +337,9 @@ class Problem:
         for i, (_, grouping, column) in enumerate(found):
             if column >= 0:
                 most[i] = min(plays, self.groups[grouping].size(self.columns[column][1]))
-        low = np.concatenate([self.low, self.declared.min(0)])[chosen]
-        high = np.concatenate([self.high, self.declared.max(0)])[chosen]
+        least, most_of = self.amount_span[:, : len(self.learned)]
+        low = np.concatenate([least, self.declared.min(0)])[chosen]
+        high = np.concatenate([most_of, self.declared.max(0)])[chosen]
         optional = waits | inside  # a play outside of the group, or one that is not exposed, brings 0
         low, high = np.where(optional, np.minimum(low, 0.0), low), np.where(optional, np.maximum(high, 0.0), high)
         return low * most, high * most

@@ -2,16 +2,17 @@
 
 Row j sums over the plays p
 
-    v_j = sum_p factor_jp * (learned_j . y_p + known_j . z_p)
+    v_j = sum_p factor_jp * (learned_j . (f_p * y_p) + known_j . z_p)
 
-of learned outcomes y and known outcomes z, where
+of learned outcomes y, each times its known factor f (`problem.factors`), and known outcomes z, where
 
     factor_jp = always_j + inside_j 1{play p is in group g of row j} / (share_g if by_share_j else 1).
 
 A plain row has always = 1, inside = 0; a parity row has always = -1, inside = 1 by share (or both with the other sign);
 the row of a single group has always = 0, inside = 1.
 `post` maps outcomes to rows. `pull` maps prices of rows back to prices of learned outcomes and offsets of candidates:
-for a single play a, q . post(y, z_a) = pull(q).prices_a . y + pull(q).offset_a.
+for a single play a, q . post(y, z_a) = pull(q).prices_a . y + pull(q).offset_a. Models thus learn outcomes as they are,
+and are asked at prices that have the factors in them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.problem.factors import Factors
 
 if TYPE_CHECKING:  # a problem's constraints are rows
     from evenhand.problem.problem import Problem
@@ -39,6 +41,10 @@ class Frame(Protocol):
         """Known outcomes of candidates, (R or 1, A, L)."""
 
     @property
+    def plays(self) -> Ints | None:
+        """Which candidates these are, (R, A); None where they are all, in order."""
+
+    @property
     def groups(self) -> Ints:
         """Columns of the groups of the case, (R, 1, G), or of each candidate, (R, A, G)."""
 
@@ -48,6 +54,7 @@ class Cases(NamedTuple):
 
     known: Floats  # (R or 1, A, L)
     groups: Ints  # (R, 1 or A, G)
+    plays: Ints | None = None  # (R, A) which candidates these are; None where they are all, in order
 
 
 # Columns of the packed array; the weights of the outcomes start at _FIRST.
@@ -163,10 +170,11 @@ class Rows:
     by_share: Bools  # (d,) whether `inside` is divided by the group's share
     sure: Bools  # (L,) which known outcomes count whether or not a play is exposed
     noisy: Bools  # (L,) of which known outcomes only the mean is declared
+    factors: Factors | None = None  # of the learned outcomes; None where all are 1
 
     @staticmethod
     def plain(names: Iterable[str], learned: Floats, known: Floats) -> Rows:
-        """Rows that concern everybody, of known outcomes that are sure and not noisy."""
+        """Rows that concern everybody, of learned outcomes as they are, and known ones that are sure and not noisy."""
         names = tuple(names)
         d = len(names)
         nobody = np.full(d, -1)
@@ -246,6 +254,8 @@ class Rows:
 
     def post(self, frame: Frame, shares: Floats, y: Floats, z: Floats) -> Floats:
         """Rows of the outcomes, summed over plays, `(P,M),(P,L)->(d)`; outcomes that do not count are 0."""
+        if self.scaled is not None:
+            y = y * self.scaled.of(frame.known, frame.plays)
         return _post(self._packed, frame.groups, shares, y, z)
 
     def post_known(self, decision: Decision) -> Floats:
@@ -256,7 +266,8 @@ class Rows:
     def pull(self, frame: Frame, shares: Floats, q: Floats) -> tuple[Floats, Floats]:
         """Prices of learned outcomes and offsets of candidates at prices q of the rows, `(k,d)->(k,1,M),(k,A)`.
 
-        Prices are per candidate, `(k,A,M)`, where a row by group of candidates reads a learned outcome.
+        Prices are per candidate, `(k,A,M)`, where a row by group of candidates reads a learned outcome, or a row reads
+        one whose factor is not 1.
         """
         prices, offset, _ = self.read(frame, shares, q, np.zeros((len(q), 1)))
         return prices, offset
@@ -266,7 +277,16 @@ class Rows:
 
         `(k,d),(i)->(k,1,M),(k,A),(d)`
         """
-        return _pull(self._packed, self._learned_by_group, frame.groups, shares, frame.known, q, o)
+        prices, offset, total = _pull(self._packed, self._learned_by_group, frame.groups, shares, frame.known, q, o)
+        if self.scaled is not None:
+            prices = prices * self.scaled.of(frame.known, frame.plays)[:, None]
+        return prices, offset, total
+
+    @cached_property
+    def scaled(self) -> Factors | None:
+        """The factors, if rows read any outcome whose factor is not 1."""
+        read = self.factors is not None and bool((self.learned.any(0) & self.factors.matter).any())
+        return self.factors if read else None
 
     def take(self, which: Ints) -> Rows:
         """Some of the rows, in the given order."""
@@ -281,6 +301,7 @@ class Rows:
             by_share=self.by_share[which],
             sure=self.sure,
             noisy=self.noisy,
+            factors=self.factors,
         )
 
     @cached_property
@@ -318,6 +339,7 @@ def stack(parts: list[Rows]) -> Rows:
         by_share=np.concatenate([p.by_share for p in parts]),
         sure=np.logical_and.reduce([p.sure for p in parts]),
         noisy=np.logical_or.reduce([p.noisy for p in parts]),
+        factors=next((p.factors for p in parts if p.factors is not None), None),
     )
 
 
@@ -351,4 +373,5 @@ def select(problem: Problem, names: Iterable[str]) -> Rows:
         by_share=np.zeros(len(names), bool),
         sure=problem.sure,
         noisy=problem.is_noisy,
+        factors=problem.factors,
     )

@@ -10,10 +10,12 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm, known_norm, length, widest
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, numbers
 from evenhand.sets._closed_forms import in_ball
-from evenhand.sets.base import Norm, Supported, apart, check_norm, ends_of, length, margin_of, rows_of, used_up
+from evenhand.sets.base import Supported, apart, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.supports import distance_by_supports
 
 
 @named("B9", source="evenhand's own: a Euclidean ball as a convex set of Agrawal & Devanur 2014")
@@ -68,9 +70,11 @@ class Ball:
         return np.where(share < 1.0, self._c + share * gap, points).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance; closed forms for all norms, `(m)->()`."""
-        check_norm("Ball", norm)
+        """The distance; closed forms where the norm has a name, `(m)->()`."""
+        norm = known_norm("Ball.distance(norm)", norm)
         points, shape = rows_of("Ball.distance(z)", z, self.dim)
+        if not isinstance(norm, str):
+            return distance_by_supports("Ball", self, points, norm).reshape(shape)
         gap = np.abs(points - self._c)
         if norm == "euclidean":
             return np.asarray(np.maximum(length(gap, norm) - self.radius, 0.0)).reshape(shape)
@@ -90,13 +94,13 @@ class Ball:
         return np.asarray((slopes * at).sum(1)).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Ball:
-        """A smaller ball; for the sup norm by sqrt(m) margins, the length of a corner, which is not the largest set.
+        """A smaller ball; for q above 2 by m^(1/2 - 1/q) margins, the length of a corner, which is not the largest set.
 
         Raises:
             InvalidInput: nothing is left.
         """
         margin = margin_of("Ball.shrunk", margin, norm)
-        radius = self.radius - margin * (math.sqrt(self.dim) if norm == "sup" else 1.0)
+        radius = self.radius - margin * widest(self.dim, norm)
         if radius < 0.0:
             raise used_up("Ball", margin)
         return Ball(self.centre, radius)

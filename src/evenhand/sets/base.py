@@ -6,16 +6,15 @@ outcomes and no units: distances mix the units of the coordinates.
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm, dual_order, known_norm
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number, one_of
+from evenhand.core.validate import number
 
-Norm = Literal["euclidean", "sup", "one"]
-_DUAL = {"euclidean": 2, "sup": 1, "one": np.inf}
 _FLOAT = np.dtype(np.float64)
 
 
@@ -37,7 +36,7 @@ class ConvexSet(Protocol):
         """The nearest point by the Euclidean distance, `(m)->(m)`."""
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance of points from the set, `(m)->()`."""
+        """The distance of points from the set by a norm: Euclidean, "sup", "one", or q >= 1 for L_q, `(m)->()`."""
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
         """The largest direction.x over the points of the set between low and high, and where, `(m),(m),(m)->(),(m)`.
@@ -105,30 +104,13 @@ def margin_of(field: str, margin: float, norm: Norm) -> float:
     Raises:
         InvalidInput: another number or norm.
     """
-    one_of(f"{field}(norm)", norm, tuple(_DUAL))
+    known_norm(f"{field}(norm)", norm)
     return number(f"{field}(margin)", margin, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
-
-
-def check_norm(kind: str, norm: Norm) -> None:
-    """Refuse anything but one of the norms."""
-    one_of(f"{kind}.distance(norm)", norm, tuple(_DUAL))
-
-
-def length(gap: Floats, norm: Norm) -> Floats:
-    """The norm of every row, `(m)->()`.
-
-    >>> length(np.array([[3.0, 4.0]]), "euclidean"), length(np.array([[3.0, 4.0]]), "sup")
-    (array([5.]), array([4.]))
-    """
-    size = np.abs(gap)
-    if norm == "sup":
-        return np.asarray(size.max(-1))
-    return np.asarray(size.sum(-1) if norm == "one" else np.sqrt((gap * gap).sum(-1)))
 
 
 def dual_length(rows: Floats, norm: Norm) -> Floats:
     """The dual norm of every row: the most that row.x can change if x moves by 1, `(m)->()`."""
-    return np.asarray(np.linalg.norm(rows, _DUAL[norm], axis=-1))
+    return np.asarray(np.linalg.norm(rows, dual_order(norm), axis=-1))
 
 
 def unbounded(kind: str) -> InvalidInput:

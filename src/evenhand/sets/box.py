@@ -9,20 +9,10 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import numbers
-from evenhand.sets.base import (
-    Norm,
-    Supported,
-    apart,
-    check_norm,
-    ends_of,
-    length,
-    margin_of,
-    rows_of,
-    unbounded,
-    used_up,
-)
+from evenhand.sets.base import Supported, apart, ends_of, margin_of, rows_of, unbounded, used_up
 from evenhand.sets.polyhedron import Polyhedron, box_rows
 
 
@@ -88,7 +78,7 @@ class Box:
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         """The norm of what is beyond the ends, `(m)->()`."""
-        check_norm("Box", norm)
+        norm = known_norm("Box.distance(norm)", norm)
         points, shape = rows_of("Box.distance(z)", z, self.dim)
         return length(points - np.clip(points, *self._ends), norm).reshape(shape)
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.norms import Norm, known_norm, length, order
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import picklable, whole
-from evenhand.sets.base import Norm, Supported, apart, check_norm, ends_of, length, margin_of, rows_of, unbounded
+from evenhand.sets.base import Supported, apart, ends_of, margin_of, rows_of, unbounded
 
 # The step as a fraction of the way to the edge of a cone, and the accuracy that is enough: the solver runs until
 # rounding stops it. If one attempt stops early, another seldom does.
@@ -62,7 +63,7 @@ class Convex:
             for one in stated
             for c in one.constants()
         ]
-        programs = _programs(cp, z, stated)
+        programs = {norm: _nearest(z, stated, norm) for norm in ("euclidean", "sup", "one")}
         for name, value in (
             ("constraints", "; ".join(map(str, stated))),
             ("constants", tuple(kept)),
@@ -115,7 +116,7 @@ class Convex:
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         """The distance, `(m)->()`."""
-        check_norm("Convex", norm)
+        norm = known_norm("Convex.distance(norm)", norm)
         points, shape = rows_of("Convex.distance(z)", z, self.dim)
         inside = self.contains(points, 0.0)
         at = [row if stays else self._solve(norm, row) for row, stays in zip(points, inside, strict=True)]
@@ -147,9 +148,11 @@ class Convex:
         return
 
     def _solve(self, norm: Norm, row: Floats) -> Floats:
-        program = self._programs[norm]  # type: ignore[attr-defined]
-        program.at.value = row
-        return _solved(program.problem, self._z)  # type: ignore[attr-defined]
+        z, programs = self._z, self._programs  # type: ignore[attr-defined]
+        if norm not in programs:
+            programs[norm] = _nearest(z, self._stated, norm)  # type: ignore[attr-defined]
+        programs[norm].at.value = row
+        return _solved(programs[norm].problem, z)
 
     def _furthest(self, slope: Floats, low: Floats, high: Floats) -> Floats:
         cp, z = _cvxpy(), self._z  # type: ignore[attr-defined]
@@ -174,11 +177,12 @@ class _Program(NamedTuple):
     at: Any
 
 
-def _programs(cp: Any, z: Any, stated: list[Any]) -> dict[str, _Program]:
-    """The nearest point by every norm."""
+def _nearest(z: Any, stated: list[Any], norm: Norm) -> _Program:
+    """The nearest point by a norm."""
+    cp = _cvxpy()
     at = cp.Parameter(z.shape)
-    sizes = {"euclidean": cp.sum_squares(z - at), "sup": cp.norm_inf(z - at), "one": cp.norm1(z - at)}
-    return {norm: _Program(cp.Problem(cp.Minimize(size), stated), at) for norm, size in sizes.items()}
+    size = cp.sum_squares(z - at) if norm == "euclidean" else cp.norm(z - at, order(norm))
+    return _Program(cp.Problem(cp.Minimize(size), stated), at)
 
 
 def _solved(problem: Any, z: Any) -> Floats:

@@ -9,23 +9,14 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.sets._closed_forms import in_ball
 from evenhand.sets.ball import Ball
-from evenhand.sets.base import (
-    ConvexSet,
-    Norm,
-    Supported,
-    apart,
-    check_norm,
-    ends_of,
-    length,
-    margin_of,
-    rows_of,
-    unbounded,
-)
+from evenhand.sets.base import ConvexSet, Supported, apart, ends_of, margin_of, rows_of, unbounded
 from evenhand.sets.polyhedron import Polyhedron, sides_of
+from evenhand.sets.supports import distance_by_supports
 
 
 @named("B9", source="Agrawal & Devanur 2014: sets that contain whatever uses less, as knapsacks do")
@@ -95,8 +86,10 @@ class DownwardClosed:
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         """The distance, by HiGHS where it is not Euclidean and sides are straight, `(m)->()`."""
-        check_norm("DownwardClosed", norm)
+        norm = known_norm("DownwardClosed.distance(norm)", norm)
         points, shape = rows_of("DownwardClosed.distance(z)", z, self.dim)
+        if not isinstance(norm, str):
+            return distance_by_supports("DownwardClosed", self, points, norm).reshape(shape)
         if isinstance(self.inner, Ball):
             ball: Ball = self.inner
             lifted = np.maximum(points, self._centre) + self.margin  # coordinates below the centre do not count

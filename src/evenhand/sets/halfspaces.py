@@ -10,12 +10,14 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm, known_norm
 from evenhand.core.types import Bools, Floats
-from evenhand.sets.base import Norm, Supported, check_norm, dual_length, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.base import Supported, dual_length, ends_of, margin_of, rows_of, used_up
 from evenhand.sets.polyhedron import Polyhedron
+from evenhand.sets.supports import distance_by_supports
 
 
-@named("B9", source="Agrawal & Devanur 2014, Section 6.3; shrinking by the dual norm of rows is exact")
+@named("B9", source="Agrawal & Devanur 2014, Sections 2.2 and 4.1.1; shrinking by the dual norm of rows is exact")
 @dataclass(frozen=True)
 class Halfspaces:
     """The points that satisfy linear inequalities.
@@ -70,13 +72,15 @@ class Halfspaces:
         return self.polyhedron.project(points).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance; of one half-space in any norm, of several by HiGHS where it is not Euclidean, `(m)->()`."""
+        """The distance; of one half-space in any norm, of several by linear programs or supports, `(m)->()`."""
         points, shape = rows_of("Halfspaces.distance(z)", z, self.dim)
-        check_norm("Halfspaces", norm)
+        norm = known_norm("Halfspaces.distance(norm)", norm)
         if len(self.rows) == 1:
             a, b = self._stated
             size = dual_length(a, norm)[0]
             return np.asarray(np.maximum((points * a[0]).sum(1) - b[0], 0.0) / (size or 1.0)).reshape(shape)
+        if not isinstance(norm, str):
+            return distance_by_supports("Halfspaces", self, points, norm).reshape(shape)
         return self.polyhedron.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:

@@ -9,23 +9,14 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.sets._nearest import extreme_in_ball, nearest_in_ball
 from evenhand.sets.ball import Ball
-from evenhand.sets.base import (
-    ConvexSet,
-    Norm,
-    Supported,
-    apart,
-    check_norm,
-    ends_of,
-    length,
-    margin_of,
-    rows_of,
-    used_up,
-)
+from evenhand.sets.base import ConvexSet, Supported, apart, ends_of, margin_of, rows_of, used_up
 from evenhand.sets.outer import alternate, nearest_by_cuts, support_by_cuts
 from evenhand.sets.polyhedron import Polyhedron, box_rows, sides_of
+from evenhand.sets.supports import distance_by_supports
 
 
 @named("B9", source="evenhand's own: an intersection of convex sets; Dykstra 1983 for several curved ones")
@@ -102,8 +93,10 @@ class Intersection:
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         """The distance, by cuts where it is not Euclidean, `(m)->()`."""
-        check_norm("Intersection", norm)
+        norm = known_norm("Intersection.distance(norm)", norm)
         points, shape = rows_of("Intersection.distance(z)", z, self.dim)
+        if not isinstance(norm, str):
+            return distance_by_supports("Intersection", self, points, norm).reshape(shape)
         if norm == "euclidean":
             out = length(points - self.project(points), norm)
         elif self._curved:

@@ -8,8 +8,9 @@ from functools import reduce
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm, length
 from evenhand.core.types import Floats
-from evenhand.sets.base import ConvexSet, Norm, length
+from evenhand.sets.base import ConvexSet
 from evenhand.sets.polyhedron import Polyhedron, box_rows
 
 _SWEEPS, _CUTS, _PRECISE = 20_000, 1000, 1e-7  # by cuts, as tangents that are almost parallel lose digits

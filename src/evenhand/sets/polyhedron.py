@@ -11,9 +11,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm, length
 from evenhand.core.types import Floats, Ints
 from evenhand.sets._nearest import extreme_points, nearest_points
-from evenhand.sets.base import Norm, Supported, apart, length, unbounded
+from evenhand.sets.base import Supported, apart, unbounded
 
 _HIDDEN = 3e-5  # hidden coordinates move at the price of 1e-9 of what visible ones do; at 1e-3 steps may be too short
 _PASSES = 200

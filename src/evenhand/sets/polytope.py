@@ -8,10 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.catalogue import named
+from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
-from evenhand.sets.base import Norm, Supported, check_norm, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.base import Supported, ends_of, margin_of, rows_of, used_up
 from evenhand.sets.halfspaces import Halfspaces, table
 from evenhand.sets.polyhedron import Polyhedron
+from evenhand.sets.supports import distance_by_supports
 
 _FACETS = 8  # in more dimensions, facets may be too many to list
 _FLAT = 1e-9
@@ -76,7 +78,9 @@ class Polytope:
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         """The distance, by HiGHS where it is not Euclidean, `(m)->()`."""
         points, shape = rows_of("Polytope.distance(z)", z, self.dim)
-        check_norm("Polytope", norm)
+        norm = known_norm("Polytope.distance(norm)", norm)
+        if not isinstance(norm, str):
+            return distance_by_supports("Polytope", self, points, norm).reshape(shape)
         return self.polyhedron.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
@@ -120,9 +124,15 @@ class Polytope:
         return len(self._directions) < self.dim
 
     @cached_property
+    def _spread(self) -> Floats:
+        """By how much the points differ in each coordinate, 1 where they do not, `->(m)`."""
+        spread = np.ptp(self._v, 0)
+        return np.where(spread > 0.0, spread, 1.0)
+
+    @cached_property
     def _directions(self) -> Floats:
-        """An orthonormal basis of the differences of points, `->(n,m)`."""
-        _, size, basis = np.linalg.svd(self._v - self._v.mean(0), full_matrices=False)
+        """An orthonormal basis of the differences of points in units of their spread, `->(n,m)`."""
+        _, size, basis = np.linalg.svd((self._v - self._v.mean(0)) / self._spread, full_matrices=False)
         return np.asarray(basis[size > _FLAT * max(float(size.max()), np.finfo(float).tiny)])
 
     @cached_property
@@ -130,7 +140,7 @@ class Polytope:
         if self.dim > _FACETS:
             return None
         middle, basis = self._v.mean(0), self._directions
-        inner = (self._v - middle) @ basis.T
+        inner = (self._v - middle) / self._spread @ basis.T
         n = len(basis)
         if n == 0:
             rows, bounds = np.zeros((0, 0)), np.zeros(0)
@@ -142,6 +152,7 @@ class Polytope:
             found = np.unique(ConvexHull(inner / np.abs(inner).max()).equations.round(12), axis=0)
             rows, bounds = found[:, :-1], np.array([(inner @ row).max() for row in found[:, :-1]])
         across = np.linalg.svd(basis, full_matrices=True)[2][n:] if n else np.eye(self.dim)
-        rows = np.concatenate([rows @ basis, across, -across])
+        rows = np.concatenate([rows @ basis, across, -across]) / self._spread
+        size = length(rows, "euclidean")
         bounds = np.concatenate([bounds, np.zeros(2 * len(across))])
-        return rows, bounds + rows @ middle
+        return rows / size[:, None], (bounds + rows @ middle) / size

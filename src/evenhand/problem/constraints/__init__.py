@@ -6,9 +6,12 @@ from evenhand.problem.constraints.base import (
     Region,
     by_group,
     constraint_rows,
+    lacking,
     of_one_outcome,
     regions,
+    rows_and_sets,
     stated_rows,
+    tightened,
 )
 from evenhand.problem.constraints.budget import Budget
 from evenhand.problem.constraints.floor import Floor
@@ -25,7 +28,10 @@ __all__ = [
     "Within",
     "by_group",
     "constraint_rows",
+    "lacking",
     "of_one_outcome",
     "regions",
+    "rows_and_sets",
     "stated_rows",
+    "tightened",
 ]

@@ -73,28 +73,74 @@ class OneOutcome(Constraint, Protocol):
 
 @runtime_checkable
 class Curved(Constraint, Protocol):
-    """A constraint of which rows may not say all: averages of some outcomes lie in a convex set as well."""
+    """A constraint of which rows may not say all: averages of some outcomes lie in a convex set.
+
+    A class with `curved` needs all of these members; a problem refuses one that lacks any.
+    """
 
     @property
     def outcomes(self) -> tuple[str, ...]:
         """Their names, as for `Problem.row`."""
 
+    @property
+    def within(self) -> ConvexSet:
+        """The whole set, a coordinate per outcome."""
+
     def curved(self, problem: Problem) -> ConvexSet | None:
-        """The set, None if the rows say all."""
+        """What of the set the rows do not say, None if they say all."""
+
+    def tightened(self, margin: float) -> Curved:
+        """The same constraint with the set less a margin on all sides.
+
+        Raises:
+            InvalidInput: nothing is left of the set.
+        """
 
 
 class Region(NamedTuple):
-    """A convex set that no rows describe, in which averages of some outcomes must lie."""
+    """A convex set in which averages of some outcomes must lie."""
 
     label: str  # of the constraint
     outcomes: tuple[str, ...]
     within: ConvexSet
 
 
-def regions(problem: Problem) -> tuple[Region, ...]:
-    """The convex sets of a problem's constraints that their rows do not describe."""
-    found = ((c, c.curved(problem)) for c in problem.subject_to if isinstance(c, Curved))
+def regions(problem: Problem, constraints: Iterable[Constraint] | None = None) -> tuple[Region, ...]:
+    """The convex sets of constraints, by default a problem's, that their rows do not describe."""
+    stated = problem.subject_to if constraints is None else constraints
+    found = ((c, c.curved(problem)) for c in stated if isinstance(c, Curved))
     return tuple(Region(c.label, c.outcomes, within) for c, within in found if within is not None)
+
+
+def lacking(constraint: Constraint) -> tuple[str, ...]:
+    """The members of `Curved` that a constraint with `curved` does not have."""
+    members = ("outcomes", "within", "curved", "tightened")
+    missing = tuple(name for name in members if not hasattr(constraint, name))
+    return missing if hasattr(constraint, "curved") else ()
+
+
+def tightened(constraints: Iterable[Constraint], margin: float | None) -> tuple[Constraint, ...]:
+    """The constraints, with every convex set less a margin on all sides; no margin is taken off without one.
+
+    Raises:
+        InvalidInput: nothing is left of a set.
+    """
+    return tuple(c.tightened(margin) if margin and isinstance(c, Curved) else c for c in constraints)
+
+
+def rows_and_sets(
+    problem: Problem, constraints: Iterable[Constraint], margin: float | Floats = 0.0
+) -> tuple[Rows, Floats, tuple[Region, ...]]:
+    """What constraints state, with convex sets as wholes, `()->(d)`: the rows and bounds of all others, and the sets.
+
+    Raises:
+        InvalidInput: as for `stated_rows`.
+    """
+    constraints = tuple(constraints)
+    placed = np.array([isinstance(c, Curved) for c in constraints], bool)
+    others = [c for c, is_placed in zip(constraints, placed, strict=True) if not is_placed]
+    rows, bound = stated_rows(problem, others, np.broadcast_to(margin, len(constraints))[~placed])
+    return rows, bound, tuple(Region(c.label, c.outcomes, c.within) for c in constraints if isinstance(c, Curved))
 
 
 def of_one_outcome(constraints: Iterable[Constraint]) -> Iterator[OneOutcome]:
@@ -118,7 +164,7 @@ def constraint_rows(
     constraints = tuple(constraints)
     for c in constraints:
         if isinstance(c, Curved) and c.curved(problem) is not None:
-            expected = "constraints with straight sides here; resolving and fw_dual keep to curved sets"
+            expected = "constraints with straight sides here; resolving, fw_dual and bwcr keep to curved sets"
             raise InvalidInput("problem.subject_to", expected, c.label)
     return stated_rows(problem, constraints, margin)
 
@@ -181,4 +227,5 @@ def group_rows(problem: Problem, kind: str, outcome: str, by: str, signs: dict[s
         by_share=np.ones(d, bool),
         sure=problem.sure,
         noisy=problem.is_noisy,
+        factors=problem.factors,
     )

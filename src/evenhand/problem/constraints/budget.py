@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evenhand.problem.problem import Problem
 
 
-@named("X3", source="hard budgets by construction; the rows c <= B of Box A in paper 2")
+@named("X3", source="evenhand's own: hard budgets by construction; the rows c <= B of Chzhen et al. 2023, Box A")
 @dataclass(frozen=True)
 class Budget:
     """A total, or a rate per round, that the sum of an outcome may not exceed.
@@ -29,20 +29,25 @@ class Budget:
     Args:
         outcome: the outcome that is spent.
         total: in units of the outcome, over the whole horizon.
-        rate: in units of the outcome per round; exactly one of the two is given.
+        rate: in units of the outcome per round. Exactly one of the two is given, by its name.
         hard: True for never exceeded, False for kept on average; None leaves that to the recipe.
 
     Raises:
-        InvalidInput: neither or both are given, or the one given is not a positive number.
+        InvalidInput: neither or both are given, one without its name, or the one given is not a positive number.
 
     >>> Budget("ride", total=500).limit(10_000)
     0.05
+    >>> Budget("ride", 500)
+    Traceback (most recent call last):
+    evenhand.core.errors.InvalidInput: Budget: expected at most 1 argument without a name, the others by name \
+(total=, rate=, hard=), got 2
     >>> Budget("ride", rate=-1)
     Traceback (most recent call last):
     evenhand.core.errors.InvalidInput: Budget('ride').rate: expected a finite number above 0, got -1
     """
 
     outcome: str
+    _: KW_ONLY
     total: float | None = None
     rate: float | None = None
     hard: bool | None = None

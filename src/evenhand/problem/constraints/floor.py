@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -29,13 +29,15 @@ class Floor:
 
     Args:
         outcome: the outcome that is bounded from below.
-        rate: in units of the outcome per round (per case of each group where `by` is given).
-        total: the same over the whole horizon; exactly one of the two is given.
+        total: in units of the outcome, over the whole horizon: rate * T.
+        rate: in units of the outcome per round (per case of each group where `by` is given). Exactly one of the two is
+            given, by its name.
         by: the grouping, as declared in the problem; None for everybody together.
         hard: False or None; a floor is kept on average.
 
     Raises:
-        InvalidInput: neither or both of rate and total are given, the one given is not finite, or hard=True.
+        InvalidInput: neither or both of total and rate are given, one without its name, the one given is not finite, or
+            hard=True.
 
     >>> Floor("exposure", rate=0.85, by="label").label
     'least exposure by label'
@@ -44,8 +46,9 @@ class Floor:
     """
 
     outcome: str
-    rate: float | None = None
+    _: KW_ONLY
     total: float | None = None
+    rate: float | None = None
     by: str | None = None
     hard: bool | None = None
 
@@ -55,7 +58,7 @@ class Floor:
     def __post_init__(self) -> None:
         name = f"Floor({self.outcome!r})"
         if (self.total is None) == (self.rate is None):
-            raise InvalidInput(name, "exactly one of rate= and total=", f"rate={self.rate}, total={self.total}")
+            raise InvalidInput(name, "exactly one of total= and rate=", f"total={self.total}, rate={self.rate}")
         field, value = ("rate", self.rate) if self.total is None else ("total", self.total)
         if value is None or not math.isfinite(value):
             raise InvalidInput(f"{name}.{field}", "a finite number", value)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm, known_norm
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.rows import Rows, select
 from evenhand.sets import Box, ConvexSet, Intersection
-from evenhand.sets.base import Norm
 
 if TYPE_CHECKING:
     from evenhand.problem.problem import Problem
 
 
-@named("B9", source="Agrawal & Devanur 2014, Section 2: the average outcome lies in a convex set S")
+@named("B9", source="Agrawal & Devanur 2014, Section 2.2: the average outcome lies in a convex set S")
 @dataclass(frozen=True)
 class Within:
     """Average outcomes per round that must lie in a convex set.
@@ -30,7 +30,7 @@ class Within:
     Args:
         outcomes: their names, or those of sums over groups (`Problem.each`), one per coordinate of the set.
         within: any of `evenhand.sets`; an `Intersection` of several.
-        norm: of the distance by which runs are measured.
+        norm: of the distance by which runs are measured: "euclidean", "sup", "one", or q of at least 1 for L_q.
         hard: False or None; an average is kept on average.
 
     Raises:
@@ -60,8 +60,7 @@ class Within:
         if self.within.dim != len(names):
             expected = f"a set of {len(names)} coordinates, one per outcome"
             raise InvalidInput("Within.within", expected, f"{type(self.within).__name__} of {self.within.dim}")
-        if self.norm not in ("euclidean", "sup", "one"):
-            raise InvalidInput("Within.norm", "one of ('euclidean', 'sup', 'one')", self.norm)
+        object.__setattr__(self, "norm", known_norm("Within.norm", self.norm))
         if self.hard is not None and self.hard is not False:
             expected = "False or None, as no play is sure to keep an average in a set"
             raise InvalidInput("Within.hard", expected, self.hard)
@@ -92,6 +91,7 @@ class Within:
             by_share=like.by_share,
             sure=one.sure,
             noisy=one.noisy,
+            factors=one.factors,
         )
 
     def bound(self, problem: Problem) -> Floats:
@@ -102,6 +102,14 @@ class Within:
         """What of the set its rows do not say, None if they say all."""
         left = [part for part in self._parts if not _stated(part, _select(problem, self.outcomes))]
         return None if not left else left[0] if len(left) == 1 else Intersection(tuple(left))
+
+    def tightened(self, margin: float) -> Within:
+        """The set less a margin on all sides, by the norm of its distance.
+
+        Raises:
+            InvalidInput: nothing is left of the set.
+        """
+        return replace(self, within=self.within.shrunk(margin, self.norm))
 
     def limit(self, horizon: int) -> float:
         """0: averages should be in the set."""

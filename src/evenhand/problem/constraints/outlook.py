@@ -1,0 +1,124 @@
+"""Whether a constraint is missed: how far chance takes what it measures, and what the rounds to come can bring."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Bools, Floats
+from evenhand.problem.constraints.base import Constraint, Curved, OneOutcome
+from evenhand.problem.constraints.sums import Sums
+from evenhand.problem.rows import Rows, select
+
+if TYPE_CHECKING:
+    from evenhand.problem.problem import Problem
+
+ERRORS = 3.0  # standard errors that chance is allowed
+_ROUNDING = 1e-9
+
+
+class Rest(NamedTuple):
+    """What the rounds to come have to bring on average to keep a constraint, and the best that they can bring."""
+
+    needed: float
+    best: float
+
+
+def missed(value: float, limit: float, worst: Literal["low", "high"], error: float = 0.0, size: float = 0.0) -> bool:
+    """Whether a value is on the wrong side of its limit by more than rounding and `ERRORS` standard errors.
+
+    `size` is that of the numbers that the value is made of, so that rounding exceeds no limit of 0.
+
+    >>> missed(0.0796, 0.08, "low", error=0.001), missed(0.04, 0.08, "low", error=0.001), missed(0.04, 0.08, "high")
+    (False, True, False)
+    """
+    beyond = value - limit if worst == "high" else limit - value
+    return bool(beyond > _ROUNDING * max(abs(limit), size) + ERRORS * error)
+
+
+def deviation(constraint: Constraint, problem: Problem) -> float:
+    """The most that what a constraint measures can vary from round to round, as a standard deviation.
+
+    Equation: a row in [l, u] whose mean is the bound b has a variance of at most (b - l)(u - b), and the largest of
+    all rows counts; the distance of averages in [l, u] from a set has one of at most sum ((u - l) / 2)^2. What is known
+    may be other numbers than declared in every case: a row that reads it varies by |b| at least. Infinite where a range
+    is.
+
+    Source: Bhatia & Davis 2000, A better bound on the variance, and Popoviciu 1935.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.problem import Floor
+    >>> round(deviation(Floor("appears", rate=0.2), Court().problem), 3)  # of an outcome in [0, 1]
+    0.4
+    """
+    if isinstance(constraint, Curved):
+        low, high = _ends(select(problem, constraint.outcomes), problem)
+        return float(np.sqrt((((high - low) / 2.0) ** 2).sum()))
+    rows, bound = constraint.rows(problem), constraint.bound(problem)
+    low, high = _ends(rows, problem)
+    if not len(low) or not (np.isfinite(low).all() and np.isfinite(high).all()):
+        return math.inf
+    b = np.clip(bound, low, high)
+    least = np.where(_reads_exact(rows, problem), np.abs(bound), 0.0)
+    return float(np.maximum(np.sqrt((b - low) * (high - b)), least).max())
+
+
+def chance(constraint: Constraint, problem: Problem, rounds: Floats) -> float:
+    """A standard error, at most, of the mean over R runs of what a constraint measures, `(R)->()`.
+
+    Equation: deviation / sqrt(n), with n the rounds of all runs where the measure is the average of one row. The
+    largest of several rows and a distance do not average out over runs: n is then the rounds of one run.
+
+    Args:
+        constraint, problem: what is measured, and what it reads.
+        rounds: of each run.
+    """
+    alone = not isinstance(constraint, Curved) and len(constraint.rows(problem)) == 1
+    n = float(rounds.sum() if alone else rounds.mean())
+    return deviation(constraint, problem) / math.sqrt(max(n, 1.0))
+
+
+def rest(constraint: Constraint, run: Sums) -> Rest | None:
+    """What the rest of a run of one replica has to bring, where one observed outcome of everybody decides, else None.
+
+    Equation: (T limit - sum so far) / (T - n), against what P plays of the best outcome bring.
+    """
+    problem, rounds = run.problem, float(run.elapsed[-1, 0])
+    to_come = problem.horizon - rounds
+    if to_come <= 0.0 or not isinstance(constraint, OneOutcome) or constraint.by is not None:
+        return None
+    rows = constraint.rows(problem)
+    if len(rows) != 1 or _reads_exact(rows, problem).any():
+        return None
+    low, _ = _ends(rows, problem)
+    so_far = float(rows.weights[0] @ run.totals[-1, 0])
+    needed = (problem.horizon * float(constraint.bound(problem)[0]) - so_far) / to_come
+    sign = 1.0 if constraint.worst == "high" else -1.0
+    return Rest(sign * needed, sign * float(low[0]))
+
+
+def _reads_exact(rows: Rows, problem: Problem) -> Bools:
+    """Which rows read an outcome that is known for certain, `->(d)`."""
+    return np.asarray((rows.known[:, len(problem.noisy) :] != 0.0).any(1))
+
+
+def _ends(rows: Rows, problem: Problem) -> tuple[Floats, Floats]:
+    """The least and the most that the plays of a round can add to each row, `->(d),(d)`."""
+    learned, exact = len(problem.learned), problem.declared[:, len(problem.noisy) :]
+    low = np.concatenate([problem.amount_span[0], exact.min(0)])
+    high = np.concatenate([problem.amount_span[1], exact.max(0)])
+    waits = np.append(np.full(learned, not problem.sure.all()), ~problem.sure)  # 0 where a play is not exposed
+    low, high = np.where(waits, np.minimum(low, 0.0), low), np.where(waits, np.maximum(high, 0.0), high)
+    w = rows.weights
+    with np.errstate(invalid="ignore"):
+        ends = np.where(w == 0.0, 0.0, w * low), np.where(w == 0.0, 0.0, w * high)
+    least, most = np.minimum(*ends).sum(1), np.maximum(*ends).sum(1)
+    counts = np.array([len(g.names) for g in problem.groups] or [1])
+    share = np.append(problem.shares, 1.0)[rows.column]
+    share = np.where(np.isnan(share), 1.0 / counts[np.maximum(rows.grouping, 0)], share)
+    inside = np.where(rows.by_share, rows.inside / share, rows.inside)
+    factors = rows.always, np.where(rows.column >= 0, rows.always + inside, rows.always)
+    found = np.stack([factor * end for factor in factors for end in (least, most)])
+    return problem.n_plays * found.min(0), problem.n_plays * found.max(0)
