@@ -13,6 +13,7 @@ from evenhand.choices.linear_program import LinearProgram
 from evenhand.choices.lottery import Lottery
 from evenhand.choices.optimistic_program import OptimisticProgram
 from evenhand.choices.random import Random
+from evenhand.choices.schedules import OracleRate, Schedule
 from evenhand.choices.staged import Staged
 from evenhand.choices.top_k import TopK
 from evenhand.choices.unbiased import Unbiased
@@ -31,9 +32,11 @@ __all__ = [
     "LinearProgram",
     "Lottery",
     "OptimisticProgram",
+    "OracleRate",
     "Pick",
     "Random",
     "Rate",
+    "Schedule",
     "Staged",
     "TopK",
     "Unbiased",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from evenhand.choices._shared import fits, use_up
+from evenhand.choices._shared import TIE, fits, use_up
+from evenhand.choices._ties import by_luck, perturbed
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
@@ -67,6 +69,38 @@ def _split(
                 value[r, i, a] = max(brought, 0.0)
                 beside[r, i, a] = extra
     return value, beside, eligible
+
+
+@kernel
+def _mixed(gain: Floats, worth: Floats, heat: Floats, eligible: Bools, beside: Floats, arms: int, u: Floats) -> Bools:
+    """Add luck beside the arms that gain the same as the best for their user, and say where, `(NA),(NA),(),...->()`.
+
+    Equation: heat G_a - (max (worth + heat G) - max worth), G = -ln(-ln u), over these arms, with one u per pair. A
+    user whose arms differ in what they use alone then gets one with a chance proportional to exp(worth / heat), and
+    is worth as much as with the best of them.
+    """
+    somewhere = np.zeros(len(beside), np.bool_)
+    luck = np.empty(arms)
+    for r in range(len(beside)):
+        if heat[r] == 0.0:
+            continue
+        for i in range(beside.shape[1]):
+            best, size, count, before, after = -np.inf, 0.0, 0, -np.inf, -np.inf
+            for a in range(arms):
+                if eligible[r, i, a]:
+                    best, size = max(best, gain[r, i * arms + a]), max(size, abs(gain[r, i * arms + a]))
+            for a in range(arms):
+                luck[a] = -np.inf
+                if eligible[r, i, a] and gain[r, i * arms + a] >= best - TIE * size:
+                    luck[a] = -heat[r] * math.log(-math.log(max(u[r, i * arms + a], 1e-300)))
+                    before = max(before, worth[r, i * arms + a])
+                    after = max(after, worth[r, i * arms + a] + luck[a])
+                    count += 1
+            if count > 1:
+                somewhere[r] = True
+                for a in range(arms):
+                    beside[r, i, a] += luck[a] - (after - before) if luck[a] > -np.inf else 0.0
+    return somewhere
 
 
 @kernel
@@ -205,9 +239,14 @@ class Allocate:
     the order of m + b keep their arms while they fit; the others get an arm that has room and fits, the one to which
     they add most, or none.
     The oracle starts at the prices of arms in the last round that was committed.
+    Where a plan has equal gains (`Worth.mix`), the arms that gain the same as the best for a user get luck beside r, at
+    the plan's temperature: the arms of a user are then drawn as the plan mixes them, and users differ.
 
-    Chances of plays are those that the oracle states; NaN where users stayed without an arm by luck, or where limits
-    might have changed what was drawn.
+    An oracle without luck of its own gets numbers that are larger by up to 1e-9 of the largest of them, drawn for every
+    user and arm, so that ties are broken evenly, whatever the order of arms and users.
+    Chances of plays are those that the oracle states; NaN where users stayed without an arm by luck, where limits might
+    have changed what was drawn, where a plan mixed arms, or where another arm for a user, or an exchange of two users,
+    is worth as much.
 
     Args:
         users: N.
@@ -263,8 +302,8 @@ class Allocate:
         return self.users
 
     def draws(self, candidates: int) -> int:
-        """Those of the oracle."""
-        return self.oracle.draws(self.users, self._columns)
+        """Those of the oracle, and one per user and arm, by which a plan mixes and ties are broken."""
+        return self.oracle.draws(self.users, self._columns) + self.users * self.arms
 
     def start(self, n_replicas: int) -> AllocateState:
         """No prices."""
@@ -281,17 +320,25 @@ class Allocate:
         value, beside, eligible = _split(
             worth.mean, worth.bonus, offer.playable, constant, *sizes, self.optimism == "inside"
         )
+        own = self.oracle.draws(self.users, self._columns)
+        u, pairs = u[:, :own], u[:, own:]
+        mixed, some = np.zeros(count, bool), pairs.shape[1] > 0
+        if worth.mix is not None and some:
+            mixed = _mixed(*worth.mix, eligible, beside, self.arms, pairs)
+        settles_ties, plain_beside, curves = some and own == 0, beside, plain(self._curves)
+        beside = perturbed(value, beside, eligible, self.arms, pairs) if settles_ties else beside
         case = Round(value, beside, eligible, self._capacity)
         before = np.where(state.prices >= 0.0, state.prices, np.nan)
         chosen, chances, prices = self.oracle.allocate(case, self._curves, before, u)
+        if settles_ties:
+            tied = by_luck(value, plain_beside, eligible, self._capacity, curves, chosen)
+            chances = np.where(tied[:, None], np.nan, chances)
         if offer.left.shape[1] > 0:
-            _fit(
-                value, beside, eligible, self._capacity, plain(self._curves), offer.worst, offer.left, self.arms, chosen
-            )
-            if u.shape[1]:  # other draws may end in these plays as well
+            _fit(value, beside, eligible, self._capacity, curves, offer.worst, offer.left, self.arms, chosen)
+            if own:  # other draws may end in these plays as well
                 sure = _always_fits(offer.playable, offer.worst, offer.left, self.arms)
                 chances = np.where(sure[:, None], chances, np.nan)
-        plays, propensities = _plays(chosen, chances, self.arms)
+        plays, propensities = _plays(chosen, np.where(mixed[:, None], np.nan, chances), self.arms)
         lottery = np.full(offer.playable.shape, np.nan)
         forced = np.full(count, float(self.oracle.blind))
         return Pick(plays, propensities, lottery, forced, np.where(prices >= 0.0, prices, -1.0))

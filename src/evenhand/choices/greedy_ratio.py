@@ -57,14 +57,22 @@ def _draw(
     gain, cost, share = _ratios(mean, bonus, constant, playable, wanted, nothing, rent)
     p, score = np.zeros(playable.shape), np.empty(playable.shape)
     for r in range(len(playable)):
-        least, any_free = TIE * cost[r].max(), False  # uses up to this are rounding
+        least, most = TIE * cost[r].max(), 0.0  # uses up to this are rounding, and gains up to a part of the most
         for a in range(playable.shape[1]):
-            costs = cost[r, a] > least
-            score[r, a] = gain[r, a] / cost[r, a] if costs else min(gain[r, a], 0.0)
-            any_free = any_free or (playable[r, a] and not costs and gain[r, a] > 0.0)
-        if any_free:
-            for a in range(playable.shape[1]):
-                score[r, a] = gain[r, a] if cost[r, a] <= least else -1.0
+            most = max(most, abs(gain[r, a])) if playable[r, a] else most
+        any_free, any_gain = False, False
+        for a in range(playable.shape[1]):
+            if playable[r, a] and gain[r, a] > TIE * most:
+                any_gain = True
+                any_free = any_free or cost[r, a] <= least
+        for a in range(playable.shape[1]):  # gains per round are compared with each other only, and so are ratios
+            some = gain[r, a] if gain[r, a] > TIE * most else -1.0
+            if not any_gain:
+                score[r, a] = gain[r, a]
+            elif any_free:
+                score[r, a] = some if cost[r, a] <= least else -1.0
+            else:
+                score[r, a] = some / cost[r, a] if cost[r, a] > least and some > 0.0 else -1.0
         _, edge, count = tied(score, playable, r)
         for a in range(playable.shape[1]):
             if playable[r, a] and score[r, a] >= edge:
@@ -82,11 +90,12 @@ class GreedyRatio:
 
     Equation: a = argmax gain_a / cost_a, played with probability min(1, h / cost_a), where gain sums the mean and the
     bonus of the first readings, h is the constant of the others, lam.bound, and cost_a = h - slack_a = lam.c_a with
-    slack their mean and bonus. Candidates that cost nothing and gain something come first, the best of them. Candidates
-    that tie share equally. With `rent` above 0 time is a resource too: rent - h is added to every cost, and the
+    slack their mean and bonus. Candidates that cost nothing and gain something come first, the best of them. Where none
+    gains anything, the one that loses least is played, as ratios would prefer whoever costs most. Candidates that tie
+    share equally. With `rent` above 0 time is a resource too: rent - h is added to every cost, and the
     candidate is played for certain.
-    Source: Agrawal & Devanur 2014, Section 6.1 (B8); Badanidiyuru et al. 2013, Algorithm 2, for `rent`. The paper's
-    claim that this solves the program of `Lottery` is wrong, as it ignores that chances add up to at most 1.
+    Source: Agrawal & Devanur 2014, Section 6 (Implementability); Badanidiyuru et al. 2013, Algorithm 2, for `rent`. The
+    paper's claim that this solves the program of `Lottery` is wrong, as it ignores that chances add up to at most 1.
 
     Args:
         wanted: how many readings belong to what is maximised, at least 1: those of the goals that a policy names first.

@@ -10,7 +10,8 @@ import numpy as np
 
 from evenhand.choices._shared import add_up, drawn, nothing_played, settle, tied
 from evenhand.choices.base import Offer, Pick, Worth
-from evenhand.core.checked import checked
+from evenhand.choices.schedules import Schedule
+from evenhand.core.checked import checked, typed
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -20,6 +21,14 @@ from evenhand.core.validate import whole
 @kernel
 def _at(scale: float, power: float, t: float) -> float:
     return scale if power == 0.0 else scale * (t + 1.0) ** power
+
+
+@kernel
+def _rates(scale: float, power: float, t: Floats) -> Floats:
+    rates = np.empty(len(t))
+    for r in range(len(t)):
+        rates[r] = _at(scale, power, t[r])
+    return rates
 
 
 @checked
@@ -46,26 +55,29 @@ class Rate:
             raise InvalidInput("Rate.power", "a number in [0, 1]", self.power)
 
     @staticmethod
-    def of(rate: Rate | float) -> Rate:
-        """Return a `Rate` as it is, and a number as a fixed rate."""
-        return rate if isinstance(rate, Rate) else Rate(rate)
+    def of(rate: Schedule | float) -> Schedule:
+        """Return a schedule as it is, and a number as a fixed rate."""
+        return rate if isinstance(rate, Schedule) else Rate(rate)
 
     def at(self, t: float) -> float:
         """The rate in round t."""
         return float(_at(self.scale, self.power, t))
 
+    def rates(self, t: Floats, candidates: int) -> Floats:
+        """The rates after t decided rounds, whatever the number of candidates, `(),()->()`."""
+        return np.asarray(_rates(float(self.scale), float(self.power), t))
+
 
 @kernel
-def _weigh(worth: Floats, free: Bools, scale: float, power: float, t: Floats) -> Floats:
-    """Inverse-gap probabilities of the free candidates, `(A),(A),(),(),()->(A)`."""
+def _weigh(worth: Floats, free: Bools, rates: Floats) -> Floats:
+    """Inverse-gap probabilities of the free candidates, `(A),(A),()->(A)`."""
     chances = np.zeros(worth.shape)
     for r in range(len(free)):
-        rate = _at(scale, power, t[r])
         (top, edge, best), count = tied(worth, free, r), free[r].sum()
         rest = 0.0
         for a in range(free.shape[1]):
             if free[r, a] and worth[r, a] < edge:
-                chances[r, a] = 1.0 / (count + rate * (top - worth[r, a]))
+                chances[r, a] = 1.0 / (count + rates[r] * (top - worth[r, a]))
                 rest += chances[r, a]
         for a in range(free.shape[1]):
             if free[r, a] and worth[r, a] >= edge:
@@ -79,15 +91,14 @@ def _draw(
     playable: Bools,
     worst: Floats,
     left: Floats,
-    rate: tuple[float, float],
-    t: Floats,
+    rates: Floats,
     u: Floats,
     n_plays: int,
 ) -> tuple[Ints, Floats, Floats]:
     plays, propensities, lottery = nothing_played(playable, n_plays)
     free, left, worth = playable.copy(), left.copy(), add_up(mean)
     for i in range(n_plays):
-        chances = _weigh(worth, free, rate[0], rate[1], t)
+        chances = _weigh(worth, free, rates)
         played = drawn(chances.copy(), free, u, i)
         if i == 0:
             lottery[:] = chances
@@ -95,7 +106,7 @@ def _draw(
     return plays, propensities, lottery
 
 
-@checked
+@typed
 @dataclass(frozen=True)
 class InverseGap:
     """Play candidate a with probability 1 / (A + rate (best - worth of a)), and the best one otherwise.
@@ -108,23 +119,25 @@ class InverseGap:
     Source: Foster & Rakhlin 2020 (SquareCB); Han et al. 2022, Algorithm 1.
 
     Args:
-        rate: the learning rate; larger rates explore less.
+        rate: the learning rate, a `Rate`, an `OracleRate` from a bound on the regret of the regression, or a number for
+            a fixed one; larger rates explore less.
         n_plays: how many are played.
 
     Raises:
-        InvalidInput: `n_plays` is below 1.
+        InvalidInput: a rate that is not positive, or `n_plays` below 1.
 
     >>> worth = Worth(np.array([[[0.0, 1.0, 0.5]]]), np.zeros((1, 1, 3)), random=False)
     >>> offer = Offer(np.ones((1, 3), bool), worst=np.zeros((1, 3, 0)), left=np.zeros((1, 0)))
-    >>> InverseGap(Rate(2.0)).pick(None, worth, offer, np.zeros(1), np.array([[0.9]])).lottery
+    >>> InverseGap(2.0).pick(None, worth, offer, np.zeros(1), np.array([[0.9]])).lottery
     array([[0.2 , 0.55, 0.25]])
     """
 
-    rate: Rate
+    rate: Rate | Schedule | float  # in a file, a table without a kind is a `Rate`
     n_plays: int = 1
     reads_bonus: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", Rate.of(self.rate))
         whole("InverseGap.n_plays", self.n_plays, 1)
 
     def draws(self, candidates: int) -> int:
@@ -136,6 +149,6 @@ class InverseGap:
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(P)->(P),(P),(A),()`."""
-        rate = (float(self.rate.scale), float(self.rate.power))
-        made = _draw(worth.mean, offer.playable, offer.worst, offer.left, rate, t, u, self.n_plays)
+        rates = Rate.of(self.rate).rates(t, worth.mean.shape[2])
+        made = _draw(worth.mean, offer.playable, offer.worst, offer.left, rates, u, self.n_plays)
         return Pick(*made, forced=np.zeros(len(t)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,8 +12,11 @@ from evenhand.choices._shared import TIE, fits, nothing_played, use_up
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.kernel import inlined, kernel
+from evenhand.core.records import Mix
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
+
+_UNMIXED = Mix(np.zeros((1, 0)), np.zeros((1, 0)), np.zeros(0))
 
 
 @inlined
@@ -31,51 +35,87 @@ def _least(worth: Floats, playable: Bools, best: Floats) -> float:
     return float(best[-1] - TIE * abs(best[-1]))
 
 
+@inlined
+def _mix(
+    free: Floats, names: Ints, gain: Floats, planned: Floats, heat: float, few: int, edge: float, chance: Floats
+) -> None:
+    """Chances exp(planned / heat), up to a factor, of the candidates that gain the same as the best one, in place.
+
+    `(C),(C),(A),(A),(),(),(),(C)`: of C candidates by name, of which the first `few` are meant; minus infinity is not
+    free. Those of a worth of at least `edge` tie with the best.
+    """
+    best, size, most = 0, 0.0, -np.inf
+    for j in range(few):
+        if free[j] > -np.inf:
+            best = j if free[j] > free[best] else best
+            size = max(size, abs(gain[names[j]]))
+    for j in range(few):
+        same = abs(gain[names[j]] - gain[names[best]]) <= TIE * size
+        chance[j] = 1.0 if free[j] >= edge or (free[j] > -np.inf and same) else 0.0
+        most = max(most, planned[names[j]]) if chance[j] > 0.0 else most
+    for j in range(few):
+        if chance[j] > 0.0:
+            chance[j] = math.exp((planned[names[j]] - most) / heat)
+
+
 @kernel
 def top(
-    mean: Floats, bonus: Floats, playable: Bools, worst: Floats, left: Floats, k: int, u: Floats
+    mean: Floats,
+    bonus: Floats,
+    gain: Floats,
+    planned: Floats,
+    heat: Floats,
+    playable: Bools,
+    worst: Floats,
+    left: Floats,
+    k: int,
+    u: Floats,
 ) -> tuple[Ints, Floats, Floats]:
-    """The best candidates that fit together, `(K,A),(K,A),(A),(A,d),(d),(1)->(k),(k),(A)`.
+    """The best candidates that fit together, `(K,A),(K,A),(A),(A),(),(A),(A,d),(d),(1)->(k),(k),(A)`.
 
-    One number draws all ties: what is left of it after a draw is again uniform. A worth of minus infinity marks what
+    Place by place, ties with the best have equal chances. Where there is a heat above 0, those that gain the same as
+    the best have chances too, all proportional to exp(planned / heat); without a plan the arrays of it are empty.
+    One number draws all places: what is left of it after a draw is again uniform. A worth of minus infinity marks what
     was played or no longer fits; loops over candidates then have no branches that processors cannot foresee.
     """
     plays, propensities, lottery = nothing_played(playable, k)
     worth, best, left, limited = np.empty(mean.shape[2]), np.empty(k), left.copy(), left.shape[1] > 0
-    names, free = np.empty(len(worth), np.int64), np.empty(len(worth))
+    names, free, chance = np.empty(len(worth), np.int64), np.empty(len(worth)), np.empty(len(worth))
     for r in range(len(mean)):
         worth[:] = 0.0
         for i in range(mean.shape[1]):
             for a in range(len(worth)):
                 worth[a] += mean[r, i, a] + bonus[r, i, a]
-        least, few = -np.inf if limited else _least(worth, playable[r], best), 0
+        mixed = len(heat) > 0 and heat[r] > 0.0
+        least, few = -np.inf if limited or mixed else _least(worth, playable[r], best), 0
         for a in range(len(worth)):
             names[few], free[few] = a, worth[a]
             few += playable[r, a] and worth[a] >= least
         luck = u[r, 0]
         for i in range(k):
-            edge, count, chosen = -np.inf, 0, 0
+            edge, total, chosen, reached, start = -np.inf, 0.0, 0, 0.0, 0.0
             for j in range(few):
                 edge = free[j] if free[j] > edge else edge
             if edge == -np.inf:
                 break
             edge -= TIE * abs(edge)
+            if mixed:
+                _mix(free, names, gain[r], planned[r], heat[r], few, edge, chance)
+            else:
+                for j in range(few):
+                    chance[j] = 1.0 if free[j] >= edge else 0.0
             for j in range(few):
-                count += free[j] >= edge
-                chosen = j if free[j] >= edge else chosen
-            if i == 0:
-                for j in range(few):
-                    if free[j] >= edge:
-                        lottery[r, names[j]] = 1.0 / count
-            skip = int(luck * count)
-            luck = luck * count - skip
-            if count > 1:
-                for j in range(few):
-                    if free[j] >= edge:
-                        chosen = j if skip == 0 else chosen
-                        skip -= 1
-            plays[r, i], free[chosen] = names[chosen], -np.inf
-            propensities[r, i] = 1.0 / count
+                total += chance[j]
+            luck *= total
+            for j in range(few):
+                if chance[j] > 0.0:
+                    if reached <= luck:
+                        chosen, start = j, reached
+                    reached += chance[j]
+                    if i == 0:
+                        lottery[r, names[j]] = chance[j] / total
+            luck = min((luck - start) / chance[chosen], 1.0)
+            plays[r, i], propensities[r, i], free[chosen] = names[chosen], chance[chosen] / total, -np.inf
             if limited and i + 1 < k:
                 use_up(worst, left, r, plays[r, i])
                 for j in range(few):
@@ -91,6 +131,10 @@ class TopK:
 
     Ties are drawn uniformly, so that the order of the candidates does not matter. Worths tie if they differ by less
     than 1e-9 of the best one. A candidate that does not fit beside the better ones is skipped.
+    Where a plan has equal gains (`Worth.mix`), candidates that gain the same as the best one, within 1e-9 of the
+    largest gain, are drawn as the plan mixes them: proportional to exp(worth / heat), with worths without luck, place
+    by place without replacement. They differ in what they use alone. The argmax would give all of them to the one that
+    uses least, and so would never play what costs anything as long as a model cannot tell candidates apart.
 
     Raises:
         InvalidInput: k is below 1.
@@ -122,5 +166,6 @@ class TopK:
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         """Choose the best, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(k),(k),(A),()`."""
-        made = top(worth.mean, worth.bonus, offer.playable, offer.worst, offer.left, self.k, u)
+        mix = _UNMIXED if worth.mix is None else worth.mix
+        made = top(worth.mean, worth.bonus, *mix, offer.playable, offer.worst, offer.left, self.k, u)
         return Pick(*made, np.zeros(len(offer.playable)))

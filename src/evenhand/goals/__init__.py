@@ -7,7 +7,8 @@ from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.intervals import Intervals
 from evenhand.goals.linear_reward import LinearReward
-from evenhand.goals.mirrors import Descent, Entropic
+from evenhand.goals.lyapunov import Lyapunov
+from evenhand.goals.mirrors import Descent, Entropic, PowerBall
 from evenhand.goals.primal import Primal
 from evenhand.goals.resolving import Resolving
 from evenhand.goals.steps import Doubling, Falling, Steady, Step
@@ -29,7 +30,9 @@ __all__ = [
     "Learns",
     "Limits",
     "LinearReward",
+    "Lyapunov",
     "Plans",
+    "PowerBall",
     "Priced",
     "Primal",
     "Resolving",

@@ -35,9 +35,10 @@ def pull(weight: Floats, kept: Ints, due: Bools, temperature: Floats, jump: Floa
 
 
 @kernel
-def leap(counted: Floats, used: Floats, plan: Floats, jump: Floats) -> None:
-    """Note the largest use in a round, of which a part is taken to be completed as planned, `(),(k),(k),(k)`."""
+def leap(counted: Floats, used: Floats, which: Bools, plan: Floats, jump: Floats) -> None:
+    """Note the largest use in a round, of which a part is taken to be completed as planned, `(),(k),(k),(k),(k)`."""
     for r in range(len(used)):
         if counted[r] > 0.0:
             for i in range(used.shape[1]):
-                jump[r, i] = max(jump[r, i], abs(used[r, i] + (1.0 - counted[r]) * plan[r, i]))
+                if which[i]:
+                    jump[r, i] = max(jump[r, i], abs(used[r, i] + (1.0 - counted[r]) * plan[r, i]))

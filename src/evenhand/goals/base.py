@@ -96,6 +96,23 @@ class Plans(Protocol):
 
 
 @runtime_checkable
+class Nets(Protocol):
+    """Prices what a plan trades against the other goals, so that optimism should be applied to the sum of them all."""
+
+    @property
+    def nets(self) -> bool:
+        """Whether it does, as it is configured."""
+
+
+@runtime_checkable
+class Mixes(Protocol):
+    """Plans lotteries, and so knows in what proportions to play what gains the same."""
+
+    def heat(self, state: Any) -> Floats:
+        """Of the lottery, proportional to exp(worth / temperature), 0 where no candidates gain the same, `->()`."""
+
+
+@runtime_checkable
 class Learns(Protocol):
     """Updates its state when an outcome arrives."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.norms import Norm
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of
@@ -18,10 +19,12 @@ from evenhand.goals._shared import row_prices
 from evenhand.goals.conjugates import Box, Conjugated, OfObjective, OfSet, Supports
 from evenhand.goals.mirrors import Mirror, mirror
 from evenhand.objectives.base import Conjugate, Objective, able
-from evenhand.objectives.steepness import Norm, steepness
+from evenhand.objectives.steepness import steepness
 from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units, select
+
+_ROUNDING = 1e-13  # of the radius of vectors
 
 
 @dataclass
@@ -88,8 +91,9 @@ class Fenchel:
         return FenchelState(np.zeros((n_replicas, len(self.rows))), np.zeros(n_replicas))
 
     def theta(self, state: FenchelState) -> Floats:
-        """The dual vector, per unit of the rows, `->(d)`."""
-        return self.mirror.theta(state.at, state.rounds)
+        """The dual vector, per unit of the rows, 0 where it is rounding alone, which depends on units, `->(d)`."""
+        theta = self.mirror.theta(state.at, state.rounds)
+        return np.where(np.abs(theta) > _ROUNDING * self.mirror.radius, theta, 0.0)
 
     def price(self, state: FenchelState) -> tuple[Floats, Floats]:
         """-theta and f*(theta), `->(k,d),()`, with k = d readings where optimism differs by row."""
@@ -158,7 +162,7 @@ def fenchel(
     Args:
         problem: declares ranges and the horizon, which the step depends on.
         objective: f.
-        norm: "euclidean" for gradient descent, "sup" for exponential weights.
+        norm: "euclidean" for gradient descent, "sup" for exponential weights, another for `PowerBall`.
         by: another way to learn vectors.
         on: as for `Fenchel`.
 
@@ -200,13 +204,19 @@ def fenchel_within(
     Raises:
         InvalidInput: ranges that are not finite, or no point of the set in the ranges.
     """
-    least, most = reach(problem, rows)
-    ends = problem.n_plays * least.min(0), problem.n_plays * most.max(0)
-    box = Box.of(rows.names, *(problem.ranges(rows.names) if rows.by_group else ends))
+    box = Box.of(rows.names, *_ends(problem, rows))
     learns = mirror(norm, 1.0, len(rows), problem.horizon) if by is None else by
     goal = Fenchel(rows=_in_units(rows, box), conjugate=OfSet(within, box), mirror=learns, on=on, optimism="net")
     goal.conjugate.best(np.zeros((1, len(rows))))  # raises if nothing of the set can be reached
     return goal
+
+
+def _ends(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
+    """The least and the most that a round can add to each row, `->(d),(d)`; plays outside of a row's group add 0."""
+    inside = rows.column >= 0
+    least, most = reach(problem, replace(rows, always=np.where(inside, rows.inside, rows.always)))
+    low, high = problem.n_plays * least.min(0), problem.n_plays * most.max(0)
+    return np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high)
 
 
 def _in_units(rows: Rows, box: Box) -> Rows:

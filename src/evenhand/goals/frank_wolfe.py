@@ -62,7 +62,7 @@ class FrankWolfe:
     optimistic estimate of the plays; z_0 is `start_at`, and the first round replaces it. f_t is f if f is smooth, else
     its smoothing of round t (`objectives.Moreau`, `objectives.Randomized`). o is 0, or the intercept of the tangent if
     the objective has one, as `objectives.DistancePenalty` does; the readings then add up to the value of the tangent.
-    Source: Do et al. 2023 (concave rewards), Section 3, Algorithm 2 (C1); `on="optimistic"` as in Agrawal & Devanur
+    Source: Do et al. 2023 (concave rewards), Section 3, Algorithm 2; `on="optimistic"` as in Agrawal & Devanur
     2014, Algorithm 4. Warm-up rounds count towards the average. All replicas share the draws of random smoothing: they
     are a quadrature rule, not part of the simulated randomness.
 
@@ -253,12 +253,12 @@ def frank_wolfe(
 ) -> FrankWolfe:
     """The goal of a concave objective, smoothed if it has kinks; by default z_0 is the middle of declared ranges."""
     names = tuple(objective.outcomes)
-    low, high = problem.ranges(names)
-    width = float(np.max(high - low, where=np.isfinite(high - low) & (high > low), initial=0.0)) or 1.0
+    if smoothing is None and not objective.smooth:
+        smoothing = default_smoothing(objective, *problem.ranges(names))
     return FrankWolfe(
         rows=select(problem, names),
         objective=objective,
-        smoothing=default_smoothing(objective, width) if smoothing is None else smoothing,
+        smoothing=smoothing,
         start_at=problem.middle(names) if start_at is None else start_at,
         on=on,
         optimism=optimism,

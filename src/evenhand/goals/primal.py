@@ -121,7 +121,7 @@ class Primal:
         size = spread(look.weight, look.gain, look.kept)
         falling = np.minimum(self.temperature * _RUNGS, np.maximum(0.1 * size, self.temperature)[:, None])
         plan, noise, place = np.zeros_like(state.mu), np.zeros_like(state.mu), np.ones((len(due), 1))
-        sample = look.weight, look.gain, look.use, look.kept
+        sample = look.weight, look.gain, look.hope, look.kept
         at = state.mu, np.zeros((len(due), 0)), plan, noise
         solve_fluid(*sample, place, NOT_SHARED, due, state.solved > 0, size, *at, low, high, falling)
         state.due = np.where(due, t + np.clip(np.floor(self.growth * t), 1, self.every), state.due)

@@ -11,64 +11,30 @@ import numpy as np
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
-from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.goals._pull import leap, pull, pulled
+from evenhand.goals._resolving_state import Left, ResolvingState, look, start
 from evenhand.goals._shared import check_bound, known_entry, row_prices
 from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
-from evenhand.planning.fluid import solve_fluid, spread
-from evenhand.planning.forecast import forecast
-from evenhand.planning.history import HistoryState
+from evenhand.planning.fluid import alike, spread
+from evenhand.planning.forecast import Forecast, forecast
+from evenhand.planning.plain_first import largest, solve_plain_first
 from evenhand.planning.rounds import Lists, Rounds
-from evenhand.planning.tangents import Shape, Tangents, tangents
+from evenhand.planning.tangents import Shape, tangents
 from evenhand.problem.constraints import Region
+from evenhand.problem.feasible import holds_nothing
 from evenhand.problem.merged_rows import MergedRows, merge
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select, stack
 
 _ALL = np.ones((1, 1), bool)  # every play was exposed
+_LARGEST = 1e100  # times a use is a number
 _TANGENTS = 6  # passes of a solve that look for tangents of convex sets, at most
-
-
-@kernel
-def _look(counted: Floats, plays: Ints, exposed: Bools, made: Floats, looked: Floats) -> None:
-    """Count plays and exposed plays, `(),(P),(P)->(P),(P)`; a single `exposed` is that of all plays."""
-    for r in range(len(plays)):
-        for p in range(plays.shape[1]):
-            if plays[r, p] >= 0:
-                made[r, p] += counted[r]
-                if exposed[r if len(exposed) > 1 else 0, p if exposed.shape[1] > 1 else 0]:
-                    looked[r, p] += counted[r]
-
-
-@dataclass
-class ResolvingState:
-    """Books, prices, and the contexts so far."""
-
-    # k counts the directions of rows, then the tangents of convex sets
-    mu: Floats  # (R, k) signed prices of the directions
-    matches: Floats  # (R, A) prices of the matches of arms, if the users of a round share them
-    plan: Floats  # (R, k) planned consumption per round at these prices
-    noise: Floats  # (R, k) planned mean square of the consumption per round
-    spent: Floats  # (R, d) sums of the rows so far: known rows from commit on, others once the outcome arrives
-    counted: Floats  # (R, d) rounds in these sums
-    seen: Floats  # (R, m) rounds in which each row was observed that the slope of the objective or a set depends on
-    pull: Floats  # (R, k) what a price moves by per unit of the gap
-    made: Floats  # (R, P) plays at each place whose outcome arrived
-    looked: Floats  # (R, P) how many of them were exposed
-    gap: Floats  # (R, k) consumption since the last solve, minus the plan, plus what new shares added to earlier rounds
-    since: Floats  # (R,) rounds in the gap
-    jump: Floats  # (R, k) largest absolute consumption in one round
-    due: Floats  # (R,) number of decided rounds at which to solve next
-    solved: Ints  # (R,) number of solves
-    end: Floats  # (R, m) where the averages of the objective's rows are planned to end, if its slope moves
-    tangents: Tangents
-    history: HistoryState
 
 
 @checked
@@ -78,15 +44,25 @@ class Resolving:
 
     Equation: with n rounds and rows v so far, the prices solve the dual of the fluid problem on a sample of the
     contexts so far: max mean_s sum_a y_sa r_hat(s, a) s.t. mean_s sum_a y_sa v_hat(s, a) <= (T bound - v)/(T - n),
-    with r_hat optimistic, v_hat plain where doing nothing keeps the bound and optimistic elsewhere, and y_s the
-    exposures of a lottery of lists. Places are exposed with probabilities that are estimated, (looked + 1) / (made +
-    1), and never increase; with one play that is always exposed, y_s is a lottery. What is due for every placement is
-    planned as if all places were exposed alike. A damped Newton method solves it at falling temperatures, from the last
-    prices: when the decided or the remaining rounds have changed by the fraction `growth`, at least every `every`
-    rounds, and when consumption is off plan by more than `drift` standard deviations (checked every ten rounds).
-    Where contexts repeat, several actions tie at the planned prices, and the plan mixes them. Between two solves a
-    price that is not 0 therefore moves by 2 h temperature / jump^2 per unit that consumption is off plan, with h the
-    share of rounds whose context came before, and jump the largest consumption in one round.
+    with r_hat optimistic, v_hat plain, and y_s the exposures of a lottery of lists. Where the plan misses a row that
+    doing nothing would violate, by 1% of its largest use, v_hat is optimistic in that row, and it is solved again: what
+    was never tried is hoped for, and what is known is believed (`planning.plain_first`).
+    Places are exposed with probabilities that are estimated, (looked + 1) / (made + 1), and never increase; with one
+    play that is always exposed, y_s is a lottery. What is due for every placement is planned as if all places were
+    exposed alike. A damped Newton method solves it at falling temperatures, from the last prices: when the decided
+    rounds, those whose outcomes arrived, or the remaining rounds have changed by the fraction `growth`, at least every
+    `every` rounds, and when consumption is off plan by more than `drift` standard deviations (checked every ten
+    rounds).
+
+    A plan is a lottery, and prices alone do not play it where candidates tie:
+
+    - Where several candidates have the best r_hat in a context of the plan, as all have before any outcome arrives, its
+      last temperature is the `heat` at which a choice draws among those that gain the same (`core.records.Mix`).
+    - Where contexts repeat, several actions tie at the planned prices. A price that is not 0 therefore moves by
+      2 h temperature / most^2 per unit that consumption is off plan, with h the share of rounds whose context came
+      before, and `most` the largest consumption in a round, so far or planned. What is off plan when it is solved again
+      stays so up to `drift` times `most`: so much is rounding, as whole plays cannot follow a plan from round to round.
+
     A convex set of averages takes part by tangents: where the planned final averages are out of the set, the half-space
     that touches it at the nearest point joins the plan, which is solved again.
     Source: evenhand's own (re-solving, as in network revenue management: Jasin & Kumar 2012), with learned rewards,
@@ -146,28 +122,10 @@ class Resolving:
 
     def start(self, n_replicas: int) -> ResolvingState:
         """No contexts, and prices of 0."""
+        end = np.tile(np.array(self.objective.start_at if self._moves else ()), (n_replicas, 1))
+        sizes = len(self.rows), len(self._merged.first), len(self._followed), self.problem.n_plays
         cuts = tangents(self._shapes, len(self._shaped), n_replicas)
-        d, k = len(self.rows), len(self._merged.first) + cuts.bound.shape[1]
-        return ResolvingState(
-            mu=np.zeros((n_replicas, k)),
-            matches=self.rounds.start(n_replicas),
-            plan=np.zeros((n_replicas, k)),
-            noise=np.zeros((n_replicas, k)),
-            spent=np.zeros((n_replicas, d)),
-            counted=np.zeros((n_replicas, d)),
-            seen=np.zeros((n_replicas, len(self._followed))),
-            pull=np.zeros((n_replicas, k)),
-            made=np.zeros((n_replicas, self.problem.n_plays)),
-            looked=np.zeros((n_replicas, self.problem.n_plays)),
-            gap=np.zeros((n_replicas, k)),
-            since=np.zeros(n_replicas),
-            jump=np.zeros((n_replicas, k)),
-            due=np.ones(n_replicas),
-            solved=np.zeros(n_replicas, np.int64),
-            end=np.tile(np.array(self.objective.start_at if self._moves else ()), (n_replicas, 1)),
-            tangents=cuts,
-            history=history.start(n_replicas),
-        )
+        return start(*sizes, self.rounds.start(n_replicas), end, cuts)
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
@@ -177,13 +135,22 @@ class Resolving:
             price[:, self._shaped] += state.tangents.prices(mu[:, k:])
         return row_prices(price, 1.0, self._finite, self.rows.readings(by_row=False))
 
+    @property
+    def nets(self) -> bool:
+        """Whether prices are netted with the objective's before optimism.
+
+        Not where the gain enters a satisfaction, and not for tangents of sets: a plan reads these at the ends of
+        intervals that reach the set, which a bonus of the sum does not.
+        """
+        return self.rounds.arms == 0 and not self.regions
+
+    def heat(self, state: ResolvingState) -> Floats:
+        """The plan's last temperature; 0 where no context had several candidates of the best gain, `->()`."""
+        return state.heat
+
     def on_decision(self, state: ResolvingState, decision: Decision, estimate: Floats | None) -> None:
         """Enter the known rows of a decision."""
-        if self.rows.any_known:
-            rounds, v = known_entry(self.rows, decision)
-            state.spent += v
-            state.counted += rounds
-            state.seen += rounds[:, self._followed]
+        self._enter_known(state, decision, 1.0)
 
     def on_shares(self, state: ResolvingState, decision: Decision, v: Floats) -> None:
         """Enter what new shares add to the rows so far, `(d)`."""
@@ -194,7 +161,7 @@ class Resolving:
 
         A constraint row that was not observed counts as its bound. Averages of the objective's rows skip such rounds.
         """
-        seen, first, chosen = ~np.isnan(v), self._merged.first, counted * (1.0 - decision.forced)
+        seen, first = ~np.isnan(v), self._merged.first
         waited = counted[:, None] * ~self.rows.is_known
         v = np.where(seen, v, counted[:, None] * self._finite)
         state.spent += np.where(self.rows.is_known, 0.0, v)
@@ -205,83 +172,74 @@ class Resolving:
             unseen = ~seen[:, self._shaped].all(1, keepdims=True)
             as_planned = np.concatenate([as_planned, unseen.repeat(state.tangents.bound.shape[1], 1)], 1)
             used = np.concatenate([used, state.tangents.of(v[:, self._shaped])], 1)
+        state.arrived += counted
         used = np.where(as_planned, counted[:, None] * state.plan, used)
-        state.gap += used * (1.0 - decision.forced)[:, None] - chosen[:, None] * state.plan
-        state.since += chosen
-        leap(counted, used, state.plan, state.jump)
+        self._compare(state, decision, counted, used, ~self._settled)
 
     def on_exposure(self, state: ResolvingState, decision: Decision, exposed: Bools | None) -> None:
         """Count how often each place is exposed, `(P)`."""
-        _look(decision.counted, decision.plays, _ALL if exposed is None else exposed, state.made, state.looked)
+        look(decision.counted, decision.plays, _ALL if exposed is None else exposed, state.made, state.looked)
 
     def on_cancel(self, state: ResolvingState, decision: Decision) -> None:
         """Take back the known rows of a decision that is not carried out."""
-        if self.rows.any_known:
-            rounds, v = known_entry(self.rows, decision)
-            state.spent -= v
-            state.counted -= rounds
-            state.seen -= rounds[:, self._followed]
+        self._enter_known(state, decision, -1.0)
 
     def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         """Keep the context, and solve in the replicas that are due, `(),()`."""
         history.keep(state.history, context, decision.counted, self.contexts, self._cases)
-        alive = (decision.counted > 0) & (t < self.problem.horizon)
-        planned, drifted = alive & (t >= state.due), alive & self._drifted(state, t)
-        due = planned | drifted
-        if not due.any():
-            return
-        self._solve(state, due, decision, ask)
+        alive, known = (decision.counted > 0) & (t < self.problem.horizon), state.arrived + 1.0
+        planned = alive & ((t >= state.due) | (known >= state.news))
+        due = planned | (alive & self._drifted(state, t))
+        if due.any():
+            self._solve(state, due, decision, ask)
+            self._schedule(state, due, planned, t, known)
+
+    def _schedule(self, state: ResolvingState, due: Bools, planned: Bools, t: Floats, known: Floats) -> None:
+        """Say when to solve next, and begin to count anew how far consumption is off plan, `(),(),(),()`."""
         left = self.problem.horizon - t
-        wait = np.clip(np.floor(self.growth * np.minimum(t, left)), 1, self.every)
-        state.due = np.where(planned, t + wait, state.due)  # drift keeps the schedule, so that replicas stay in step
+        for rounds, then in ((t, state.due), (known, state.news)):  # drift keeps both, so that replicas stay in step
+            wait = np.clip(np.floor(self.growth * np.minimum(rounds, left)), 1, self.every)
+            then[planned] = (rounds + wait)[planned]
         state.solved[due] += 1
-        state.gap[due] = 0.0
+        rounding = min(self.drift, _LARGEST) * state.most
+        rounding[:, len(self._merged.first) :] = 0.0  # of a tangent that may be another one now
+        state.gap[due] = np.clip(state.gap, -rounding, rounding)[due]
         state.since[due] = 0.0
 
-    def _solve(self, state: ResolvingState, due: Bools, decision: Decision, ask: Ask) -> None:
-        """Solve for prices at the slope of the planned final averages, by Frank-Wolfe steps on these averages.
+    def _enter_known(self, state: ResolvingState, decision: Decision, times: float) -> None:
+        """Enter the rows that a decision alone settles into the books, so many times."""
+        if self.rows.any_known:
+            rounds, v = (times * z for z in known_entry(self.rows, decision))
+            state.spent += v
+            state.counted += rounds
+            state.seen += rounds[:, self._followed]
+            used = np.zeros(state.gap.shape)  # 0 in tangents
+            used[:, : len(self._merged.first)] = v[:, self._merged.first]
+            self._compare(state, decision, times * decision.counted, used, self._settled)
 
-        Until an average is observed, its planned end stays at the objective's `start_at`.
+    def _compare(self, state: ResolvingState, decision: Decision, counted: Floats, used: Floats, which: Bools) -> None:
+        """Compare what was used in some directions and tangents with the plan, `(),(k),(k)`."""
+        chosen = (1.0 - decision.forced)[:, None] * which
+        state.gap += used * chosen - counted[:, None] * chosen * state.plan
+        state.since += counted[:, None] * chosen
+        leap(counted, used, which, state.plan, state.jump)
+
+    def _solve(self, state: ResolvingState, due: Bools, decision: Decision, ask: Ask) -> None:
+        """Plan at the slope of the final averages, and move these to where the plan ends: steps of Frank-Wolfe.
+
+        After each step, a set that the end is out of gets a tangent. Until an average is observed, its planned end
+        stays at the objective's `start_at`.
         """
-        horizon, followed, fresh = float(self.problem.horizon), self._followed, state.solved == 0
-        k, passes = len(self._merged.first), self.objective.passes
-        rest = np.maximum(horizon - state.counted, 1.0)
-        low, high = self._merged.bounds((horizon * self._bounds - state.spent) / rest)
-        position = np.minimum.accumulate((state.looked + 1.0) / (state.made + 1.0), 1)
-        # Plans are per exposure; what is sure is due for a placement.
-        placed = np.where(self._directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0) * self._cases
-        position = self.rounds.places(position)
-        so_far = state.spent[:, followed] * (state.counted[:, followed] / np.maximum(state.seen, 1.0))
-        each = np.ones((len(due), 0))
-        if self.regions:  # what a tangent reads of a candidate, in the units of a round of the rows that are left
-            left = rest[:, self._shaped]
-            most = left.max(1, keepdims=True)
-            each = placed[:, self._merged.of[self._shaped]] * left / most
+        left, horizon, passes = self._left(state), float(self.problem.horizon), self.objective.passes
+        k, m = len(self._merged.first), state.end.shape[1]
         for i in range(max(passes, _TANGENTS if self.regions else 0)):
             if i < passes:
                 worth = self.objective.rows, self._slope(state.end)
-                look = forecast(state.history, ask, decision.shares, worth, *self._asked)
-                worth_of, gain, shared = self.rounds.read(look, self.problem.n_plays)
-                size = spread(look.weight, worth_of, look.kept)
-                temperatures = size[:, None] * np.array(self.temperatures)
-            use, least, most_of, scale = look.use, low, high, placed
-            if self.regions:
-                uses = self._of_sets(look.use, each[:, None, :, None])
-                over = horizon * state.tangents.bound - state.tangents.of(so_far[:, -len(self._shaped) :])
-                use = np.concatenate([use[:, :, :k], state.tangents.use(*uses)], 2)
-                least = np.concatenate([low, np.full_like(over, -np.inf)], 1)
-                most_of = np.concatenate([high, over / most], 1)
-                scale = np.concatenate([placed, np.ones_like(over)], 1)
-            sample = look.weight, gain, use, look.kept, position, shared
-            at = state.mu, state.matches, state.plan, state.noise
-            bounds = least / scale, most_of / scale
-            solve_fluid(*sample, due, ~fresh, size, *at, *bounds, temperatures)
-            state.plan[due] *= scale[due]
-            state.noise[due] *= scale[due] ** 2 / self._cases
-            pull(look.weight, look.kept, due, temperatures[:, -1], state.jump, state.pull)
-            reached = self._merged.rows(state.plan[:, :k])[:, followed]
-            end = np.clip((so_far + rest[:, followed] * reached) / horizon, *self._ranges)
-            move, m = due[:, None] & (state.seen > 0), state.end.shape[1]
+                sample = forecast(state.history, ask, decision.shares, worth, *self._asked)
+            self._plan(state, due, left, sample)
+            reached = self._merged.rows(state.plan[:, :k])[:, self._followed]
+            end = np.clip((left.so_far + left.rest[:, self._followed] * reached) / horizon, *self._ranges)
+            move = due[:, None] & (state.seen > 0)
             state.end += np.where(move[:, :m], (end[:, :m] - state.end) / (i + 2.0), 0.0)
             if self.regions:
                 added = state.tangents.add(self._shapes, end[:, m:], state.mu[:, k:], np.asarray(move[:, m:].all(1)))
@@ -289,13 +247,57 @@ class Resolving:
                 if not due.any():
                     break
 
-    def _of_sets(self, use: Floats, each: Floats) -> tuple[Floats, Floats, Floats]:
-        """Outcomes of the sets in units `each`: at means, least and greatest, `(S,k,A),(1,m,1)->(S,m,A)`."""
-        m, k = len(self._shaped), len(self._merged.first)
-        plain = use[:, :, self._merged.of[self._shaped]] * (self._merged.multiple[self._shaped][:, None] * each)
-        if use.shape[2] == k:  # no set asks for more than nothing
-            return plain, plain, plain
-        return plain, use[:, :, k : k + m] * each, use[:, :, k + m :] * each
+    def _left(self, state: ResolvingState) -> Left:
+        """Totals less what was used, over the rounds to come."""
+        rest = np.maximum(self.problem.horizon - state.counted, 1.0)
+        low, high = self._merged.bounds((self.problem.horizon * self._bounds - state.spent) / rest)
+        position = np.minimum.accumulate((state.looked + 1.0) / (state.made + 1.0), 1)
+        placed = np.where(self._directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0) * self._cases
+        counted = state.counted[:, self._followed] / np.maximum(state.seen, 1.0)
+        so_far = state.spent[:, self._followed] * counted
+        return Left(so_far, rest, low, high, placed, self.rounds.places(position))
+
+    def _plan(self, state: ResolvingState, due: Bools, left: Left, sample: Forecast) -> None:
+        """Solve for prices on a sample, and for what they do between two solves: the pull, and the lottery of ties."""
+        worth, gain, shared = self.rounds.read(sample, self.problem.n_plays)
+        size = spread(sample.weight, worth, sample.kept)
+        temperatures = size[:, None] * np.array(self.temperatures)
+        plain, hope, low, high, scale = self._uses(state, left, sample)
+        of = sample.kept, left.position, shared, due, state.solved > 0, size
+        at = state.mu, state.matches, state.plan, state.noise, low / scale, high / scale
+        read = solve_plain_first(sample.weight, gain, plain, hope, *of, *at, temperatures)
+        state.plan[due] *= scale[due]
+        state.noise[due] *= scale[due] ** 2 / self._cases
+        coming = largest(read, sample.kept) * scale * left.position.sum(1)[:, None]
+        state.most[due] = np.maximum(state.jump, coming)[due]
+        pull(sample.weight, sample.kept, due, temperatures[:, -1], state.most, state.pull)
+        state.heat[due] = np.where(alike(worth, sample.kept), temperatures[:, -1], 0.0)[due]
+
+    def _uses(
+        self, state: ResolvingState, left: Left, sample: Forecast
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Uses of directions and tangents, plain and hopeful, their bounds, and what multiplies uses in a round.
+
+        `->(S,k,A),(S,k,A),(k),(k),(k)`. A tangent reads the rows of its set in units of a round of those that are left.
+        """
+        if not self.regions:
+            return sample.use, sample.hope, left.low, left.high, left.placed
+        k, m, rest = len(self._merged.first), len(self._shaped), left.rest[:, self._shaped]
+        most, of = rest.max(1, keepdims=True), self._merged.of[self._shaped]
+        each = (left.placed[:, of] * rest / most)[:, None, :, None]
+        plain = sample.use[:, :, of] * (self._merged.multiple[self._shaped][:, None] * each)
+        use = np.concatenate([sample.use[:, :, :k], state.tangents.use(plain, plain, plain)], 2)
+        hope = use
+        if sample.hope is not sample.use:
+            ends = (
+                (plain, plain)
+                if sample.hope.shape[2] == k
+                else np.split(sample.hope[:, :, k:] * np.tile(each, (1, 1, 2, 1)), 2, 2)
+            )
+            hope = np.concatenate([sample.hope[:, :, :k], state.tangents.use(plain, *ends)], 2)
+        over = (self.problem.horizon * state.tangents.bound - state.tangents.of(left.so_far[:, -m:])) / most
+        low, high = np.concatenate([left.low, np.full_like(over, -np.inf)], 1), np.concatenate([left.high, over], 1)
+        return use, hope, low, high, np.concatenate([left.placed, np.ones_like(over)], 1)
 
     def _slope(self, end: Floats) -> Floats:
         """The slope at the planned end; an end outside of the domain, which is an estimate, is moved towards the start.
@@ -314,7 +316,7 @@ class Resolving:
         look = np.asarray(t % 10 == 0)
         if not look.any():
             return look
-        usual = np.sqrt(state.since[:, None] * state.noise + state.jump**2)
+        usual = np.sqrt(np.maximum(state.since, 0.0) * state.noise + state.jump**2)
         return np.asarray(look & (np.abs(state.gap) > self.drift * usual).any(1))
 
     @cached_property
@@ -352,6 +354,12 @@ class Resolving:
         return self.rows.take(self._merged.first)
 
     @cached_property
+    def _settled(self) -> Bools:
+        """Which directions and tangents a decision settles, and so are compared with the plan at once, `->(k)`."""
+        cuts = tangents(self._shapes, len(self._shaped), 1).bound.shape[1]
+        return np.append(self._directed.is_known, np.zeros(cuts, bool))
+
+    @cached_property
     def _asked(self) -> tuple[Rows, Ints]:
         """The rows that a plan forecasts, and where they are read, `->(k),(k)`: the directions, then ends of outcomes.
 
@@ -360,7 +368,7 @@ class Resolving:
         """
         low, high = self._merged.bounds(self._bounds[None])
         first, side = self._merged.first, np.where(high[0] < 0.0, 1, np.where(low[0] > 0.0, -1, 0))
-        if not all(shape.within.contains(np.zeros(len(shape.at))) for shape in self._shapes):
+        if not all(holds_nothing(self.problem, region) for region in self.regions):
             m = len(self._shaped)
             first = np.concatenate([first, self._shaped, self._shaped])
             side = np.concatenate([side, np.full(m, 1), np.full(m, -1)])

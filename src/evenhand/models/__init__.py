@@ -18,13 +18,15 @@ from evenhand.models.online_to_batch import OnlineToBatch
 from evenhand.models.optimistic_draw import OptimisticDraw
 from evenhand.models.per_action import PerAction
 from evenhand.models.perturbed import Perturbed
+from evenhand.models.prior import Prior
 from evenhand.models.ridge import Ridge
 from evenhand.models.sampled import Sampled
 from evenhand.models.scalarised import Scalarised
 from evenhand.models.sklearn import Sklearn
 from evenhand.models.stacked import Stacked
 from evenhand.models.tabular import Tabular
-from evenhand.models.widths import Fixed, Logarithmic, SelfNormalised, Width
+from evenhand.models.two_oracles import TwoOracles
+from evenhand.models.widths import Fixed, Logarithmic, SelfNormalised, Width, WorstCase
 
 __all__ = [
     "Aggregation",
@@ -52,6 +54,7 @@ __all__ = [
     "PerAction",
     "Perturbed",
     "Posterior",
+    "Prior",
     "Ridge",
     "Sampled",
     "Scalarised",
@@ -59,5 +62,7 @@ __all__ = [
     "Sklearn",
     "Stacked",
     "Tabular",
+    "TwoOracles",
     "Width",
+    "WorstCase",
 ]

@@ -10,7 +10,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
-from evenhand.models._shared import check_binary, check_sizes
+from evenhand.models._shared import check_binary, check_sizes, unit
 from evenhand.models.links import CANONICAL, bounded
 from evenhand.numerics.newton import cholesky
 from evenhand.numerics.precision import blank, dot
@@ -61,6 +61,11 @@ def worth_at(link: int, theta: Floats, d: Floats, low: Floats, high: Floats, x: 
             for k in range(w.shape[1]):
                 worth[r, k, a] = w[r, k, own, 0] * center
     return worth
+
+
+def linear_unit(link: str, low: Floats, high: Floats) -> float:
+    """The unit of x.theta: the length of the outcome's range under the identity link, else 1, `(1),(1)->`."""
+    return float(unit(low[0], high[0])) if link == "identity" else 1.0
 
 
 def check_fit(name: str, n_features: int, ridge: float, growth: float, tolerance: float, room: int) -> None:

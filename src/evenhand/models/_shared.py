@@ -11,7 +11,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import box_muller
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
-from evenhand.models.base import Model, Parametric
+from evenhand.models.base import Model, Parametric, Weighs
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # a mask that is true everywhere
 
@@ -20,6 +20,12 @@ EVERYWHERE = np.zeros((0, 0, 0), bool)  # a mask that is true everywhere
 def unit(low: float, high: float) -> float:
     """The unit in which widths of an outcome are stated: the length of its range, or 1 if that is infinite."""
     return high - low if np.isfinite(high - low) else 1.0
+
+
+@kernel
+def ends(clipped: bool, low: float, high: float) -> tuple[float, float]:
+    """Where intervals of an outcome end: at its range, or nowhere."""
+    return (low, high) if clipped else (-np.inf, np.inf)
 
 
 @kernel
@@ -77,6 +83,18 @@ def refuse_luck(name: str, inner: Model) -> None:
     if inner.draws(1):
         expected = f"a model without luck of its own; wrap it in {type(inner).__name__}, not the other way round"
         raise InvalidInput(f"{name}.inner", expected, inner)
+
+
+def weighing(name: str, model: Model) -> Weighs:
+    """A model that weighs what it learns.
+
+    Raises:
+        InvalidInput: the model does not.
+    """
+    if not isinstance(model, Weighs):
+        expected = "a model that weighs what it learns, such as BayesianRidge or BayesianLogistic, for a weight but 1"
+        raise InvalidInput(name, expected, type(model).__name__)
+    return model
 
 
 def check_scale(name: str, scale: float) -> None:

@@ -8,10 +8,12 @@ from typing import Any, Protocol, runtime_checkable
 from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats
 
-__all__ = ["COPIES", "ROUNDS", "Ask", "Averageable", "Model", "Worth"]
+__all__ = ["AHEAD", "COPIES", "ROUNDS", "TAUGHT", "Ask", "Averageable", "Model", "Worth"]
 
 ROUNDS = {"rounds": True}  # marks the fields of a state that count rounds
-COPIES = {"rounds": False}  # marks fields of copies of states, which count no rounds themselves
+TAUGHT = {"taught": True}  # marks how many of these rounds were taught, `()`: each takes nothing from the horizon
+AHEAD = {"ahead": True}  # marks what part of the horizon is to come that budgets can pay for, `()`; a policy says it
+COPIES = {"rounds": False, "taught": False}  # marks fields of copies of states, which count no rounds themselves
 
 # Candidates x and prices w -> their worth, without luck, `(A,n),(K,1|A,M)->(K,A),(K,A)`.
 Ask = Callable[[Floats, Floats], Worth]
@@ -52,6 +54,18 @@ class Model(Protocol):
         Where an outcome was not seen, y is 0 and means nothing. An update may be a part of a round, whose other plays
         are not seen. A field of the state that counts rounds is `field(metadata=ROUNDS)`: the part is then counted as
         its share of the round.
+        """
+
+
+@runtime_checkable
+class Weighs(Model, Protocol):
+    """A model that may learn more, or less, from a play than one observation."""
+
+    def weigh(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
+        """`update` by plays each of which counts as `weight` observations and rounds, `(P,n),(P,M),(P,M),(K,1|P,M)`.
+
+        Raises:
+            InvalidInput: an inner model that cannot weigh what it learns.
         """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +14,9 @@ from evenhand.core.validate import whole
 from evenhand.models._shared import check_exploration, check_sizes
 from evenhand.models.base import Worth
 from evenhand.models.bayesian_ridge import BayesianRidgeState, empty, priced
+from evenhand.models.prior import Prior
 from evenhand.numerics.bilinear import absorb_runs, run_worth, scratch
-from evenhand.numerics.evidence import ahead, fit, reach
+from evenhand.numerics.evidence import ahead, first, fit, reach
 from evenhand.numerics.precision import FAINT, dot
 
 _CLOSE = 1e-100  # x^T V^-1 x below which x may be 0
@@ -27,8 +29,11 @@ def _value(
     sigma: Floats,
     count: Floats,
     rounds: Floats,
+    taught: Floats,
     horizon: Floats,
+    part: Floats,
     scale: float,
+    spreads: Floats,
     ends: Floats,
     x: Floats,
     w: Floats,
@@ -39,23 +44,22 @@ def _value(
     means, square, work = np.empty((outcomes, candidates)), np.empty(candidates), scratch(candidates, r, s)
     center = np.empty(outcomes)
     for b in range(len(x)):
-        more, first, known = ahead(count[b], rounds[b], horizon[b]), 0, count[b] > 0.0
-        while first < candidates:
-            last = run_worth(theta[b], inverse[b], x[b], r, first, known, means, square, work)
-            length = dot(x[b, first, :r], x[b, first, :r])
-            for a in range(last - first):
+        more, begin, known = ahead(count[b], rounds[b], taught[b], horizon[b], part[b]), 0, count[b] > 0.0
+        while begin < candidates:
+            last = run_worth(theta[b], inverse[b], x[b], r, begin, known, means, square, work)
+            length = dot(x[b, begin, :r], x[b, begin, :r])
+            for a in range(last - begin):
                 if not known or square[a] < _CLOSE:  # seldom, as this costs as much as the rest
-                    v = x[b, first + a, r:]
+                    v = x[b, begin + a, r:]
                     if not length * dot(v, v) > FAINT:  # such as doing nothing: worth 0, for sure
                         continue
                 for m in range(outcomes):
                     center[m] = means[m, a]
-                # before any data, one observation's worth is known of each
-                half = scale * reach(max(square[a], 0.0) if known else 1.0, more, r * s)
-                own = first + a if each else 0
+                half = scale * reach(max(square[a], 0.0) if known else first(spreads), more, r * s)
+                own = begin + a if each else 0
                 for k in range(w.shape[1]):
-                    mean[b, k, first + a], bonus[b, k, first + a] = priced(w[b, k, own], center, sigma[b], ends, half)
-            first = last
+                    mean[b, k, begin + a], bonus[b, k, begin + a] = priced(w[b, k, own], center, sigma[b], ends, half)
+            begin = last
     return mean, bonus
 
 
@@ -70,6 +74,7 @@ def _add(
     y: Floats,
     seen: Bools,
     r: int,
+    weight: float,
 ) -> None:
     """Add plays to the sums; those of consecutive plays with the same u are sums over v, times u."""
     plays, s, outcomes = x.shape[1], x.shape[2] - r, y.shape[2]
@@ -85,7 +90,7 @@ def _add(
                 if seen[b, last].all():
                     some = True
                     if dot(u, u) * dot(v, v) > FAINT:  # nothing is learned from a candidate without features
-                        count[b] += 1.0
+                        count[b] += weight
                         used = True
                         for i in range(s):
                             for j in range(s):
@@ -108,7 +113,7 @@ def _add(
                         row[j] += u[g] * line[j]
             first = last
         if some:
-            rounds[b] += 1.0
+            rounds[b] += weight
 
 
 @kernel
@@ -122,13 +127,17 @@ def _refit(
     ridge: Floats,
     count: Floats,
     fitted: Floats,
+    origin: Floats,
+    spreads: Floats,
     growth: float,
 ) -> None:
     """Maximise the evidence again in the replicas that are due."""
     for b in range(len(gram)):
         if count[b] > fitted[b] and count[b] >= growth * fitted[b]:
             own = slice(b, b + 1)
-            ridge[b] = fit(gram[own], moment[own], squares[b], count[b], ridge[b], theta[own], inverse[own], sigma[b])
+            books = squares[b], count[b], ridge[b], spreads
+            ridge[b] = fit(gram[own], moment[own], *books, theta[own], inverse[own], sigma[b])
+            theta[b] += origin[b]
             fitted[b] = count[b]
 
 
@@ -144,6 +153,7 @@ class BayesianBilinear:
         who: r, the length of u.
         what: s, the length of v.
         n_outcomes: M.
+        prior: what is believed of Theta before any data, flattened.
         scale: of the bonus; 0 is greedy.
         growth: estimate penalty and noise again when there are this many times as many observations.
 
@@ -163,6 +173,7 @@ class BayesianBilinear:
     who: int
     what: int
     n_outcomes: int = 1
+    prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
     growth: float = 1.3
 
@@ -183,21 +194,35 @@ class BayesianBilinear:
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
         """The state before any data, `(M),(M)->state`."""
-        return empty(self.who * self.what, n_replicas, low, high, horizon)
+        return empty(self.who * self.what, n_replicas, low, high, horizon, self.prior)
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) per run of equal u."""
         s, scale = state, float(self.scale)
-        books = s.count, s.rounds, s.horizon
-        return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.ends, x, w * s.units, self.who))
+        books = s.count, s.rounds, s.taught, s.horizon, s.ahead
+        return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units, self.who))
 
     def update(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Absorb plays whose outcomes are all seen, `(P,r+s),(P,M),(P,M),(K,1|P,M)`.
 
         O(n^2 P + n M P) per round of equal u, and O(n^3) per fit.
         """
+        self.weigh(state, x, y, seen, w, 1.0)
+
+    def weigh(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
+        """`update` by plays each of which counts as `weight` observations and rounds."""
         s, y = state, y / state.units
-        _add(s.gram, s.moment, s.squares, s.count, s.rounds, x, y, seen, self.who)
+        if weight != 1.0:  # squares of both are then weighted
+            x, y = (
+                np.concatenate([math.sqrt(weight) * x[:, :, : self.who], x[:, :, self.who :]], 2),
+                math.sqrt(weight) * y,
+            )
+        u, v = x[:, :, : self.who], x[:, :, self.who :]
+        beyond = y
+        if s.origin.any():
+            beyond = y - np.einsum("rpi,rmij,rpj->rpm", u, s.origin.reshape(len(x), -1, self.who, self.what), v)
+        _add(s.gram, s.moment, s.squares, s.count, s.rounds, x, beyond, seen, self.who, float(weight))
         unused = np.zeros((2, len(x)))  # the inverse is 0 before the first fit, and then nothing is absorbed
         absorb_runs(s.theta, s.inverse, unused[0], unused[1], x, y, seen, self.who)
-        _refit(s.gram, s.moment, s.squares, s.inverse, s.theta, s.sigma, s.ridge, s.count, s.fitted, float(self.growth))
+        books = s.ridge, s.count, s.fitted, s.origin, s.spreads
+        _refit(s.gram, s.moment, s.squares, s.inverse, s.theta, s.sigma, *books, float(self.growth))

@@ -12,8 +12,9 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_binary, check_exploration, check_sizes, optimism
-from evenhand.models.base import ROUNDS, Worth
+from evenhand.models.base import AHEAD, ROUNDS, TAUGHT, Worth
 from evenhand.models.past import Arrays, Past, fold_older, no_past
+from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import ahead, reach, within
 from evenhand.numerics.likelihood import LOGISTIC
 from evenhand.numerics.newton import fit, invert, sigmoid
@@ -33,8 +34,12 @@ class BayesianLogisticState:
     count: Floats  # (R,) observations
     fitted: Floats  # (R,) observations at the last fit
     rounds: Floats = field(metadata=ROUNDS)  # (R,) rounds in which something was seen
+    taught: Floats = field(metadata=TAUGHT)  # (R,) of these, rows that others played
+    ahead: Floats = field(metadata=AHEAD)  # (R,) part of the horizon that is to come and can be paid for
     size: Floats  # (R,) sum of |x|^2
     past: Past
+    origin: Floats  # (R, n) theta before any data
+    spread: Floats  # (1,) variance of log-odds before any data
     ends: Floats  # (2, 1) of the range
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
 
@@ -45,9 +50,12 @@ def _value(
     inverse: Floats,
     count: Floats,
     rounds: Floats,
+    taught: Floats,
     horizon: Floats,
+    part: Floats,
     scale: float,
     blocks: int,
+    believed: float,
     ends: Floats,
     x: Floats,
     w: Floats,
@@ -56,14 +64,13 @@ def _value(
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     each, product = w.shape[2] > 1, np.empty(x.shape[2])
     for r in range(len(x)):
-        more = ahead(count[r], rounds[r], horizon[r])
+        more = ahead(count[r], rounds[r], taught[r], horizon[r], part[r])
         for a in range(x.shape[1]):
             if blank(x[r, a]):
                 continue
             own, center = a if each else 0, sigmoid(dot(x[r, a], theta[r]))
-            variance, square = center * (1.0 - center), 1.0  # before any data, one observation's worth is known of each
-            if count[r] > 0.0:
-                square = variance * quadratic(x[r, a], inverse[r], product)
+            variance = center * (1.0 - center)
+            square = variance * (quadratic(x[r, a], inverse[r], product) if count[r] > 0.0 else believed)
             half = scale * math.sqrt(variance) * reach(square, more, blocks * x.shape[2])
             for k in range(w.shape[1]):
                 mean[r, k, a] = w[r, k, own, 0] * center
@@ -72,30 +79,41 @@ def _value(
 
 
 @kernel
-def _fit(past: Arrays, first: int, size: float, count: float, ridge: float, theta: Floats, inverse: Floats) -> float:
-    """Maximise the evidence of a replica by Laplace's approximation; return its penalty, `(),(),()->(B,n),(B,n,n),()`.
+def _fit(
+    past: Arrays,
+    first: int,
+    size: float,
+    count: float,
+    ridge: float,
+    origin: Floats,
+    believed: float,
+    theta: Floats,
+    inverse: Floats,
+) -> float:
+    """Maximise the evidence of a replica by Laplace's approximation; return its penalty.
 
-    Its B blocks of features are the replicas from `first` on.
+    `(),(),(),(B,n),()->(B,n),(B,n,n),()`. Its B blocks of features are the replicas from `first` on.
     """
-    x, y, kept, anchor, slope, curve = past
+    x, y, kept, weight, anchor, slope, curve = past
     blocks, n = theta.shape
     scale, total = size / count, float(blocks * n)
     root = np.empty((n, n))
-    rho = ridge if ridge > 0.0 else scale / _BELIEVED
+    rho = ridge if ridge > 0.0 else scale / believed
     for step in range(_PASSES):
         rho = within(rho, size)
         for b in range(blocks):
             r = first + b
             s = int(kept[r])
-            fit(LOGISTIC, x[r, :s], y[r, :s], (anchor[r], slope[r], curve[r]), theta[b], root, rho, 1e-4)
+            older = anchor[r], slope[r] - rho * origin[b], curve[r]  # which centres the penalty
+            fit(LOGISTIC, x[r, :s], y[r, :s], weight[r, :s], older, theta[b], root, rho, 1e-4)
             invert(root, inverse[b])
         if step + 1 < _PASSES:
             free, squares = total, 0.0
             for b in range(blocks):
-                squares += dot(theta[b], theta[b])
                 for i in range(n):
+                    squares += (theta[b, i] - origin[b, i]) ** 2
                     free -= rho * inverse[b, i, i]
-            spread = (_BELIEVED + scale * squares) / (1.0 + min(max(free, 0.0), total))
+            spread = (believed + scale * squares) / (1.0 + min(max(free, 0.0), total))
             rho = scale / spread
     return rho
 
@@ -109,17 +127,20 @@ def _update(
     fitted: Floats,
     rounds: Floats,
     size: Floats,
+    origin: Floats,
+    believed: float,
     past: Arrays,
     growth: float,
     room: int,
     blocks: int,
+    weight: float,
     x: Floats,
     y: Floats,
     seen: Bools,
 ) -> None:
     """Absorb plays; what the blocks of a replica have in common is that of the first, which the others repeat."""
     gain = np.empty(x.shape[2])
-    past_x, past_y, kept = past[:3]
+    past_x, past_y, kept, weights = past[:4]
     for first in range(0, len(x), blocks):
         some, own = False, slice(first, first + blocks)
         for r in range(first, first + blocks):
@@ -130,22 +151,25 @@ def _update(
                 if blank(x[r, p]):
                     continue
                 if kept[r] >= room:  # what is folded is folded at an estimate that knows it
-                    ridge[first] = _fit(past, first, size[first], count[first], ridge[first], theta[own], inverse[own])
+                    books = size[first], count[first], ridge[first]
+                    ridge[first] = _fit(past, first, *books, origin[own], believed, theta[own], inverse[own])
                     fitted[first] = count[first]
                     fold_older(past, r, LOGISTIC, theta[r])
                 s = int(kept[r])
                 past_x[r, s] = x[r, p]
                 past_y[r, s] = y[r, p, 0]
+                weights[r, s] = weight
                 kept[r] += 1.0
-                count[first] += 1.0
-                size[first] += dot(x[r, p], x[r, p])
+                count[first] += weight
+                size[first] += weight * dot(x[r, p], x[r, p])
                 if ridge[first] > 0.0:
                     center = sigmoid(dot(x[r, p], theta[r]))
-                    absorb(inverse[r], math.sqrt(center * (1.0 - center)) * x[r, p], gain)
+                    absorb(inverse[r], math.sqrt(weight * center * (1.0 - center)) * x[r, p], gain)
         if some:
-            rounds[first] += 1.0
+            rounds[first] += weight
         if count[first] > fitted[first] and count[first] >= growth * fitted[first]:
-            ridge[first] = _fit(past, first, size[first], count[first], ridge[first], theta[own], inverse[own])
+            books = size[first], count[first], ridge[first]
+            ridge[first] = _fit(past, first, *books, origin[own], believed, theta[own], inverse[own])
             fitted[first] = count[first]
         if some:
             for r in range(first + 1, first + blocks):
@@ -167,6 +191,7 @@ class BayesianLogistic:
 
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has outcome 0, and teaches nothing.
+        prior: what is believed of theta before any data, in log-odds: the penalty is on theta minus its prior mean.
         scale: of the bonus; 0 is greedy.
         growth: fit again when there are this many times as many observations.
         room: the most observations that are kept, at least 2.
@@ -188,6 +213,7 @@ class BayesianLogistic:
     """
 
     n_features: int
+    prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
     growth: float = 1.1
     room: int = 2000
@@ -215,16 +241,20 @@ class BayesianLogistic:
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianLogisticState:
         """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
         check_binary("BayesianLogistic", low, high)
-        n = self.n_features
+        n, origin = self.n_features, self.prior.origin(n_replicas, self.blocks, 1, self.n_features)[:, 0].copy()
         return BayesianLogisticState(
             inverse=np.zeros((n_replicas, n, n)),
-            theta=np.zeros((n_replicas, n)),
+            theta=origin.copy(),
             ridge=np.zeros(n_replicas),
             count=np.zeros(n_replicas),
             fitted=np.zeros(n_replicas),
             rounds=np.zeros(n_replicas),
+            taught=np.zeros(n_replicas),
+            ahead=np.ones(n_replicas),
             size=np.zeros(n_replicas),
             past=no_past(n_replicas, n, self.room),
+            origin=origin,
+            spread=self.prior.variance(1, np.full(1, _BELIEVED)),
             ends=np.stack([low, high]),
             horizon=np.full(n_replicas, float(horizon)),
         )
@@ -232,11 +262,16 @@ class BayesianLogistic:
     def value(self, state: BayesianLogisticState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
         s, scale = state, float(self.scale)
-        return Worth(*_value(s.theta, s.inverse, s.count, s.rounds, s.horizon, scale, self.blocks, s.ends, x, w))
+        books, believed = (s.count, s.rounds, s.taught, s.horizon, s.ahead), s.spread.item()
+        return Worth(*_value(s.theta, s.inverse, *books, scale, self.blocks, believed, s.ends, x, w))
 
     def update(self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Append plays whose outcome was seen; refit if the history grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        s = state
+        self.weigh(state, x, y, seen, w, 1.0)
+
+    def weigh(self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
+        """`update` by plays each of which counts as `weight` observations and rounds."""
+        s, settings = state, (float(self.growth), self.room, self.blocks, float(weight))
         s.past.make_room(x.shape[1], self.room)
-        books = s.ridge, s.count, s.fitted, s.rounds, s.size
-        _update(s.inverse, s.theta, *books, s.past.arrays, float(self.growth), self.room, self.blocks, x, y, seen)
+        books = s.ridge, s.count, s.fitted, s.rounds, s.size, s.origin, s.spread.item()
+        _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen)

@@ -12,8 +12,9 @@ from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_exploration, check_sizes
-from evenhand.models.base import ROUNDS, Worth
-from evenhand.numerics.evidence import BELIEVED, ahead, fit, reach
+from evenhand.models.base import AHEAD, ROUNDS, TAUGHT, Worth
+from evenhand.models.prior import Prior
+from evenhand.numerics.evidence import BELIEVED, ahead, first, fit, reach
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
 
 
@@ -22,8 +23,8 @@ class BayesianRidgeState:
     """Sufficient statistics, and the posterior; outcomes are in units of their ranges."""
 
     gram: Floats  # (R, n, n) sum of x x^T
-    moment: Floats  # (R, M, n) sum of y x
-    squares: Floats  # (R, M, M) sum of y y^T
+    moment: Floats  # (R, M, n) sum of z x, z = y - origin.x
+    squares: Floats  # (R, M, M) sum of z z^T
     inverse: Floats  # (R, n, n) of V = ridge I + gram
     theta: Floats  # (R, M, n)
     sigma: Floats  # (R, M, M) covariance of the noise
@@ -31,6 +32,10 @@ class BayesianRidgeState:
     count: Floats  # (R,) observations
     fitted: Floats  # (R,) observations at the last fit
     rounds: Floats = field(metadata=ROUNDS)  # (R,) rounds in which something was seen
+    taught: Floats = field(metadata=TAUGHT)  # (R,) of these, rows that others played
+    ahead: Floats = field(metadata=AHEAD)  # (R,) part of the horizon that is to come and can be paid for
+    origin: Floats  # (R, M, n) theta before any data
+    spreads: Floats  # (M,) variances of means before any data
     ends: Floats  # (2, M) of the ranges
     units: Floats  # (M,) lengths of the ranges, 1 where infinite
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
@@ -56,9 +61,12 @@ def _value(
     sigma: Floats,
     count: Floats,
     rounds: Floats,
+    taught: Floats,
     horizon: Floats,
+    part: Floats,
     scale: float,
     blocks: int,
+    spreads: Floats,
     ends: Floats,
     x: Floats,
     w: Floats,
@@ -68,13 +76,12 @@ def _value(
     n, outcomes = x.shape[2], w.shape[3]
     product, center, each = np.empty(n), np.empty(outcomes), w.shape[2] > 1
     for r in range(len(x)):
-        more = ahead(count[r], rounds[r], horizon[r])
+        more = ahead(count[r], rounds[r], taught[r], horizon[r], part[r])
         for a in range(x.shape[1]):
             if blank(x[r, a]):
                 continue
-            own, square = a if each else 0, 1.0  # before any data, one observation's worth is known of each
-            if count[r] > 0.0:
-                square = quadratic(x[r, a], inverse[r], product)
+            own = a if each else 0
+            square = quadratic(x[r, a], inverse[r], product) if count[r] > 0.0 else first(spreads)
             for m in range(outcomes):
                 center[m] = dot(x[r, a], theta[r, m])
             half = scale * reach(square, more, n * blocks)
@@ -95,68 +102,83 @@ def _update(
     count: Floats,
     fitted: Floats,
     rounds: Floats,
+    origin: Floats,
+    spreads: Floats,
     growth: float,
     blocks: int,
+    weight: float,
     x: Floats,
     y: Floats,
     seen: Bools,
 ) -> None:
     """Absorb plays; what the blocks of a replica have in common is that of the first, which the others repeat."""
     n, outcomes = x.shape[2], y.shape[2]
-    gain = np.empty(n)
-    for first in range(0, len(x), blocks):
+    gain, line, z, root = np.empty(n), np.empty(n), np.empty(outcomes), math.sqrt(weight)
+    for lead in range(0, len(x), blocks):
         some = False
-        for r in range(first, first + blocks):
+        for r in range(lead, lead + blocks):
             for p in range(x.shape[1]):
                 if not seen[r, p].all():
                     continue
                 some = True
                 if blank(x[r, p]):
                     continue
-                count[first] += 1.0
+                count[lead] += weight
                 for i in range(n):
-                    if x[r, p, i] != 0.0:
+                    line[i] = root * x[r, p, i]
+                for m in range(outcomes):
+                    z[m] = root * y[r, p, m] - dot(line, origin[r, m])
+                for i in range(n):
+                    if line[i] != 0.0:
                         for j in range(n):
-                            gram[r, i, j] += x[r, p, i] * x[r, p, j]
+                            gram[r, i, j] += line[i] * line[j]
                         for m in range(outcomes):
-                            moment[r, m, i] += x[r, p, i] * y[r, p, m]
+                            moment[r, m, i] += line[i] * z[m]
                 for m in range(outcomes):
                     for j in range(outcomes):
-                        squares[first, m, j] += y[r, p, m] * y[r, p, j]
-                if ridge[first] > 0.0:
-                    square = absorb(inverse[r], x[r, p], gain)
+                        squares[lead, m, j] += z[m] * z[j]
+                if ridge[lead] > 0.0:
+                    square = absorb(inverse[r], line, gain)
                     for m in range(outcomes):
-                        miss = (y[r, p, m] - dot(x[r, p], theta[r, m])) / (1.0 + square)
+                        miss = (root * y[r, p, m] - dot(line, theta[r, m])) / (1.0 + square)
                         for i in range(n):
                             theta[r, m, i] += miss * gain[i]
         if some:
-            rounds[first] += 1.0
-        if count[first] > fitted[first] and count[first] >= growth * fitted[first]:
-            own = slice(first, first + blocks)
-            books = squares[first], count[first], ridge[first]
-            ridge[first] = fit(gram[own], moment[own], *books, theta[own], inverse[own], sigma[first])
-            fitted[first] = count[first]
-            for r in range(first + 1, first + blocks):
-                ridge[r], fitted[r], sigma[r] = ridge[first], fitted[first], sigma[first]
+            rounds[lead] += weight
+        if count[lead] > fitted[lead] and count[lead] >= growth * fitted[lead]:
+            own = slice(lead, lead + blocks)
+            books = squares[lead], count[lead], ridge[lead], spreads
+            ridge[lead] = fit(gram[own], moment[own], *books, theta[own], inverse[own], sigma[lead])
+            theta[own] += origin[own]
+            fitted[lead] = count[lead]
+            for r in range(lead + 1, lead + blocks):
+                ridge[r], fitted[r], sigma[r] = ridge[lead], fitted[lead], sigma[lead]
         if some:
-            for r in range(first + 1, first + blocks):
-                count[r], rounds[r] = count[first], rounds[first]
+            for r in range(lead + 1, lead + blocks):
+                count[r], rounds[r] = count[lead], rounds[lead]
 
 
-def empty(n: int, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
+def empty(
+    n: int, n_replicas: int, low: Floats, high: Floats, horizon: int, prior: Prior, blocks: int = 1
+) -> BayesianRidgeState:
     """The state before any data, `(M),(M)->`."""
     m, units = len(low), np.where(np.isfinite(high - low), high - low, 1.0)
+    origin = prior.origin(n_replicas, blocks, m, n) / units[:, None]
     return BayesianRidgeState(
         gram=np.zeros((n_replicas, n, n)),
         moment=np.zeros((n_replicas, m, n)),
         squares=np.zeros((n_replicas, m, m)),
         inverse=np.zeros((n_replicas, n, n)),
-        theta=np.zeros((n_replicas, m, n)),
+        theta=origin.copy(),
         sigma=np.tile(BELIEVED * np.eye(m), (n_replicas, 1, 1)),
         ridge=np.zeros(n_replicas),
         count=np.zeros(n_replicas),
         fitted=np.zeros(n_replicas),
         rounds=np.zeros(n_replicas),
+        taught=np.zeros(n_replicas),
+        ahead=np.ones(n_replicas),
+        origin=origin,
+        spreads=prior.variance(m, BELIEVED * units**2) / units**2,
         ends=np.stack([low, high]) / units,
         units=units,
         horizon=np.full(n_replicas, float(horizon)),
@@ -171,8 +193,9 @@ class BayesianRidge:
     Equation: V = rho I + sum x x^T, theta_m = V^-1 sum y_m x; rho and the covariance Sigma of the noise maximise the
     evidence (`numerics.evidence.fit`). At prices w the bonus of a candidate is
     scale sqrt(w^T Sigma w) sqrt(q ln(1 + m q / n)), q = x^T V^-1 x, at most up to the liked ends of the ranges.
-    m = (T - t) (1 + N) / (1 + t) is the number of observations to come, if they go on at the rate of the N in the t
-    rounds so far and of one in a round before. What is unlikely to pay back in the remaining rounds is not explored.
+    m = L (1 + N) / (1 + t) is the number of observations to come, if they go on at the rate of the N in the t rounds so
+    far and of one in a round before. L counts the rounds to come, at most as many as budgets can pay for; a policy says
+    so. Rows that were taught are in N and t, and leave L as it is. What is unlikely to pay back is not explored.
 
     Nothing depends on the units of outcomes or of features. Before any data, noise and means are believed to spread by
     a quarter of each outcome's range, and a range counts as one observation: one that is a thousand times too long is
@@ -181,6 +204,7 @@ class BayesianRidge:
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has no bonus and teaches nothing.
         n_outcomes: M.
+        prior: what is believed of theta before any data: V and the evidence are those of theta minus its prior mean.
         scale: of the bonus; 0 is greedy.
         growth: estimate rho and Sigma again when there are this many times as many observations; between two times the
             posterior is updated exactly at the present rho.
@@ -202,6 +226,7 @@ class BayesianRidge:
 
     n_features: int
     n_outcomes: int = 1
+    prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
     growth: float = 1.3
     blocks: int = 1
@@ -221,17 +246,23 @@ class BayesianRidge:
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
         """The state before any data, `(M),(M)->state`."""
-        return empty(self.n_features, n_replicas, low, high, horizon)
+        return empty(self.n_features, n_replicas, low, high, horizon, self.prior, self.blocks)
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         s, scale = state, float(self.scale)
-        books = s.count, s.rounds, s.horizon
-        return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, self.blocks, s.ends, x, w * s.units))
+        books = s.count, s.rounds, s.taught, s.horizon, s.ahead
+        return Worth(
+            *_value(s.theta, s.inverse, s.sigma, *books, scale, self.blocks, s.spreads, s.ends, x, w * s.units)
+        )
 
     def update(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each, O(n^3) per fit."""
-        s = state
-        books = s.ridge, s.count, s.fitted, s.rounds
+        self.weigh(state, x, y, seen, w, 1.0)
+
+    def weigh(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
+        """`update` by plays each of which counts as `weight` observations and rounds."""
+        s, settings = state, (float(self.growth), self.blocks, float(weight))
+        books = s.ridge, s.count, s.fitted, s.rounds, s.origin, s.spreads
         sums = s.gram, s.moment, s.squares
-        _update(*sums, s.inverse, s.theta, s.sigma, *books, float(self.growth), self.blocks, x, y / s.units, seen)
+        _update(*sums, s.inverse, s.theta, s.sigma, *books, *settings, x, y / s.units, seen)

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
-from evenhand.models._shared import check_sizes, optimism, unit
+from evenhand.models._shared import check_sizes, ends, optimism, unit
 from evenhand.models.base import Worth
 from evenhand.models.ridge import RidgeState, drawn_worth
 from evenhand.models.widths import Fixed, Width
@@ -21,7 +21,15 @@ from evenhand.numerics.precision import fresh
 
 @kernel
 def bilinear_worth(
-    theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, x: Floats, w: Floats, r: int
+    theta: Floats,
+    inverse: Floats,
+    radius: Floats,
+    low: Floats,
+    high: Floats,
+    clipped: bool,
+    x: Floats,
+    w: Floats,
+    r: int,
 ) -> tuple[Floats, Floats]:
     """V^-1 is contracted once per run of equal u; after that a candidate costs s^2 + s M."""
     count, outcomes = x.shape[1], theta.shape[1]
@@ -35,13 +43,13 @@ def bilinear_worth(
             for a in range(size):
                 square[a] = radius[b] * math.sqrt(max(square[a], 0.0))
             for m in range(outcomes):
-                wide = unit(low[m], high[m])
+                wide, (least, most) = unit(low[m], high[m]), ends(clipped, low[m], high[m])
                 for k in range(w.shape[1]):
                     for a in range(size):
                         price = w[b, k, first + a if w.shape[2] > 1 else 0, m]
                         mean[b, k, first + a] += price * center[m, a]
                         half_width = square[a] * wide
-                        bonus[b, k, first + a] += optimism(center[m, a], half_width, low[m], high[m], price)
+                        bonus[b, k, first + a] += optimism(center[m, a], half_width, least, most, price)
             first = last
     return mean, bonus
 
@@ -54,6 +62,8 @@ class Bilinear:
     """Ridge regression of every outcome on u^T Theta v: u says of whom a candidate is for, and v of what it is.
 
     Equation: `Ridge` on flatten(u v^T), in n = r s dimensions. Candidates have the features (u, v), side by side.
+    Deviation: as in `Ridge`, intervals end at the outcome's range, where the paper's Algorithms 1 and 5 do not clip;
+    `clipped=False` is as printed.
     Consecutive candidates with the same u share the contraction V^-1 (u x I): a run of A of them costs n^2 + A s^2
     operations, where `Ridge` takes A n^2. In the same way, the plays of a run are absorbed in one pass over V^-1.
 
@@ -63,6 +73,7 @@ class Bilinear:
         n_outcomes: M.
         ridge: the penalty, above 0; V starts at ridge I.
         width: the radius, in units of each outcome's range; `Fixed(0)` (the default) means no optimism.
+        clipped: whether intervals end at the outcome's range; if not, the bonus is the radius times ||x||_{V^-1}.
 
     Raises:
         InvalidInput: a count below 1, or a ridge that is not a positive number.
@@ -81,6 +92,7 @@ class Bilinear:
     n_outcomes: int = 1
     ridge: float = 1.0
     width: Width = field(default_factory=Fixed)
+    clipped: bool = True
 
     def __post_init__(self) -> None:
         whole("Bilinear.who", self.who, 1)
@@ -116,7 +128,8 @@ class Bilinear:
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) per run of equal u."""
         radius = self.width.radius(state.count, state.log_det, self.ridge)
-        return Worth(*bilinear_worth(state.theta, state.inverse, radius, state.low, state.high, x, w, self.who))
+        low, high = state.low, state.high
+        return Worth(*bilinear_worth(state.theta, state.inverse, radius, low, high, self.clipped, x, w, self.who))
 
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Absorb plays whose outcomes are all seen, `(P,r+s),(P,M),(P,M),(K,1|P,M)`; O(n^2 P + n M P) per round."""

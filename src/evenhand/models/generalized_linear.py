@@ -12,8 +12,8 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
-from evenhand.models._linked import check_fit, check_link, check_range, spread, turned, worth_at
-from evenhand.models._shared import optimism, unit
+from evenhand.models._linked import check_fit, check_link, check_range, linear_unit, spread, turned, worth_at
+from evenhand.models._shared import ends, optimism, unit
 from evenhand.models.base import Worth
 from evenhand.models.links import Canonical, bounded, code
 from evenhand.models.past import Arrays, Past, fold_older, no_past
@@ -52,7 +52,7 @@ def _value(
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     each, product = w.shape[2] > 1, np.empty(x.shape[2])
-    least, most = (low[0], high[0]) if clipped else (-np.inf, np.inf)
+    least, most = ends(clipped, low[0], high[0])
     for r in range(len(x)):
         for a in range(x.shape[1]):
             if blank(x[r, a]):
@@ -82,7 +82,7 @@ def _update(
     rule: tuple[float, float, float, int],
 ) -> None:
     gain = np.empty(x.shape[2])
-    past_x, past_y, kept, anchor, slope, curve = past
+    past_x, past_y, kept, weight, anchor, slope, curve = past
     ridge, growth, tolerance, room = rule
     for r in range(len(x)):
         older = anchor[r], slope[r], curve[r]
@@ -91,7 +91,7 @@ def _update(
                 continue
             if kept[r] >= room:  # what is folded is folded at an estimate that knows it
                 s = int(kept[r])
-                fit(link, past_x[r, :s], past_y[r, :s], older, theta[r], root[r], ridge, tolerance)
+                fit(link, past_x[r, :s], past_y[r, :s], weight[r, :s], older, theta[r], root[r], ridge, tolerance)
                 fitted[r] = count[r]
                 fold_older(past, r, link, theta[r])
             log_det[r] += math.log1p(absorb(inverse[r], x[r, p], gain))
@@ -102,7 +102,7 @@ def _update(
             count[r] += 1.0
         if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
             s = int(kept[r])
-            fit(link, past_x[r, :s], past_y[r, :s], older, theta[r], root[r], ridge, tolerance)
+            fit(link, past_x[r, :s], past_y[r, :s], weight[r, :s], older, theta[r], root[r], ridge, tolerance)
             fitted[r] = count[r]
 
 
@@ -211,25 +211,25 @@ class GeneralizedLinear:
         return self.n_features
 
     def deviations(self, state: GeneralizedLinearState, z: Floats) -> Floats:
-        """Deviations of parameters drawn from N(theta, H^-1), `(U,n)->(U,n)`.
+        """Deviations of parameters drawn from N(theta, unit^2 H^-1), `(U,n)->(U,n)`; unit is 1 unless links are linear.
 
         H = ridge I + sum mu' x x^T, is the Hessian of the objective at the last Newton step of the last fit, over the
         observations of that fit (Laplace's approximation: Chapelle & Li 2011); what was folded counts as it was folded.
         The V of the widths lacks the factor mu', at most 1/4 for the logistic link: once data outweigh the ridge, its
         draws would be at most about half as wide.
         """
-        return turned(state.root, z)
+        return turned(state.root, linear_unit(self.link, state.low, state.high) * z)
 
     def inside(self, state: GeneralizedLinearState, z: Floats) -> Floats:
-        """Deviations of parameters by root(V^-1) z, `(U,n)->(U,n)`; O(n^3)."""
-        return spread(state.inverse, z)
+        """Deviations of parameters by unit root(V^-1) z, `(U,n)->(U,n)`; O(n^3)."""
+        return spread(state.inverse, linear_unit(self.link, state.low, state.high) * z)
 
     def at(self, state: GeneralizedLinearState, x: Floats, w: Floats, d: Floats) -> Floats:
         """Worth under parameters that deviate by d, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
         return worth_at(self._link, state.theta, d, state.low, state.high, x, w)
 
     def sample(self, state: GeneralizedLinearState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under parameters drawn from N(theta, H^-1), `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
+        """Worth under parameters drawn from N(theta, unit^2 H^-1), `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
         return self.at(state, x, w, self.deviations(state, z))
 
     @cached_property

@@ -13,7 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
-from evenhand.models._linked import check_link, check_range, spread, worth_at
+from evenhand.models._linked import check_link, check_range, linear_unit, spread, worth_at
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import Worth
 from evenhand.models.links import Canonical, bounded, code
@@ -41,7 +41,15 @@ class OnePassState:
 
 @kernel
 def _value(
-    link: int, theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, x: Floats, w: Floats
+    link: int,
+    theta: Floats,
+    inverse: Floats,
+    radius: Floats,
+    size: float,
+    low: Floats,
+    high: Floats,
+    x: Floats,
+    w: Floats,
 ) -> tuple[Floats, Floats]:
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
@@ -51,7 +59,7 @@ def _value(
             if blank(x[r, a]):
                 continue
             own, u = a if each else 0, dot(x[r, a], theta[r])
-            half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r], product)) if radius[r] > 0.0 else 0.0
+            half = size * radius[r] * math.sqrt(quadratic(x[r, a], inverse[r], product)) if radius[r] > 0.0 else 0.0
             center = bounded(link, u, low[0], high[0])
             for k in range(w.shape[1]):
                 price = w[r, k, own, 0]
@@ -89,14 +97,14 @@ def _update(
                 size += 1
         if size == 0:
             continue
-        now_x, now_y = past_x[:size], past_y[:size]
+        now_x, now_y, alike = past_x[:size], past_y[:size], past_y[:0]
         gradient[:] = 0.0
         surrogate = metric[r] / step
-        add_losses(link, now_x, now_y, theta[r], 0.0, gradient, surrogate, nonzero)
+        add_losses(link, now_x, now_y, alike, theta[r], 0.0, gradient, surrogate, nonzero)
         solve(surrogate, gradient, far)
         theta[r] -= far
         project(theta[r : r + 1], norm, False)
-        add_losses(link, now_x, now_y, theta[r], 0.0, gradient, metric[r], nonzero)
+        add_losses(link, now_x, now_y, alike, theta[r], 0.0, gradient, metric[r], nonzero)
         count[r] += size
         root = metric[r].copy()
         cholesky(root)
@@ -117,6 +125,8 @@ class OnePass:
     bonus = mu(u + beta ||x||_{Q^-1}) - mu(u), u = x.theta, and with the other sign where a price is negative. By
     default beta^2 = 4 ridge norm^2 + 2 step ln(1/delta) + n (6 step^2 + step) ln(1 + L N / ridge), N the observations
     so far and L the largest slope of mu: 1/4 for the logistic link, 1 for the identity.
+
+    Under the identity link theta, the ball, beta and draws are in units of the outcome's range.
 
     The paper minimises over the ball in the metric of the step, and projects in its experiments, as here. Its guarantee
     asks for step = 1 + R norm (R = 1 for logistic and exponential links) and a far larger ridge than the 5 of its
@@ -187,7 +197,7 @@ class OnePass:
     def value(self, state: OnePassState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
         s, radius = state, self.radius(state)
-        return Worth(*_value(self._link, s.theta, s.inverse, radius, s.low, s.high, x, w))
+        return Worth(*_value(self._link, s.theta, s.inverse, radius, self._size(s), s.low, s.high, x, w))
 
     def radius(self, state: OnePassState) -> Floats:
         """Beta, `->()`."""
@@ -200,7 +210,7 @@ class OnePass:
 
     def update(self, state: OnePassState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """One step for the plays of a round whose outcome was seen, `(P,n),(P,1),(P,1),(K,1|P,1)`; O(n^3 + P n^2)."""
-        s, settings = state, (float(self.step), self._norm, float(self.ridge))
+        s, settings = state, (float(self.step), self._size(state) * self._norm, float(self.ridge))
         _update(self._link, *settings, s.theta, s.metric, s.inverse, s.log_det, s.count, x, y, seen)
 
     @property
@@ -209,20 +219,24 @@ class OnePass:
         return self.n_features
 
     def deviations(self, state: OnePassState, z: Floats) -> Floats:
-        """Deviations of parameters drawn from N(theta, Q^-1), `(U,n)->(U,n)`; O(n^3)."""
-        return spread(state.inverse, z)
+        """Deviations of parameters drawn from N(theta, unit^2 Q^-1), `(U,n)->(U,n)`; O(n^3)."""
+        return spread(state.inverse, self._size(state) * z)
 
     def inside(self, state: OnePassState, z: Floats) -> Floats:
         """The same: Q is the matrix of the widths as well, `(U,n)->(U,n)`."""
-        return spread(state.inverse, z)
+        return self.deviations(state, z)
 
     def at(self, state: OnePassState, x: Floats, w: Floats, d: Floats) -> Floats:
         """Worth under parameters that deviate by d, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
         return worth_at(self._link, state.theta, d, state.low, state.high, x, w)
 
     def sample(self, state: OnePassState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under parameters drawn from N(theta, Q^-1), `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
+        """Worth under parameters drawn from N(theta, unit^2 Q^-1), `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
         return self.at(state, x, w, self.deviations(state, z))
+
+    def _size(self, state: OnePassState) -> float:
+        """The unit of u: that of the outcome under the identity link."""
+        return linear_unit(self.link, state.low, state.high)
 
     @cached_property
     def _norm(self) -> float:

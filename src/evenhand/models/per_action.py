@@ -15,7 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.models._shared import EVERYWHERE, no_action, wrong_action
+from evenhand.models._shared import EVERYWHERE, no_action, weighing, wrong_action
 from evenhand.models.base import ByAction, InBlocks, Model, Worth
 from evenhand.models.bayesian_ridge import BayesianRidge
 
@@ -240,6 +240,12 @@ class PerAction:
         else:
             self._refuse(x, seen)
             self._model.update(state.inner, *_told(x, y, seen, w, self.actions))
+
+    def weigh(self, state: PerActionState, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
+        """`update` by plays each of which counts as `weight` observations."""
+        inner = weighing("PerAction.inner", self._model)
+        self._refuse(x, seen)
+        inner.weigh(state.inner, *_told(x, y, seen, w, self.actions), weight)
 
     @cached_property
     def _model(self) -> Model:

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.models._shared import EVERYWHERE, check_sizes, no_action, optimism, unit, wrong_action
+from evenhand.models._shared import EVERYWHERE, check_sizes, ends, no_action, optimism, unit, wrong_action
 from evenhand.models.base import Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import cholesky
@@ -31,7 +31,15 @@ class RidgeState:
 
 @kernel
 def _value(
-    theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, actions: int, x: Floats, w: Floats
+    theta: Floats,
+    inverse: Floats,
+    radius: Floats,
+    low: Floats,
+    high: Floats,
+    clipped: bool,
+    actions: int,
+    x: Floats,
+    w: Floats,
 ) -> tuple[int, int, Floats, Floats]:
     """Mean worth and optimism; with `actions`, the first feature says which row of a replica a candidate reads.
 
@@ -52,9 +60,10 @@ def _value(
             half = radius[row] * math.sqrt(quadratic(z, inverse[row], product)) if radius[row] > 0.0 else 0.0
             for m in range(w.shape[3]):
                 center, wide = dot(z, theta[row, m]), half * unit(low[m], high[m])
+                least, most = ends(clipped, low[m], high[m])
                 for k in range(w.shape[1]):
                     mean[r, k, a] += w[r, k, own, m] * center
-                    bonus[r, k, a] += optimism(center, wide, low[m], high[m], w[r, k, own, m])
+                    bonus[r, k, a] += optimism(center, wide, least, most, w[r, k, own, m])
     return -1, -1, mean, bonus
 
 
@@ -123,12 +132,16 @@ class Ridge:
     Equation: V = ridge I + sum x x^T, theta_m = V^-1 sum y_m x, interval x.theta_m +- unit_m radius ||x||_{V^-1},
     clipped to the outcome's range; unit_m is the length of that range, or 1 if it is infinite, so that widths do not
     depend on the units of outcomes. Predictions themselves are not clipped.
+    Deviation: LinUCB (Abbasi-Yadkori et al. 2011; Do et al. 2023, Algorithms 1, 3 and 5) does not clip;
+    `clipped=False` is as printed. A clipped bound is valid wherever the bound is, and a width that is large makes
+    candidates tie at the end of the range, where an unclipped one prefers those that are least known.
 
     Args:
         n_features: n.
         n_outcomes: M.
         ridge: the penalty, above 0; V starts at ridge I.
         width: the radius, in units of each outcome's range; `Fixed(0)` (the default) means no optimism.
+        clipped: whether intervals end at the outcome's range; if not, the bonus is the radius times ||x||_{V^-1}.
 
     Raises:
         InvalidInput: a count below 1, or a ridge that is not a positive number.
@@ -145,6 +158,7 @@ class Ridge:
     n_outcomes: int = 1
     ridge: float = 1.0
     width: Width = field(default_factory=Fixed)
+    clipped: bool = True
 
     def __post_init__(self) -> None:
         check_sizes("Ridge", self.n_features, self.n_outcomes, self.ridge)
@@ -175,7 +189,9 @@ class Ridge:
     def value_by_action(self, state: RidgeState, x: Floats, w: Floats, actions: int) -> Worth:
         """`value` by the row of each candidate's action, `(C,1+n),(K,1|C,M),()->(K,C),(K,C)`."""
         radius = self.width.radius(state.count, state.log_det, self.ridge)
-        r, c, mean, bonus = _value(state.theta, state.inverse, radius, state.low, state.high, actions, x, w)
+        r, c, mean, bonus = _value(
+            state.theta, state.inverse, radius, state.low, state.high, self.clipped, actions, x, w
+        )
         if r >= 0:
             raise no_action(x, r, c, actions)
         return Worth(mean, bonus)

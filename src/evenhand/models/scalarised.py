@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.models._shared import check_sizes
+from evenhand.models._shared import check_sizes, optimism
 from evenhand.models.base import Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.precision import absorb, dot, fresh
@@ -25,6 +25,8 @@ class ScalarisedState:
     log_det: Floats  # (R,) of V / ridge
     count: Floats  # (R,)
     units: Floats  # (M,) lengths of the outcomes' ranges, 1 where infinite: the regression is on y / units
+    low: Floats  # (M,) ends of the ranges over units
+    high: Floats  # (M,)
 
 
 @kernel
@@ -54,7 +56,20 @@ def _price(theta: Floats, inverse: Floats, wide: bool, g: Floats, worth: Floats,
 
 
 @kernel
-def _value(theta: Floats, inverse: Floats, radius: Floats, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+def _worths(low: Floats, high: Floats, g: Floats) -> tuple[float, float]:
+    """The least and the most that outcomes within their ranges can be worth at prices g, `(M),(M),(M)->(),()`."""
+    least, most = 0.0, 0.0
+    for m in range(len(g)):
+        if g[m] != 0.0:
+            least += min(g[m] * low[m], g[m] * high[m])
+            most += max(g[m] * low[m], g[m] * high[m])
+    return least, most
+
+
+@kernel
+def _value(
+    theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, clipped: bool, x: Floats, w: Floats
+) -> tuple[Floats, Floats]:
     """Worth; V^-1 is first contracted with g from both sides, so that a candidate costs n^2 instead of (nM)^2."""
     n, outcomes = x.shape[2], w.shape[3]
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
@@ -74,6 +89,9 @@ def _value(theta: Floats, inverse: Floats, radius: Floats, x: Floats, w: Floats)
                         if x[r, a, i] != 0.0:
                             square += x[r, a, i] * dot(x[r, a], form[i])
                     bonus[r, k, a] = radius[r] * math.sqrt(max(square, 0.0))
+                if clipped:
+                    least, most = _worths(low, high, w[r, k, a if each else 0])
+                    bonus[r, k, a] = optimism(mean[r, k, a], bonus[r, k, a], least, most, 1.0)
     return mean, bonus
 
 
@@ -113,13 +131,16 @@ class Scalarised:
     radius ||x~||_{V^-1}. The extended features of candidates are never formed: g is contracted first.
     Outcomes are in units of their ranges (of 1 where infinite), and prices in the inverse of these.
     The ellipsoid around theta~ bounds the worth itself, and an outcome whose price is 0 is not learned; `Ridge` learns
-    each outcome separately. Bonuses are not clipped to ranges.
+    each outcome separately. As printed, bounds are not clipped; `clipped=True` ends them at the most that outcomes
+    within their ranges can be worth at g, as `Ridge` does for each outcome by default.
 
     Args:
         n_features: n.
         n_outcomes: M.
         ridge: the penalty, above 0, in units of squared prices as in the source: the objective's unit matters.
-        width: the radius; for `SelfNormalised` the noise is that of g.y and the norm that of all parameters together.
+        width: the radius; for `SelfNormalised` the noise is that of g.y and the norm that of all parameters together;
+            `Ellipsoid` has the alpha_t of the source (its equation 76).
+        clipped: whether the bound on a worth ends at the most that outcomes within their ranges can be worth.
 
     Raises:
         InvalidInput: a count below 1, or a ridge that is not a positive number.
@@ -136,6 +157,7 @@ class Scalarised:
     n_outcomes: int = 1
     ridge: float = 1.0
     width: Width = field(default_factory=Fixed)
+    clipped: bool = False
 
     def __post_init__(self) -> None:
         check_sizes("Scalarised", self.n_features, self.n_outcomes, self.ridge)
@@ -147,12 +169,15 @@ class Scalarised:
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> ScalarisedState:
         """The state before any data, `(M),(M)->state`."""
         size = self.n_features * self.n_outcomes
+        units = np.where(np.isfinite(high - low), high - low, 1.0)
         return ScalarisedState(
             inverse=fresh(n_replicas, size, self.ridge),
             theta=np.zeros((n_replicas, size)),
             log_det=np.zeros(n_replicas),
             count=np.zeros(n_replicas),
-            units=np.where(np.isfinite(high - low), high - low, 1.0),
+            units=units,
+            low=low / units,
+            high=high / units,
         )
 
     def value(self, state: ScalarisedState, x: Floats, w: Floats, u: Floats) -> Worth:
@@ -161,7 +186,8 @@ class Scalarised:
         It costs O(K (n^2 M^2 + A n^2)), and O(K A n^2 M^2) with prices per candidate.
         """
         radius = self.width.radius(state.count, state.log_det, self.ridge)
-        return Worth(*_value(state.theta, state.inverse, radius, x, w * state.units))
+        low, high = state.low, state.high
+        return Worth(*_value(state.theta, state.inverse, radius, low, high, self.clipped, x, w * state.units))
 
     def update(self, state: ScalarisedState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         """Absorb the worth of plays at the prices of all readings together, `(P,n),(P,M),(P,M),(K,1|P,M)`."""

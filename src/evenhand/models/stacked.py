@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from evenhand.core.checked import checked
+from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
+from evenhand.models._shared import weighing
 from evenhand.models.base import Model, Worth
 
 Columns = TypeVar("Columns", bound=np.ndarray[Any, Any])
@@ -31,7 +32,10 @@ class _Part(NamedTuple):
     outcomes: slice
 
 
-@checked
+@named(
+    "B10",
+    source="Agrawal & Devanur 2014, Section 4.1.1 and Appendix B.2: every outcome is linear in features of its own",
+)
 @dataclass(frozen=True)
 class Stacked:
     """Several models, whose outcomes are concatenated in their order.
@@ -39,6 +43,11 @@ class Stacked:
     Equation: value = sum over parts of their values at their own prices; bonuses add up likewise. Each part has its own
     luck. Each part is told which of *its own* outcomes were seen: if only some outcomes of a play were seen, only the
     parts that predict these learn from it.
+
+    With `Ridge` of one outcome as every part and `shared=False`, outcome j is b_ja . w_j with features b_ja per outcome
+    and arm, as in the source, whose interval of radius r, r^2 = n, has `Fixed(sqrt(n))` as its width, in units of the
+    outcome's range; self-normalised widths hold with a stated probability. Every recipe without contexts takes it, at
+    intervals clipped to the range: the source puts the ellipsoids into its program, which is then not concave.
 
     Args:
         parts: the models, in the order of the outcomes they predict.
@@ -97,6 +106,13 @@ class Stacked:
         for p, s in zip(self._cut, state.parts, strict=True):
             own = p.outcomes
             p.model.update(s, _block(x, p.features), _block(y, own), _block(seen, own), _block(w, own))
+
+    def weigh(self, state: StackedState, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
+        """`update` of the parts by plays each of which counts as `weight` observations."""
+        models = [weighing("Stacked.parts", p) for p in self.parts]
+        for model, p, s in zip(models, self._cut, state.parts, strict=True):
+            own = p.outcomes
+            model.weigh(s, _block(x, p.features), _block(y, own), _block(seen, own), _block(w, own), weight)
 
     @cached_property
     def _cut(self) -> list[_Part]:

@@ -12,6 +12,7 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
+from evenhand.core.validate import number, whole
 
 
 class Width(Protocol):
@@ -107,3 +108,47 @@ class SelfNormalised:
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
         """The radius at the present log-determinant, `()->()`."""
         return _self_normalised(log_det, float(self.noise), 2.0 * math.log(self.delta), math.sqrt(ridge) * self.norm)
+
+
+@checked
+@dataclass(frozen=True, kw_only=True)
+class WorstCase:
+    """The self-normalised radius with the largest determinant that features of a given norm can have.
+
+    Equation: noise sqrt(n ln((1 + t length^2 / ridge) / delta)) + sqrt(ridge) norm, t the observations so far. It is at
+    least that of `SelfNormalised`, and does not depend on the features that came.
+    Source: Abbasi-Yadkori, Pal & Szepesvari 2011, Theorem 2, second bound; the alpha_t of Do et al. 2023, equation 76,
+    with noise L D_K / 2 and length L D_X in dimension n M (`recipes.fw_linucb`). The paper prints the horizon T for t,
+    which is wider still. The second bound follows from the first for n of at least 2 only, which is asked for here.
+
+    Args:
+        n_parameters: n, at least 2; for `Scalarised` n M.
+        delta: the risk that some interval misses the truth, in (0, 1).
+        noise: sub-Gaussian scale of the outcomes around their mean, in units of their range; 1/2 is always enough.
+        norm: a bound on the Euclidean norm of each outcome's true parameter, in the same units.
+        length: a bound on the Euclidean norm of the features.
+
+    Raises:
+        InvalidInput: a number out of its range.
+
+    >>> float(WorstCase(n_parameters=2, delta=0.1).radius(np.array([0.0]), np.array([0.0]), 1.0)[0].round(3))
+    2.073
+    """
+
+    n_parameters: int
+    delta: float
+    noise: float = 0.5
+    norm: float = 1.0
+    length: float = 1.0
+
+    def __post_init__(self) -> None:
+        whole("WorstCase.n_parameters", self.n_parameters, 2)
+        number("WorstCase.delta", self.delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
+        for field in ("noise", "norm", "length"):
+            value = getattr(self, field)
+            number(f"WorstCase.{field}", value, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+
+    def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
+        """The radius after `count` observations, `()->()`."""
+        growth = np.log1p(count * (self.length**2 / ridge)) - math.log(self.delta)
+        return np.asarray(self.noise * np.sqrt(self.n_parameters * growth) + math.sqrt(ridge) * self.norm)

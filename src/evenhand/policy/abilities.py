@@ -13,6 +13,8 @@ from evenhand.goals.base import (
     Goal,
     Learns,
     Limits,
+    Mixes,
+    Nets,
     Plans,
     Priced,
     Restates,
@@ -38,8 +40,10 @@ class Abilities(NamedTuple):
     cancelling: list[tuple[int, Cancels]]
     restating: list[tuple[int, Restates]]
     splitting: dict[int, Splits]
+    mixes: tuple[int, Mixes] | None
     follows: Follows | None
     hears: Hears | None
+    nets: bool  # whether any asks for one bonus of the whole
     fixed: bool  # whether prices are the same in all rounds and for all candidates
 
 
@@ -57,8 +61,10 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         cancelling=[(i, g) for i, g in places if isinstance(g, Cancels)],
         restating=[(i, g) for i, g in places if isinstance(g, Restates) and by_estimated_share(problem, g.rows)],
         splitting={i: g for i, g in places if isinstance(g, Splits)},
+        mixes=next(((i, g) for i, g in places if isinstance(g, Mixes)), None),
         follows=choice if isinstance(choice, Follows) and choice.goes_on else None,
         hears=choice if isinstance(choice, Hears) else None,
+        nets=any(isinstance(g, Nets) and g.nets for g in goals),
         fixed=all(isinstance(g, LinearReward) and g.rows.plain_only for g in goals) and not problem.known,
     )
 

@@ -351,39 +351,6 @@ def mask(name: str, given: Bools, shape: tuple[int, ...]) -> None:
         raise InvalidInput(name, f"true or false, of shape {shape}", f"{given.dtype} of shape {given.shape}")
 
 
-def wrong_outcome(
-    r: int,
-    m: int,
-    y: Floats,
-    observed: Bools | None,
-    exposed: Bools | None,
-    d: Decision,
-    arriving: Ints,
-    problem: Problem,
-) -> InvalidInput:
-    """The error of an observed outcome that is not what was declared, or that nothing can have brought about.
-
-    `arriving` has the plays whose outcomes arrive, -1 at all other places, `(P)`.
-    """
-    place, later = f"outcome {problem.observed[m]!r} of replica {r}", m - len(problem.learned)
-    empty = d.plays[r] < 0
-    if exposed is not None and (later < 0 or not problem.sure[later]):
-        empty = empty | ~exposed[r]
-    if observed is not None:
-        empty = empty & observed[r, :, m]
-    elsewhere = (d.plays[r] >= 0) & (arriving[r] < 0)
-    if (elsewhere & (np.abs(y[r, :, m]) > 0.0)).any():
-        return InvalidInput(place, "0 or NaN where a play is pending or was settled before", y[r, :, m])
-    if (empty & (np.abs(y[r, :, m]) > 0.0)).any():
-        return InvalidInput(place, "0 or NaN where nothing was played or a play was not exposed", y[r, :, m])
-    low, high = max(problem.span[0, m], -LARGEST), min(problem.span[1, m], LARGEST)
-    expected = f"a finite number in [{low:g}, {high:g}] (as declared)"
-    free = tuple(a for a, is_free in zip(problem.actions, problem.free[:, m], strict=True) if is_free)
-    if free:
-        expected += f", 0 under {free}"
-    return InvalidInput(place, expected, y[r, :, m])
-
-
 def _means(z: Floats, problem: Problem) -> None:
     """Refuse means of noisy outcomes that are outside of their ranges."""
     low, high = problem.span[:, len(problem.learned) :]

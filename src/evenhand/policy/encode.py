@@ -157,13 +157,15 @@ def offered_of(problem: Problem, offered: Collection[str] | None) -> Bools:
     return np.array([[action in offered for action in problem.actions]])
 
 
-def known_of(problem: Problem, known: Mapping[str, Mapping[str, float] | float] | None) -> Floats:
-    """The known outcomes of a case, as declared unless it states others, `->(1,A,L)`.
+def known_of(
+    problem: Problem, known: Mapping[str, Mapping[str, float] | float] | None, plain: Floats | None = None
+) -> Floats:
+    """The known outcomes of a case, as declared, or as in `plain`, unless it states others, `(1,A,L)->(1,A,L)`.
 
     Raises:
         InvalidInput: an outcome that is not known, an unknown action, or a value that is no finite number.
     """
-    z = problem.declared[None].copy()
+    z = (problem.declared[None] if plain is None else plain).copy()
     if known is not None and not isinstance(known, Mapping):
         raise InvalidInput("known", "a mapping from outcomes to numbers", shown(known))
     for name, values in (known or {}).items():

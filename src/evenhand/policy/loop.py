@@ -12,9 +12,12 @@ from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream
 from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools, Floats
+from evenhand.models._shared import weighing
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries
 from evenhand.policy.abilities import Abilities
+from evenhand.policy.marks import marked
+from evenhand.policy.payable import Payable
 from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
@@ -36,6 +39,7 @@ class Loop:
         questions: what a round asks of goals, limits and model.
         restating: rewrites earlier rows where shares are estimated.
         settlement: takes back a decision whose plan fails.
+        payable: tells the model how many rounds to come budgets can pay for.
     """
 
     problem: Problem
@@ -45,6 +49,7 @@ class Loop:
     questions: Questions
     restating: Restating
     settlement: Settlement
+    payable: Payable
 
     def read(self, state: PolicyState, context: Context) -> Context:
         """A context whose arrays kernels can read, which is looked at once."""
@@ -64,6 +69,7 @@ class Loop:
         worth = ask.worth(state, context.features, w, luck)
         mean = worth.mean if self.can.fixed else worth.mean + offset  # fixed prices have no offset
         worth = Worth(mean, worth.bonus, worth.random, constant)
+        worth = worth._replace(mix=ask.mix(state, context, shares, w, worth))
         luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
         propensities = pick.propensities
@@ -110,6 +116,7 @@ class Loop:
             state.receipts.enter(decision, checksum)
         before = self.restating.shares(state) if self.can.restating else None
         state.t += decision.counted
+        self.payable.tell(state)
         if context.groups.shape[2]:
             entries.believe(context.groups, context.offered, decision.counted, state.seen)
         if before is not None:
@@ -126,7 +133,9 @@ class Loop:
                 self.settlement.cancel(state, decision)
             raise
 
-    def teach(self, state: PolicyState, context: Context, action: int, y: Floats, observed: Bools) -> None:
+    def teach(
+        self, state: PolicyState, context: Context, action: int, y: Floats, observed: Bools, weight: float
+    ) -> None:
         """Let the model learn from a play that others made, `(1,M+B),(1,M+B)`; see `Policy.teach`."""
         low, high = self.problem.span
         wrong = observed[0, 0] & ~((y[0, 0] >= low) & (y[0, 0] <= high))
@@ -139,7 +148,16 @@ class Loop:
         prices = w if w.shape[2] == 1 else entries.take_prices(w, play)
         x = np.ascontiguousarray(context.features[:, action : action + 1])
         seen = np.ascontiguousarray(observed[:, :, :learned])
-        self.model.update(state.model, x, np.where(seen, y[:, :, :learned], 0.0), seen, prices)
+        before = [rounds.copy() for rounds in marked(state.model, "rounds")]
+        told = x, np.where(seen, y[:, :, :learned], 0.0), seen, prices
+        if weight == 1.0:
+            self.model.update(state.model, *told)
+        else:
+            weighing("model", self.model).weigh(state.model, *told, weight)
+        for taught, rounds, once in zip(
+            marked(state.model, "taught"), marked(state.model, "rounds"), before, strict=True
+        ):
+            taught += rounds - once
 
     @cached_property
     def _horizon(self) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -59,23 +57,6 @@ def _split(plays: Ints, counted: Floats, waits: Bools, pending: Bools) -> tuple[
             share[r] = _grid(before + after, made) - _grid(before, made)
             some = True
     return here, share, rest, -1, -1, some
-
-
-def counts_of_rounds(state: object) -> Iterator[Floats]:
-    """The arrays of a model's state, and of the states in it, that count rounds, `->()`.
-
-    Fields of a state are marked in `models.base`: `ROUNDS` for such arrays, `COPIES` for states that do not learn.
-    """
-    if dataclasses.is_dataclass(state):
-        for f in dataclasses.fields(state):
-            value, counts = getattr(state, f.name), f.metadata.get("rounds")
-            if counts:
-                yield value
-            elif counts is None:
-                yield from counts_of_rounds(value)
-    elif isinstance(state, list):
-        for one in state:
-            yield from counts_of_rounds(one)
 
 
 def made(decision: Decision) -> Bools:

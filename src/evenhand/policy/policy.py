@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import file, numbered, on_disk
+from evenhand.core.validate import file, number, numbered, on_disk
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.models.sklearn import as_model
@@ -25,6 +26,7 @@ from evenhand.policy.abilities import Abilities, abilities
 from evenhand.policy.encode import Encoder, Frame
 from evenhand.policy.explain import explain
 from evenhand.policy.loop import Loop
+from evenhand.policy.payable import Payable
 from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
@@ -205,7 +207,8 @@ class Policy:
         Args:
             state, decision: as they were committed; replicas in which it does not count are ignored.
             y: outcomes of the plays, in the order of `problem.observed`: learned ones, then noisy ones, `(P,M+B)`.
-                At an empty place, where the play is -1, 0 and NaN are ignored, and anything else is refused.
+                Learned ones are as they are, before any factor (`Outcome.times`). At an empty place, where the play is
+                -1, 0 and NaN are ignored, and anything else is refused.
             observed: which of them were seen at all, `(P,M+B)`. What was not observed teaches nothing: rows that read
                 it move no price, and it stays held back from limits.
             exposed: which plays came to anything, `(P)`; all by default. A play that was not exposed has outcome 0 in
@@ -241,29 +244,35 @@ class Policy:
         y, observed, exposed = named.outcomes(self.problem, self.choice.n_plays, outcomes)
         self.learn(state, decision, y, observed, exposed)
 
-    def teach(self, state: PolicyState, context: Context, action: str, outcomes: named.Named) -> None:
+    def teach(
+        self, state: PolicyState, context: Context, action: str, outcomes: named.Named, *, weight: float = 1.0
+    ) -> None:
         """Let the model learn what followed from an action that this policy did not choose, such as one of a log.
 
-        Books, limits and prices stay as they are, and no round counts. The state has one replica.
+        Books, limits and prices stay as they are, and no round counts: the horizon is still to come. The state has one
+        replica.
 
         Args:
             state: as it was started or loaded.
             context: of the case.
             action: that was played.
             outcomes: every outcome in `problem.observed` with its value, or None where it was not observed.
+            weight: as how many observations of its own the model counts this one. Below 1, such as 0.05, for logs that
+                may be out of date: what the policy sees itself soon outweighs them. The Bayesian models weigh.
 
         Raises:
             InvalidInput: a context that does not fit the problem, an unknown action, or outcomes that are missing,
-                unknown or out of range.
+                unknown or out of range; a weight that is not above 0, or one but 1 for a model that cannot weigh.
             ConcurrentUse: another thread is using the state.
         """
         self._own(state)
         if action not in self.problem.actions:
             raise InvalidInput("action", f"one of {self.problem.actions}", shown(action))
+        number("weight", weight, "a finite number above 0", lambda x: 0 < x < math.inf)
         y, observed, _ = named.outcomes(self.problem, 1, outcomes)
         with state.guard:
             context = checks.context(context, len(state.t), self.model.n_features, self.problem)
-            self._loop.teach(state, context, self.problem.actions.index(action), y, observed)
+            self._loop.teach(state, context, self.problem.actions.index(action), y, observed, weight)
 
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a committed decision that was not carried out: limits get back what it holds.
@@ -371,6 +380,7 @@ class Policy:
         Args:
             path: of the file.
             allow: names of settings that may differ from those under which it was saved, such as ("horizon", "name").
+                Hard limits count what was used so far against the totals of this policy.
 
         Raises:
             MissingFile: there is no such file.
@@ -379,7 +389,9 @@ class Policy:
         """
         place = file("path", path)
         with on_disk(str(place), "a file that can be read"):
-            return saving.load(self.start, self._mark, place, allow)
+            state = saving.load(self.start, self._mark, place, allow)
+        self._payable.tell(state)  # by these budgets and this horizon
+        return state
 
     def save_decision(self, decision: Decision, path: str | Path) -> None:
         """Write a decision that waits for its outcome; save it beside the state, which holds back what it may cost."""
@@ -437,13 +449,16 @@ class Policy:
 
     @cached_property
     def _loop(self) -> Loop:
-        return Loop(
-            self.problem, self.model, self.choice, self._can, self._questions, self._restating, self._settlement
-        )
+        parts = self._questions, self._restating, self._settlement, self._payable
+        return Loop(self.problem, self.model, self.choice, self._can, *parts)
 
     @cached_property
     def _settlement(self) -> Settlement:
-        return Settlement(self.problem, self.model, self._can, self._restating)
+        return Settlement(self.problem, self.model, self._can, self._restating, self._payable)
+
+    @cached_property
+    def _payable(self) -> Payable:
+        return Payable(self.problem)
 
     @cached_property
     def _restating(self) -> Restating:

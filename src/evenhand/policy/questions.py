@@ -8,7 +8,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from evenhand.core.errors import StaleDecision
-from evenhand.core.records import Context, Decision, Offer, Worth
+from evenhand.core.records import Context, Decision, Mix, Offer, Worth
 from evenhand.core.types import Floats
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries
@@ -22,6 +22,11 @@ from evenhand.problem.rows import Rows, stack
 def _unlimited(replicas: int, candidates: int) -> tuple[Floats, Floats]:
     """What every candidate can use, and what is left, where there are no limits; arrays without entries."""
     return np.zeros((1, candidates, 0)), np.zeros((replicas, 0))
+
+
+def _net(worth: Worth) -> Floats:
+    """Mean and bonus, summed over readings, `(K,A),(K,A)->(A)`."""
+    return np.asarray((worth.mean + worth.bonus).sum(1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +68,8 @@ class Questions:
     def prices(self, state: PolicyState, context: Context, shares: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Prices of learned outcomes, offsets of candidates, prices of rows and constants, `->(K,1|A,M),(K,A),(D),(i)`.
 
-        The goals state prices of rows. The readings of each goal follow those of the goal before it.
+        The goals state prices of rows. The readings of each goal follow those of the goal before it; if each has one
+        and any of them `Nets`, they are a single one.
         """
         if not self.can.fixed:
             return self._stated(state, context, shares)
@@ -80,6 +86,8 @@ class Questions:
         o = constant[:, None]
         for i, goal in others:
             q, o = entries.below(q, o, *goal.price(state.goals[i]))
+        if self.can.nets and q.shape[1] == len(self.can.priced):
+            q, o = q.sum(1, keepdims=True), o.sum(1, keepdims=True)
         return *self.rows.read(context, shares, q, o), o
 
     def worth(self, state: PolicyState, x: Floats, w: Floats, u: Floats | None = None) -> Worth:
@@ -95,7 +103,29 @@ class Questions:
         """Worth of every candidate, with its bonus, at the prices of a decision, without luck, `->(A)`."""
         net, offset = self.rows.pull(context, decision.shares, decision.row_prices[:, None])
         said = self.worth(state, context.features, decision.prices if net.shape[2] == 1 else net)
-        return np.asarray((said.mean + said.bonus).sum(1) + offset[:, 0])
+        return _net(said) + offset[:, 0]
+
+    def mix(self, state: PolicyState, context: Context, shares: Floats, w: Floats, worth: Worth) -> Mix | None:
+        """How the plan mixes candidates that gain the same, beside their worth at prices w; None if it found no such.
+
+        Gains are optimistic, at the prices of all goals but the plan's. A plan knows nothing of draws, so neither gains
+        nor worths have any in them.
+        """
+        if self.can.mixes is None:
+            return None
+        place, planner = self.can.mixes
+        heat = planner.heat(state.goals[place])
+        if not heat.any():
+            return None
+        gain = np.zeros((len(state.t), context.features.shape[1]))
+        for i, goal in self.can.priced:
+            if i != place:
+                own, offset = goal.rows.pull(context, shares, goal.price(state.goals[i])[0])
+                gain += _net(self.worth(state, context.features, own)) + offset.sum(1)
+        if not worth.random:
+            return Mix(gain, _net(worth), heat)
+        drawn = worth.bonus - self.worth(state, context.features, w).bonus
+        return Mix(gain, _net(worth) - drawn.sum(1), heat)
 
     def refuse_stale(self, state: PolicyState, decision: Decision) -> None:
         """Refuse a decision whose plays no longer fit.

@@ -12,9 +12,12 @@ from evenhand.core.types import Bools, Floats
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries, parts, tally
 from evenhand.policy.abilities import Abilities
+from evenhand.policy.marks import marked
 from evenhand.policy.parts import Part
+from evenhand.policy.payable import Payable
 from evenhand.policy.restating import Restating
 from evenhand.policy.state import PolicyState
+from evenhand.policy.wrong_outcome import wrong_outcome
 from evenhand.problem.problem import Problem
 
 
@@ -27,12 +30,14 @@ class Settlement:
         model: learns from what arrives.
         can: the goals and the choice, by what they can do.
         restating: rewrites earlier rows where shares are estimated.
+        payable: tells the model how many rounds to come budgets can pay for.
     """
 
     problem: Problem
     model: Model
     can: Abilities
     restating: Restating
+    payable: Payable
 
     def learn(
         self,
@@ -67,7 +72,7 @@ class Settlement:
             missing,
         )
         if r >= 0:
-            raise checks.wrong_outcome(r, m, y, observed, exposed, decision, taken.plays, self.problem)
+            raise wrong_outcome(r, m, y, observed, exposed, decision, taken.plays, self.problem)
         if not counts:
             return
         self._settle(state, decision, checksum, part)
@@ -76,10 +81,10 @@ class Settlement:
             goal.on_exposure(state.goals[i], taken, exposed)
         if self.can.hears is not None:
             self.can.hears.on_outcome(state.choice, taken, exposed)
-        before = [] if part is None else [rounds.copy() for rounds in parts.counts_of_rounds(state.model)]
+        before = [] if part is None else [rounds.copy() for rounds in marked(state.model, "rounds")]
         self.model.update(state.model, decision.features, learned, seen, decision.prices)
         if part is not None:
-            for rounds, once in zip(parts.counts_of_rounds(state.model), before, strict=True):
+            for rounds, once in zip(marked(state.model, "rounds"), before, strict=True):
                 share = np.repeat(part.share, len(rounds) // len(part.share))  # `PerAction` counts for every action
                 rounds[:] = once + (rounds - once) * share
 
@@ -129,7 +134,9 @@ class Settlement:
         if part is not None:
             decision, counted = part.decision, part.share
         gone = checks.NOTHING if missing is None else missing
-        tally.add(decision.plays, counted, decision.groups, learned, known, gone, state.books)
+        amounts = self.problem.amounts(decision.known, learned)
+        tally.add(decision.plays, counted, decision.groups, amounts, known, gone, state.books)
+        self.payable.tell(state)
         some = None if missing is None else np.asarray(missing.any(1, keepdims=True))
         if self.can.restating:
             decision = self.restating.learn(state, decision, learned, known, some)
@@ -145,6 +152,8 @@ class Settlement:
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a decision; see `Policy.cancel`."""
         d = decision
+        if d.id[0] < 0 and not (d.counted > 0.0).any():  # nothing was played, so nothing was entered
+            return
         checksum = entries.checksum(d.plays, d.counted, d.groups, d.known)
         state.receipts.check(d, checksum)
         if state.receipts.left(d) is not None:

@@ -66,6 +66,7 @@ class PolicyState:
         self.made: Decision | None = None  # nor is the last decision that was made here, whose shapes are right
         self.chances: Floats | None = None  # nor are the chances of all candidates in it; None where they are unknown
         self.quoted: tuple[Floats, Floats, Floats, Floats] | None = None  # nor prices, where these are always the same
+        self.told: list[Floats] | None = None  # nor what the model is told of, see `payable`; None before it is asked
         self._luck = Luck(seed=self.seed, replicas=self.replicas)
         self.nothing = np.zeros((len(self.t), 0))  # no luck, or nothing carried: an array without entries
 

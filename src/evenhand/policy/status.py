@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,10 @@ from evenhand.core.errors import MissingExtra
 from evenhand.core.faces import amount
 from evenhand.goals.base import Accounts
 from evenhand.policy.abilities import Abilities
+from evenhand.policy.standings import Standing, apart, standings
 from evenhand.policy.state import PolicyState
 from evenhand.policy.tally import SoFar
-from evenhand.problem.constraints import Constraint, by_group
-from evenhand.problem.constraints.sums import average, group_averages
+from evenhand.problem.constraints import Constraint
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -38,29 +38,11 @@ class Account:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
-    """A constraint so far: the number that it bounds, and the bound."""
-
-    name: str
-    value: float
-    limit: float
-    worst: str  # "high" where the value may not be above the limit, "low" where not below
-    average: float | None = None  # of everybody, where groups are compared
-    groups: Mapping[str, float | None] = field(default_factory=dict)  # their averages, None of one without a case
-
-    @property
-    def kept(self) -> bool:
-        """Whether the value is on the right side of its limit at present."""
-        slack = 1e-9 * max(abs(self.limit), 1.0)
-        return self.value <= self.limit + slack if self.worst == "high" else self.value >= self.limit - slack
-
-
-@dataclass(frozen=True, kw_only=True)
 class Status:
     """Where one replica of a policy stands.
 
-    Averages are per round over the plays whose outcomes were observed; constraints compare what arrived with their
-    limits. `print` shows it as text, and `to_frame` gives a data frame.
+    Averages are per round over the plays whose outcomes were observed, learned ones times their factors; constraints
+    compare what arrived with their limits. `print` shows it as text, and `to_frame` gives a data frame.
     """
 
     rounds: int  # that were decided and count
@@ -97,10 +79,8 @@ class Status:
             said = f"{amount(a.spent)} of {amount(a.total)} spent{held}, {amount(a.left)} left{pace}"
             rows.append(("budget", name, said))
         for name, s in self.standings.items():
-            side, missed = "at most" if s.worst == "high" else "at least", ""
-            if not s.kept and self.rounds > self.waiting:  # something arrived
-                missed = ", missed so far"
-            rows.append(("limit", name, f"{amount(s.value)} ({side} {amount(s.limit)}){missed}"))
+            missed = "" if s.kept or self.rounds <= self.waiting else f", {s.said}"  # unless nothing arrived
+            rows.append(("limit", name, f"{amount(s.value)} ({s.side} {amount(s.limit)}){missed}"))
         return rows + [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
 
     def to_frame(self) -> pd.DataFrame:
@@ -158,7 +138,7 @@ def accounts(run: SoFar, hard: list[Kept]) -> dict[str, Account]:
     rest = list(hard)
     spending = [c for c in run.problem.subject_to if c.spends]
     found = [_account(c, run, _taken(c, run.problem, rest)) for c in spending]
-    return dict(zip(_apart(a.name for a in found), found, strict=True))
+    return dict(zip(apart(a.name for a in found), found, strict=True))
 
 
 def _taken(c: Constraint, problem: Problem, rest: list[Kept]) -> Kept | None:
@@ -192,33 +172,6 @@ def _account(c: Constraint, run: SoFar, kept: Kept | None) -> Account:
     )
 
 
-def standings(run: SoFar) -> dict[str, Standing]:
-    """The constraints that spend nothing."""
-    filled, found = run.filled(), []
-    for c in run.problem.subject_to:
-        if not c.spends:
-            value, limit = float(c.measure(filled)[0, 0]), float(c.limit(run.problem.horizon))
-            mean, groups = _compared(c, filled)
-            found.append(Standing(name=c.label, value=value, limit=limit, worst=c.worst, average=mean, groups=groups))
-    return dict(zip(_apart(s.name for s in found), found, strict=True))
-
-
-def _compared(c: Constraint, run: SoFar) -> tuple[float | None, dict[str, float | None]]:
-    """The averages of everybody and of each group, where a constraint compares groups."""
-    for one, by in by_group([c]):
-        names = [group for grouping, group in run.problem.columns if grouping == by]
-        found = group_averages(run, one.outcome, by)[0, 0].tolist()
-        values = [None if math.isnan(x) else x for x in found]
-        return float(average(run, one.outcome)[0, 0]), dict(zip(names, values, strict=True))
-    return None, {}
-
-
-def _apart(labels: Iterable[str]) -> list[str]:
-    """Labels, numbered where several are the same."""
-    labels = list(labels)
-    return [f"{n} ({labels[: i + 1].count(n)})" if n in labels[:i] else n for i, n in enumerate(labels)]
-
-
 def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
     """What one more unit of every row is worth, summed over goals that read rows of the same name."""
     found: dict[str, float] = {}
@@ -233,7 +186,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int) -
     """Where a replica stands."""
     books, rounds = state.books[replica], float(state.t[replica])
     run = SoFar(problem=problem, books=books, cases=state.seen[replica], rounds=rounds)
-    hard: list[Kept] = []
+    waiting, hard = len(state.receipts.waiting()), list[Kept]()
     for i, limits in can.limits:
         if isinstance(limits, Accounts):
             left, held = limits.account(state.goals[i])
@@ -242,10 +195,10 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int) -
     return Status(
         rounds=int(rounds),
         horizon=problem.horizon,
-        waiting=len(state.receipts.waiting()),
+        waiting=waiting,
         objective=objective(problem, run),
         averages=averages(run),
         accounts=accounts(run, hard),
-        standings=standings(run),
+        standings=standings(run, waiting > 0),
         prices=prices(can, state.goals, replica),
     )

@@ -26,7 +26,10 @@ def start(problem: Problem, n_replicas: int) -> Floats:
 def add(
     plays: Ints, share: Floats, groups: Ints, learned: Floats, known: Floats, missing: Bools, books: Floats
 ) -> None:
-    """Add the plays that arrive, in place, `(P),(),(1|P,G),(P,M),(P,L),(P,M+L)|empty,(1+C,2+3S)`."""
+    """Add the plays that arrive, in place, `(P),(),(1|P,G),(P,M),(P,L),(P,M+L)|empty,(1+C,2+3S)`.
+
+    Learned outcomes are amounts: times their factors.
+    """
     m, size = learned.shape[2], learned.shape[2] + known.shape[2]
     for r in range(len(plays)):
         if share[r] == 0.0:

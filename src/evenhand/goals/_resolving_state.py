@@ -1,0 +1,97 @@
+"""What a goal that solves again keeps (books, prices, contexts), and what is left by these books."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.planning import history
+from evenhand.planning.history import HistoryState
+from evenhand.planning.tangents import Tangents
+
+
+@dataclass
+class ResolvingState:
+    """Books, prices, and the contexts so far."""
+
+    # k counts the directions of rows, then the tangents of convex sets
+    mu: Floats  # (R, k) signed prices of the directions
+    matches: Floats  # (R, A) prices of the matches of arms, if the users of a round share them
+    plan: Floats  # (R, k) planned consumption per round at these prices
+    noise: Floats  # (R, k) planned mean square of the consumption per round
+    heat: Floats  # (R,) temperature of the plan's lottery among equal gains, 0 where there are none
+    spent: Floats  # (R, d) sums of the rows so far: known rows from commit on, others once the outcome arrives
+    counted: Floats  # (R, d) rounds in these sums
+    seen: Floats  # (R, m) rounds in which each row was observed that the slope of the objective or a set depends on
+    pull: Floats  # (R, k) what a price moves by per unit of the gap
+    made: Floats  # (R, P) plays at each place whose outcome arrived
+    looked: Floats  # (R, P) how many of them were exposed
+    gap: Floats  # (R, k) consumption minus plan, plus what new shares added to earlier rounds, less what was drift
+    since: Floats  # (R, k) rounds since the last solve that were compared with the plan
+    jump: Floats  # (R, k) largest absolute consumption in one round so far
+    most: Floats  # (R, k) the same, or as large as a round of the last plan can have it
+    arrived: Floats  # (R,) rounds whose outcomes arrived
+    due: Floats  # (R,) number of decided rounds at which to solve next
+    news: Floats  # (R,) number of rounds whose outcomes arrived at which to solve next
+    solved: Ints  # (R,) number of solves
+    end: Floats  # (R, m) where the averages of the objective's rows are planned to end, if its slope moves
+    tangents: Tangents
+    history: HistoryState
+
+
+class Left(NamedTuple):
+    """What is left of bounds and rounds, and in which units a plan states it."""
+
+    so_far: Floats  # (R, m) sums of the rows that are followed; where some were not observed, as if they had been
+    rest: Floats  # (R, d) rounds to come of every row
+    low: Floats  # (R, k) bounds of the directions in a round to come
+    high: Floats
+    placed: Floats  # (R, k) what a plan multiplies uses with: they are per exposure, and some are due for a placement
+    position: Floats  # (R, P) how likely each place of a case is exposed
+
+
+def start(
+    rows: int, directions: int, followed: int, plays: int, arms: Floats, end: Floats, cuts: Tangents
+) -> ResolvingState:
+    """No contexts, and prices of 0; `arms` are the first prices of matches, and `end` is where plans are to end."""
+    n_replicas = len(arms)
+    k = directions + cuts.bound.shape[1]
+    return ResolvingState(
+        mu=np.zeros((n_replicas, k)),
+        matches=arms,
+        plan=np.zeros((n_replicas, k)),
+        noise=np.zeros((n_replicas, k)),
+        heat=np.zeros(n_replicas),
+        spent=np.zeros((n_replicas, rows)),
+        counted=np.zeros((n_replicas, rows)),
+        seen=np.zeros((n_replicas, followed)),
+        pull=np.zeros((n_replicas, k)),
+        made=np.zeros((n_replicas, plays)),
+        looked=np.zeros((n_replicas, plays)),
+        gap=np.zeros((n_replicas, k)),
+        since=np.zeros((n_replicas, k)),
+        jump=np.zeros((n_replicas, k)),
+        most=np.zeros((n_replicas, k)),
+        arrived=np.zeros(n_replicas),
+        due=np.ones(n_replicas),
+        news=np.full(n_replicas, np.inf),
+        solved=np.zeros(n_replicas, np.int64),
+        end=end,
+        tangents=cuts,
+        history=history.start(n_replicas),
+    )
+
+
+@kernel
+def look(counted: Floats, plays: Ints, exposed: Bools, made: Floats, looked: Floats) -> None:
+    """Count plays and exposed plays, `(),(P),(P)->(P),(P)`; a single `exposed` is that of all plays."""
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            if plays[r, p] >= 0:
+                made[r, p] += counted[r]
+                if exposed[r if len(exposed) > 1 else 0, p if exposed.shape[1] > 1 else 0]:
+                    looked[r, p] += counted[r]

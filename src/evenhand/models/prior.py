@@ -1,0 +1,74 @@
+"""What is believed of a regression before any data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.checked import checked, shown
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+
+
+@checked
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Prior:
+    """A guess of the coefficients, and how far predictions by it may be off.
+
+    Equation: theta_m = mean_m + delta_m, with x.delta_m of standard deviation sd_m for features x of their mean size.
+    The spread of delta is estimated along with the penalty, where sd_m^2 counts as one observation of it
+    (`numerics.evidence.fit`). So a guess that is right is soon believed, and one that is wrong is soon forgotten.
+
+    Args:
+        mean: of the coefficients, in units of an outcome per unit of a feature; of log-odds for `BayesianLogistic`. One
+            number for all, or `(n)`, `(M,n)`, or `(A,M,n)` for the actions of `PerAction`.
+        sd: in units of the outcome, or log-odds; one number for all outcomes, or `(M)`. None is what models believe by
+            themselves: a quarter of an outcome's range, or log-odds of 2.
+
+    Raises:
+        InvalidInput: a mean that is not finite, or an sd that is not above 0; when a model starts, a mean or an sd of
+            the wrong shape.
+
+    >>> from evenhand.models.bayesian_ridge import BayesianRidge
+    >>> model = BayesianRidge(n_features=2, prior=Prior(mean=[0.1, 0.3], sd=0.05))
+    >>> state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
+    >>> model.value(state, np.array([[[1.0, 1.0]]]), one[None], np.zeros((1, 0))).mean.item()
+    0.4
+    """
+
+    mean: float | Sequence[object] | Floats = 0.0
+    sd: float | Sequence[float] | Floats | None = None
+
+    def __post_init__(self) -> None:
+        mean, sd = _numbers("Prior.mean", self.mean), _numbers("Prior.sd", 1.0 if self.sd is None else self.sd)
+        if not np.isfinite(mean).all():
+            raise InvalidInput("Prior.mean", "finite numbers", shown(self.mean))
+        if not (np.isfinite(sd).all() and (sd > 0.0).all()):
+            raise InvalidInput("Prior.sd", "finite numbers above 0", shown(self.sd))
+
+    def origin(self, n_replicas: int, blocks: int, outcomes: int, n: int) -> Floats:
+        """The mean of every row of a model's state, `->(M,n)`."""
+        mean, shape = _numbers("Prior.mean", self.mean), (blocks, outcomes, n)
+        try:
+            return np.tile(np.broadcast_to(mean, shape), (n_replicas // blocks, 1, 1))
+        except ValueError:
+            most = f"an array of the shape ({n},), ({outcomes}, {n})" + (f" or {shape}" if blocks > 1 else "")
+            raise InvalidInput("Prior.mean", f"one number, or {most}", f"one of the shape {mean.shape}") from None
+
+    def variance(self, outcomes: int, default: Floats) -> Floats:
+        """sd^2 of every outcome, `(M)->(M)`; the default where none is stated."""
+        if self.sd is None:
+            return default
+        sd = _numbers("Prior.sd", self.sd)
+        if sd.shape not in ((), (outcomes,)):
+            raise InvalidInput("Prior.sd", f"one number, or {outcomes}, one per outcome", shown(self.sd))
+        return np.asarray(np.broadcast_to(sd**2, (outcomes,)).copy())
+
+
+def _numbers(field: str, value: object) -> Floats:
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise InvalidInput(field, "a number, or an array of numbers", shown(value)) from None

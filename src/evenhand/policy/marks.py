@@ -1,0 +1,25 @@
+"""The arrays of a model's state that its fields mark as of interest to a policy; see `models.base`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from evenhand.core.types import Floats
+
+
+def marked(state: object, mark: str) -> Iterator[Floats]:
+    """The arrays of a state, and of the states in it, that have a mark, `->()`.
+
+    A field says `{mark: True}` for such arrays, and `{mark: False}` for states that are left out.
+    """
+    if dataclasses.is_dataclass(state):
+        for f in dataclasses.fields(state):
+            value, has = getattr(state, f.name), f.metadata.get(mark)
+            if has:
+                yield value
+            elif has is None:
+                yield from marked(value, mark)
+    elif isinstance(state, list):
+        for one in state:
+            yield from marked(one, mark)

@@ -1,0 +1,71 @@
+"""How many of the rounds to come budgets can pay for: what a model may still use of what it learns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats
+from evenhand.policy.marks import marked
+from evenhand.policy.state import PolicyState
+from evenhand.problem.problem import Problem
+
+
+@kernel
+def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: Floats, out: Floats) -> None:
+    """Fill in the rounds to come that can be paid for, `(),(),(1+C,2+3S),(d,S),(d)->()`."""
+    size = weights.shape[1]
+    for r in range(len(out)):
+        out[r], arrived, plays = max(horizon - t[r], 0.0), books[r, 0, 0], books[r, 0, 1]
+        for j in range(len(totals)):
+            used = 0.0
+            for i in range(size):
+                seen = books[r, 0, 2 + size + i]
+                if weights[j, i] != 0.0 and seen > 0.0:  # what was not observed is taken for the average of the others
+                    used += weights[j, i] * books[r, 0, 2 + i] * (plays / seen)
+            if used > 0.0:
+                paid = totals[j] / used * arrived - t[r]  # rounds that wait for outcomes are to be paid for as well
+                out[r] = min(out[r], max(paid, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Payable:
+    """Tells a model how many rounds to come budgets can pay for.
+
+    Equation: L = min(T - t, min_k n total_k / used_k - t), with t decided rounds, n rounds whose outcomes arrived, and
+    used_k what these used of budget k. A budget of which nothing was used yet pays for everything.
+
+    Args:
+        problem: its constraints say what spends; the horizon is T.
+    """
+
+    problem: Problem
+
+    def rounds(self, state: PolicyState) -> Floats:
+        """L, in every replica, `->()`."""
+        found = np.empty(len(state.t))
+        _rounds(state.t, float(self.problem.horizon), state.books, *self._budgets, found)
+        return found
+
+    def tell(self, state: PolicyState) -> None:
+        """State L / T in what the model's state marks as `models.base.AHEAD`."""
+        if state.told is None:
+            state.told = list(marked(state.model, "ahead"))
+        if state.told:
+            part = self.rounds(state) / self.problem.horizon
+            for ahead in state.told:
+                ahead[:] = part if len(ahead) == len(part) else np.repeat(part, len(ahead) // len(part))
+
+    @cached_property
+    def _budgets(self) -> tuple[Floats, Floats]:
+        """Weights of all outcomes in what spends from everybody, and the totals, `->(d,M+L),(d)`."""
+        weights, totals = [np.zeros((0, len(self.problem.names)))], []
+        for c in self.problem.spending:
+            rows = c.rows(self.problem)
+            if rows.plain_only:
+                weights.append(rows.weights)
+                totals += [float(c.total_over(self.problem.horizon))] * len(rows)
+        return np.concatenate(weights), np.array(totals)

@@ -1,0 +1,131 @@
+"""Where the constraints stand that spend nothing: a value beside its limit, and whether that will be missed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from evenhand.core.faces import amount
+from evenhand.policy.tally import SoFar
+from evenhand.problem.constraints import Constraint, by_group, rows_and_sets
+from evenhand.problem.constraints.outlook import Rest, chance, missed, rest
+from evenhand.problem.constraints.sums import average, group_averages
+from evenhand.problem.feasible import sizes
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import select
+
+Verdict = Literal["kept", "close", "behind", "out of reach", "missed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A constraint so far: the number that it bounds, and the bound."""
+
+    name: str
+    value: float
+    limit: float
+    worst: Literal["low", "high"]  # "high" where the value may not be above the limit, "low" where not below
+    average: float | None = None  # of everybody, where groups are compared
+    groups: Mapping[str, float | None] = field(default_factory=dict)  # their averages, None of one without a case
+    error: float = 0.0  # a standard error of the value, at most
+    size: float = 0.0  # of the numbers that the value is made of
+    needed: float | None = None  # average of the rounds to come that keeps it, where one outcome of everybody decides
+    best: float | None = None  # the best that these can bring
+    over: bool = False  # whether all outcomes have come
+
+    @property
+    def kept(self) -> bool:
+        """Whether the value is on the right side of its limit at present."""
+        return not missed(self.value, self.limit, self.worst, size=self.size)
+
+    @property
+    def side(self) -> str:
+        """Of the limit, in words."""
+        return "at most" if self.worst == "high" else "at least"
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it is kept, and what becomes of it.
+
+        "close" is on the wrong side by less than three standard errors of so many independent rounds, "behind" by more.
+        "out of reach" is what the best outcomes of all rounds to come cannot mend, and "missed" where none is to come.
+        """
+        if (
+            self.needed is not None
+            and self.best is not None
+            and missed(self.best, self.needed, self.worst, size=self.size)
+        ):
+            return "out of reach"
+        if self.kept:
+            return "kept"
+        if not missed(self.value, self.limit, self.worst, self.error, self.size):
+            return "close"
+        return "missed" if self.over else "behind"
+
+    @property
+    def said(self) -> str:
+        """The verdict in words, with what would have to be."""
+        if self.verdict == "out of reach" and self.needed is not None:
+            return f"out of reach: the rounds to come would need {amount(self.needed)}, and bring {self._best}"
+        if self.verdict == "behind":
+            need = "" if self.needed is None else f"; the rounds to come need {self.side} {amount(self.needed)}"
+            return f"missed so far{need}"
+        said = {"close": "missed so far, by no more than chance explains", "missed": "missed", "kept": "kept"}
+        return (
+            "missed, by no more than chance explains" if self.verdict == "close" and self.over else said[self.verdict]
+        )
+
+    @property
+    def _best(self) -> str:
+        side = "at least" if self.worst == "high" else "at most"
+        return f"{side} {amount(self.best or 0.0)}"
+
+
+def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:
+    """The constraints that spend nothing; `waiting` says whether outcomes are still to come."""
+    filled, found, horizon = run.filled(), [], run.problem.horizon
+    for c in run.problem.subject_to:
+        if not c.spends:
+            mean, groups = _compared(c, filled)
+            to_come = rest(c, filled) or Rest(np.nan, np.nan)
+            standing = Standing(
+                name=c.label,
+                value=float(c.measure(filled)[0, 0]),
+                limit=float(c.limit(horizon)),
+                worst=c.worst,
+                average=mean,
+                groups=groups,
+                error=chance(c, run.problem, run.elapsed[0]),
+                size=_size(run.problem, c),
+                needed=None if np.isnan(to_come.needed) else to_come.needed,
+                best=None if np.isnan(to_come.best) else to_come.best,
+                over=run.rounds >= horizon and not waiting,
+            )
+            found.append(standing)
+    return dict(zip(apart(s.name for s in found), found, strict=True))
+
+
+def _size(problem: Problem, c: Constraint) -> float:
+    """The most that a play can add to what a constraint reads."""
+    rows, _, sets = rows_and_sets(problem, (c,))
+    read = [rows, *(select(problem, region.outcomes) for region in sets)]
+    return max(float(sizes(problem, r).max(initial=0.0)) for r in read)
+
+
+def _compared(c: Constraint, run: SoFar) -> tuple[float | None, dict[str, float | None]]:
+    """The averages of everybody and of each group, where a constraint compares groups."""
+    for one, by in by_group([c]):
+        names = [group for grouping, group in run.problem.columns if grouping == by]
+        found = group_averages(run, one.outcome, by)[0, 0].tolist()
+        values = [None if np.isnan(x) else x for x in found]
+        return float(average(run, one.outcome)[0, 0]), dict(zip(names, values, strict=True))
+    return None, {}
+
+
+def apart(labels: Iterable[str]) -> list[str]:
+    """Labels, numbered where several are the same."""
+    labels = list(labels)
+    return [f"{n} ({labels[: i + 1].count(n)})" if n in labels[:i] else n for i, n in enumerate(labels)]
