@@ -6,6 +6,7 @@ from evenhand.environments.base import Arrival, Environment, World
 from evenhand.environments.bernoulli_knapsacks import BernoulliKnapsacks
 from evenhand.environments.court import Court
 from evenhand.environments.delayed import Delayed
+from evenhand.environments.hours import Hours
 from evenhand.environments.knapsack import FixedContexts
 from evenhand.environments.last_fm import LastFM
 from evenhand.environments.lessons import Lessons
@@ -15,8 +16,10 @@ from evenhand.environments.matching import Matching
 from evenhand.environments.mixture import MixedArms, MixedContexts
 from evenhand.environments.multi_objective import MultiObjective
 from evenhand.environments.offers import Absences, Offers, Phases
+from evenhand.environments.packing_covering import PackingCovering
 from evenhand.environments.pay_per_click import PayPerClick
 from evenhand.environments.ranking import Ranking
+from evenhand.environments.requests import Requests
 from evenhand.environments.routing import Routing
 from evenhand.environments.sensors import Sensors
 from evenhand.environments.without_contexts import WithoutContexts
@@ -31,6 +34,7 @@ __all__ = [
     "Delayed",
     "Environment",
     "FixedContexts",
+    "Hours",
     "LastFM",
     "Lessons",
     "Listeners",
@@ -40,9 +44,11 @@ __all__ = [
     "MixedContexts",
     "MultiObjective",
     "Offers",
+    "PackingCovering",
     "PayPerClick",
     "Phases",
     "Ranking",
+    "Requests",
     "Routing",
     "Sensors",
     "WithoutContexts",

@@ -90,7 +90,7 @@ class _World:
             raise InvalidInput("context", "the last one shown, as features do not tell the user", "another one")
 
 
-@named("A7", source="evenhand's own instance of row A7, on listeners and artists of Last.fm")
+@named("A7", source="evenhand's own: the setting of Shibukawa et al. 2026 on listeners and artists of Last.fm")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AudienceMatching:
     """In every round N users of an audience come; each is given one of A items, which have enough after some matches.

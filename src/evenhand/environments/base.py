@@ -15,7 +15,7 @@ class Arrival(NamedTuple):
 
     step: int  # at which the decision was made
     decision: Decision
-    y: Floats  # (R, P, M + B) in the order of `problem.observed`; NaN for plays that are pending or arrived before
+    y: Floats  # (R, P, M + B) as for `Policy.learn`, before factors; NaN for plays that are pending or arrived before
     exposed: Bools | None = None  # (R, P) which plays came to anything; None where all did
     pending: Bools | None = None  # (R, P) plays whose outcomes arrive later; None where none do
 
@@ -43,7 +43,10 @@ class World(Protocol):
         """The decision as it was taken (with counted = 0 where it was not), and the outcomes that arrive now."""
 
     def expected(self, context: Context, plays: Ints) -> Floats | None:
-        """True means of the observed outcomes of plays, exposure included; None where unknown, `(P)->(P,M+B)`."""
+        """True means of the observed outcomes of plays, exposure included, before factors; None where unknown.
+
+        `(P)->(P,M+B)`
+        """
 
 
 class Environment(Protocol):

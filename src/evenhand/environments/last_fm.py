@@ -27,7 +27,7 @@ _WHERE = (
 )
 
 
-@named("C9", source="Do et al. 2023, Section 4 and Appendix B.3; data by Cantador, Brusilovsky & Kuflik 2011")
+@named("C9", source="Do et al. 2023, Section 4 and Appendix B.1.1; data by Cantador, Brusilovsky & Kuflik 2011")
 @dataclass(frozen=True, kw_only=True)
 class LastFM:
     """Last.fm listeners and artists, with factors that predict how often somebody listens to an artist.

@@ -50,7 +50,7 @@ class LoggedWorld:
         self._luck = Luck(seed=seed, replicas=replicas)
         orders = [order(len(log.actions), seed, int(r), resample=log.resample(int(r))) for r in replicas]
         self._rows = np.stack(orders, 1)  # (N, R): what is read at one step lies together
-        self._known = log.problem.declared[None]
+        self._declared = log.problem.declared[None]
         self._offered: Bools = np.ones((1, len(log.problem.actions)), bool)
         self.steps = len(log.actions)
 
@@ -58,7 +58,8 @@ class LoggedWorld:
         """The case of the current row."""
         rows = self._rows[step]
         x = _features(self._log.units, self._log.layout, rows)
-        return Context(x, self._known, self._log.groups[rows][:, None], self._offered)
+        known = self._declared if self._log.known is None else self._log.known[rows]
+        return Context(x, known, self._log.groups[rows][:, None], self._offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         """Count the round if the choice is the logged action and the coin accepts it; only then is the outcome seen."""
@@ -134,6 +135,7 @@ class Logged:
         propensities: of the logged actions, in (0, 1], `(N)`.
         outcomes: the observed outcomes of the logged actions, in the order of `problem.observed`, `(N, M+B)`.
         groups: of every row, as columns of `problem.columns`, `(N, G)`.
+        known: known outcomes of all actions in every row, `(N, A, L)`; by default as the problem declares them.
         shuffles: replicas numbered from here on read bootstrap resamples; None means that all read permutations.
         orders: how many replicas, one after the other, read the same resample.
 
@@ -159,6 +161,7 @@ class Logged:
     propensities: Floats
     outcomes: Floats
     groups: Ints
+    known: Floats | None = None
     shuffles: int | None = None
     orders: int = 1
 
@@ -183,6 +186,9 @@ class Logged:
         low, high = problem.span
         inside = (self.outcomes >= low) & (self.outcomes <= high) & (np.abs(self.outcomes) <= LARGEST)
         _range("outcomes", self.outcomes, inside, f"within the declared ranges of {problem.observed}")
+        if self.known is not None:
+            _shape("known", self.known, (n, len(problem.actions), len(problem.known)))
+            _range("known", self.known, np.abs(self.known) <= LARGEST, f"numbers of size at most {LARGEST:g}")
         belongs = (self.groups >= first[:-1]) & (self.groups < first[1:])
         _range("groups", self.groups, belongs, "a column of its grouping")
 

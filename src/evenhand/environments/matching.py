@@ -70,7 +70,7 @@ class _World:
         return every_mean(self._link, context.features, self.theta).reshape(-1, m.users, m.arms)
 
 
-@named("A7", source="the synthetic experiments of row A7")
+@named("A7", source="Shibukawa et al. 2026, Section 5.1 and Appendix F.2: the synthetic experiments")
 @dataclass(frozen=True, kw_only=True)
 class Matching:
     """Users and arms with random features, some of which make the same arms popular with all users.

@@ -72,7 +72,7 @@ class _ClickWorld:
         return means(context.features, self._theta, plays)
 
 
-@named("B11", source="Agrawal & Devanur 2014, Section 2 (pay-per-click advertising); instances are evenhand's own")
+@named("B11", source="Agrawal & Devanur 2014, Section 3 (pay-per-click advertising); instances are evenhand's own")
 @dataclass(frozen=True, kw_only=True)
 class PayPerClick:
     """A user sees one of several ads, or none; a click costs every campaign that the ad belongs to.
@@ -83,6 +83,10 @@ class PayPerClick:
     which are uniform on [0, 1], plus up to 0.3 for the demographic. A click on ad a costs 0.2 to 1. An ad belongs to a
     campaign with probability 1/2, at least to one. Budgets are `scarcity` times what ads at random cost, and the radius
     is `risk` times the norm of their clicks.
+    With `families`, overlapping families of campaigns have budgets of their own, `thrift` times the sum of those of
+    their members: a campaign is in a family with probability 1/2, at least in one. As in the source, they are no
+    outcomes but half-spaces, sum of x_c over the campaigns c of a family <= its budget, in the few dimensions of the
+    costs x of campaigns, however many families there are. They are kept on average, the budgets of campaigns for sure.
 
     Args:
         ads: number of ads.
@@ -93,6 +97,8 @@ class PayPerClick:
         scarcity: above 0.
         mix: in [0, 1).
         risk: above 0; infinite for none.
+        families: of campaigns, with budgets of their own; 0 for none.
+        thrift: of families, above 0; at 1 or more, none binds.
         horizon: T.
 
     Raises:
@@ -110,6 +116,8 @@ class PayPerClick:
     scarcity: float = 0.8
     mix: float = 0.8
     risk: float = 1.0
+    families: int = 0
+    thrift: float = 0.8
     horizon: int = 20_000
 
     def __post_init__(self) -> None:
@@ -121,6 +129,8 @@ class PayPerClick:
         number("PayPerClick.scarcity", self.scarcity, "a finite number above 0", lambda x: 0 < x < np.inf)
         number("PayPerClick.mix", self.mix, "a number in [0, 1)", lambda x: 0 <= x < 1)
         number("PayPerClick.risk", self.risk, "a number above 0", lambda x: x > 0)
+        whole("PayPerClick.families", self.families, 0)
+        number("PayPerClick.thrift", self.thrift, "a finite number above 0", lambda x: 0 < x < np.inf)
 
     @cached_property
     def shares(self) -> Floats:
@@ -134,6 +144,12 @@ class PayPerClick:
         price = 0.2 + 0.8 * instance_luck(self.instance, 6, self.ads)
         luck = instance_luck(self.instance, 7, self.ads * self.campaigns).reshape(self.ads, self.campaigns)
         return np.concatenate([np.zeros((1, self.campaigns)), price[:, None] * linked(luck, 0.5)])
+
+    @cached_property
+    def members(self) -> Floats:
+        """1 where a campaign is in a family, `->(families,campaigns)`."""
+        luck = instance_luck(self.instance, 12, self.families * self.campaigns)
+        return linked(luck.reshape(self.families, self.campaigns), 0.5).astype(float)
 
     @cached_property
     def theta(self) -> Floats:
@@ -165,12 +181,17 @@ class PayPerClick:
         sets: list[ConvexSet] = [Halfspaces(tuple(map(tuple, mix.tolist())), (0.0,) * self.demographics)]
         if np.isfinite(self.risk):
             sets.append(Ball((0.0,) * self.demographics, self.risk * float(np.linalg.norm(at_random))))
+        rates, shared = self.scarcity * paid, []
+        if self.families:
+            most = self.thrift * self.members @ rates
+            shared = [Within(costs, Halfspaces(tuple(map(tuple, self.members.tolist())), tuple(most.tolist())))]
         return Problem(
             actions=("nothing", *(f"ad {a}" for a in range(1, self.ads + 1))),
             outcomes=tuple(Outcome(name, free=("nothing",)) for name in ("click", *costs)),
             maximize=AlphaFair(clicks, alpha=0.5, offset=0.01),
             subject_to=(
-                *(Budget(c, rate=r) for c, r in zip(costs, (self.scarcity * paid).tolist(), strict=True)),
+                *(Budget(c, rate=r) for c, r in zip(costs, rates.tolist(), strict=True)),
+                *shared,
                 *(Within(clicks, s) for s in sets),
             ),
             groups=(Groups("demographic", dict(zip(kinds, self.shares.tolist(), strict=True))),),

@@ -113,7 +113,7 @@ class _World:
         return _answer(*self._drawn, step, self._chances, self._position, self._who, plays)
 
 
-@named("C9", source="Do et al. 2023, Section 4 and Appendix B.3, rankings with exposure by position")
+@named("C9", source="Do et al. 2023, Section 4 and Appendix B.1.1, rankings with exposure by position")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranking:
     """A user comes, and k of m items are shown in an order; a user looks at some places, and clicks on what is liked.

@@ -51,7 +51,7 @@ class _RoutingWorld:
         return means(context.features, self._theta, plays)
 
 
-@named("B11", source="Agrawal & Devanur 2014, Section 2 (network routing); instances are evenhand's own")
+@named("B11", source="evenhand's own; network routing as in Agrawal & Devanur 2014, Section 3, with routes to choose")
 @dataclass(frozen=True, kw_only=True)
 class Routing:
     """A request of one of d types takes one of its routes, or none; every edge has a capacity for the horizon.
@@ -60,7 +60,8 @@ class Routing:
     use of edge e <= capacity_e T. A route uses its edges whether or not the request arrives.
     Types are equally likely; route k arrives with a probability that is uniform on [0.5, 1], and uses an edge with
     probability 0.2, at least one. Capacities are `room` times the use if all requests took random routes of their type.
-    Routes have one-hot features.
+    Routes have one-hot features. In the source's example it is the usage of requests that has to be learned, and edges
+    are many more than types: `Requests`. Here uses are declared, arrivals are learned, and capacities are hard.
 
     Args:
         types: d, at least 2.

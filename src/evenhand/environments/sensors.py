@@ -19,7 +19,7 @@ from evenhand.problem.problem import Problem
 from evenhand.sets import Box, Halfspaces
 
 
-@named("B11", source="Agrawal & Devanur 2014, Section 2 (sensor networks); instances are evenhand's own")
+@named("B11", source="Agrawal & Devanur 2014, Section 3 (sensor networks); instances are evenhand's own")
 @dataclass(frozen=True, kw_only=True)
 class Sensors:
     """One of m sensors is switched on per round, or none; N points must each be seen at a given rate.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number
 from evenhand.live.cases import Encoder, Named, Teacher
 from evenhand.live.events import Conflict, Event, Unknown, read
-from evenhand.live.fold import Fold, Rewritten, corrections
+from evenhand.live.fold import Fold, Rewritten
+from evenhand.live.folding import Events, Folding
+from evenhand.live.opening import Terms
 from evenhand.live.packing import chances, pack
 from evenhand.live.store import Store, opened
 from evenhand.live.versions import differing
 from evenhand.policy.policy import Policy
 
-Known = dict[str, tuple[Policy, Encoder, Teacher | None]]  # by fingerprint
 _EXACT = ("a", "n", "f", "r")  # plays and flags; the other entries of a decision are real numbers
 
 
@@ -102,18 +104,23 @@ def audit(
     if first is None:
         raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
     each = encoders or [Named(policy) for policy in policies]
-    terms, count = read(first), _Count(tolerance)
-    if terms["taught"] != (None if teacher is None else teacher.mark):
+    terms, count = Terms.of(first), _Count(tolerance)
+    if terms.taught != (None if teacher is None else teacher.mark):
         raise Conflict(f"campaign {campaign!r} learned from another log, or from none, before its first decision")
-    known = {p.fingerprint(): (p, e, teacher) for p, e in zip(policies, each, strict=True)}
-    mark = terms["first"]
-    fold = _fold(known, mark, terms)
+    foldings = [Folding(place, campaign, p, e, terms, teacher) for p, e in zip(policies, each, strict=True)]
+    known = {folding.mark: folding for folding in foldings}
+    folding = known.get(terms.first)
+    fold = None if folding is None else folding.taught()
+
+    def before(seq: int) -> Events:
+        return lambda after: takewhile(lambda event: event.seq < seq, place.scan(campaign, after))
+
     seq, behind = 0, False  # whether the log has to be folded again, which can wait for the next decision
     for event in place.scan(campaign):
         seq = event.seq
         if event.kind == "decided":
             if behind:
-                fold, behind = _again(known, mark, terms, place.scan(campaign), seq - 1), False
+                fold, behind = None if folding is None else folding.whole(before(seq)), False
             count.compare(event, fold)
         try:
             if fold is not None and not behind:
@@ -121,7 +128,7 @@ def audit(
         except Rewritten:
             behind = True
         if event.kind == "switched":
-            mark, behind = read(event)["mark"], True
+            folding, behind = known.get(read(event)["mark"]), True
     return Audit(
         campaign=campaign,
         events=seq,
@@ -130,7 +137,7 @@ def audit(
         differing=count.differing,
         largest=count.largest,
         first=count.first,
-        versions=differing(terms["versions"]),
+        versions=differing(read(first)["versions"]),
     )
 
 
@@ -171,23 +178,3 @@ def _gap(stored: Any, again: Any, *, exact: bool) -> float:
     if exact or a.shape != b.shape or (np.isnan(a) != np.isnan(b)).any():
         return math.inf
     return float(np.nanmax(np.abs(a - b) / (1.0 + np.abs(a))))
-
-
-def _fold(known: Known, mark: str, terms: dict[str, Any]) -> Fold | None:
-    if mark not in known:
-        return None
-    policy, encoder, teacher = known[mark]
-    fold = Fold(policy=policy, mark=mark, encoder=encoder, seed=terms["seed"], on_expiry=terms["on_expiry"])
-    if teacher is not None:
-        teacher.teach(policy, encoder, fold.state)
-    return fold
-
-
-def _again(known: Known, mark: str, terms: dict[str, Any], events: Iterable[Event], last: int) -> Fold | None:
-    """The fold of the first events with a policy, as a worker has it after them."""
-    fold = _fold(known, mark, terms)
-    if fold is not None:
-        some = [event for event in events if event.seq <= last]
-        fold.corrected, fold.known = corrections(some)
-        fold.fold(some)
-    return fold

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -114,8 +113,7 @@ class Campaign:
                 log.append("opened", written(opening(terms, policy, encoder)))
             elif not load_if_exists:
                 raise Conflict(f"campaign {name!r} exists")
-        kept = read(next(iter(place.scan(name))))
-        terms = Terms(**{f.name: kept[f.name] for f in fields(Terms)})
+        terms = Terms.of(next(iter(place.scan(name))))
         if terms.taught != taught:
             before = "learned from a log: open it with the same one" if terms.taught else "learned from no log"
             raise Conflict(f"campaign {name!r} {before}")

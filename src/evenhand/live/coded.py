@@ -15,6 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import number
 from evenhand.live.cases import Case
 from evenhand.live.events import Conflict
 from evenhand.policy.encode import group_of, known_of, offered_of
@@ -81,9 +82,10 @@ class Coded:
                 expected = f"one of {list(self._names)}, which the problem file names"
                 raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self._names)}")
         groups = [group_of(self.problem, name, case[g.column]) for name, g in self.spec.groups.items()]
+        numbers = {c: np.array([number(c, case[c], "a finite number")]) for c in self.spec.known_columns}
         return Context(
             self.features(self.units.row(case)),
-            known_of(self.problem, known),
+            known_of(self.problem, known, self.spec.known(self.problem, numbers)),
             self.problem.groups_of(np.array([groups], np.int64).reshape(1, -1)),
             offered_of(self.problem, offered),
         )
@@ -100,7 +102,7 @@ class Coded:
     @cached_property
     def _names(self) -> tuple[str, ...]:
         grouped = (grouping.column for grouping in self.spec.groups.values())
-        return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *grouped]))
+        return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *self.spec.known_columns, *grouped]))
 
     def to_dict(self) -> dict[str, Any]:
         """What the log fixed, and the problem file, for JSON; lists keep the order of groups."""
@@ -138,11 +140,15 @@ def of_file(text: Text) -> Stated:
         InvalidInput: it leaves one of them to a log.
     """
     spec = parse(text.text, text.name)
-    for kind, columns, stated in (("ranges", spec.numeric, spec.ranges), ("levels", spec.categorical, spec.levels)):
+    ends, names = "the range of its usual values, [low, high]", 'the names that it can have, such as ["web", "phone"]'
+    for kind, columns, stated, what in (
+        ("ranges", spec.numeric, spec.ranges, ends),
+        ("levels", spec.categorical, spec.levels, names),
+    ):
         for column in columns:
             if column not in stated:
                 field = f"{text.name}: features.{kind}.{column}"
-                raise InvalidInput(field, f"the {kind} of every column, as there is no log", "none")
+                raise InvalidInput(field, f"{what}, as there is no log to learn it from", "nothing")
     groups: dict[str, Mapping[str, float] | tuple[str, ...]] = {}
     for name, grouping in spec.groups.items():
         if isinstance(grouping.shares, Mapping):
@@ -192,6 +198,7 @@ def _columns(spec: Spec) -> dict[str, list[str]]:
         "features.ranges": [f"{column} {list(ends)}" for column, ends in sorted(spec.ranges.items())],
         "features.levels": [f"{column} {list(levels)}" for column, levels in sorted(spec.levels.items())],
         "groups": sorted(groups),
+        "outcomes": sorted(f"{name} {action} {c}" for name, by in spec.by_case.items() for action, c in by.items()),
     }
 
 

@@ -50,7 +50,8 @@ class Feedback:
         """Those of a campaign.
 
         Raises:
-            InvalidInput: several plays per decision, or an outcome that is missing or was not observed.
+            InvalidInput: several plays per decision, or an outcome that is missing, was not observed, or is maximised
+                times a factor, unless it is named: what is exported is the outcome as it was observed.
         """
         history = History.of(store, campaign)
         if history.plays > 1:
@@ -60,6 +61,9 @@ class Feedback:
         found = [name.removeprefix("outcome ") for name in history.outcomes]
         if outcome is None:
             maximized = stated.policy.problem.maximize if stated else None
+            if stated and any(o.name == maximized and o.times for o in stated.policy.problem.outcomes):
+                got = f"none: {maximized!r} is maximised times a factor, but exported as it was observed"
+                raise InvalidInput("outcome", f"the name of the reward, one of {found}", got)
             best = maximized if isinstance(maximized, str) else found[0] if len(found) == 1 else None
             if best is None:
                 raise InvalidInput("outcome", f"the name of the reward, one of {found}", "none")

@@ -65,10 +65,18 @@ class Folding:
                 return _filled(fold, events)
             except Rewritten as error:
                 before = min(before, error.ref)
+        return self.whole(events)
+
+    def whole(self, events: Events) -> Fold:
+        """The fold of some first events of the log, from its beginning."""
+        return _filled(self.taught(), events)
+
+    def taught(self) -> Fold:
+        """A fold of no events, whose policy learned what it learns before the first decision."""
         fold = self.fresh()
         if self.teacher is not None:
             self.teacher.teach(self.policy, self.encoder, fold.state)
-        return _filled(fold, events)
+        return fold
 
     def fresh(self) -> Fold:
         """A fold of no events."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.errors import EvenhandWarning
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.live.cases import Encoder
+from evenhand.live.events import Event, read
 from evenhand.live.fold import OnExpiry
 from evenhand.live.versions import here
 from evenhand.policy.policy import Policy
@@ -25,6 +26,12 @@ class Terms:
     on_expiry: OnExpiry
     first: str  # the fingerprint of the policy that it was opened with
     taught: str | None  # a hash of what the policy learned before the first decision
+
+    @staticmethod
+    def of(opened: Event) -> Terms:
+        """Those in the first event of a log."""
+        kept = read(opened)
+        return Terms(**{f.name: kept[f.name] for f in fields(Terms)})
 
 
 def opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:

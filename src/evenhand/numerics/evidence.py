@@ -32,9 +32,22 @@ def within(ridge: float, trace: float) -> float:
 
 
 @inlined
-def ahead(count: float, rounds: float, horizon: float) -> float:
-    """How many more observations to expect, if they go on at the rate of those so far and of one in a round before."""
-    return max(horizon - rounds, 0.0) * (1.0 + count) / (1.0 + rounds)
+def ahead(count: float, rounds: float, taught: float, horizon: float, part: float) -> float:
+    """How many more observations to expect, if they go on at the rate of those so far and of one in a round before.
+
+    Of the rounds so far, those that were taught took nothing from the horizon; of the horizon, at most a part is to
+    come.
+    """
+    return max(min(horizon - (rounds - taught), part * horizon), 0.0) * (1.0 + count) / (1.0 + rounds)
+
+
+@inlined
+def first(spreads: Floats) -> float:
+    """The variance of a mean before any data, in units of the noise's, `(M)->()`."""
+    total = 0.0
+    for spread in spreads:
+        total += spread / BELIEVED
+    return total / len(spreads)
 
 
 @inlined
@@ -55,19 +68,20 @@ def fit(
     squares: Floats,
     count: float,
     ridge: float,
+    spreads: Floats,
     theta: Floats,
     inverse: Floats,
     sigma: Floats,
 ) -> float:
     """Maximise the evidence of a ridge regression; return its penalty.
 
-    Shapes: `(B,n,n),(B,M,n),(M,M),(),()->(B,M,n),(B,n,n),(M,M),()`. The features come in B blocks, of which each
+    Shapes: `(B,n,n),(B,M,n),(M,M),(),(),(M)->(B,M,n),(B,n,n),(M,M),()`. The features come in B blocks, of which each
     observation has one, so that the matrices of the blocks are all there is of a block-diagonal one.
 
     With g = n - rho tr V^-1 effective parameters, noise_m = RSS_m / (N - g), spread_m = |theta_m|^2 / g per unit of the
     features' mean square, and rho = 1 / mean_m (spread_m / noise_m) in that unit, each with what is believed before any
-    data as one more observation; iterated from the present rho. A fixed point for one outcome maximises the evidence
-    times the density of one observation of variance 1/16 for noise and for spread.
+    data as one more observation, 1/16 of noise_m and spreads_m of spread_m. It is iterated from the present rho. A
+    fixed point for one outcome maximises the evidence times the density of one observation of these variances.
     Source: MacKay 1992 (Bayesian interpolation, Section 4), with one penalty for all outcomes.
     """
     blocks, outcomes, n = moment.shape
@@ -77,7 +91,7 @@ def fit(
             trace += gram[b, i, i]
     scale = trace / count
     matrix, mean, missed = np.empty((n, n)), np.empty(n), np.empty(outcomes)
-    rho = ridge if ridge > 0.0 else scale
+    rho = ridge if ridge > 0.0 else scale / first(spreads)
     for step in range(_PASSES):
         rho = within(rho, trace)
         free = size
@@ -105,7 +119,7 @@ def fit(
         if step + 1 < _PASSES:
             ratio = 0.0
             for m in range(outcomes):
-                spread = BELIEVED
+                spread = spreads[m]
                 for b in range(blocks):
                     for i in range(n):
                         spread += (math.sqrt(scale) * theta[b, m, i]) ** 2

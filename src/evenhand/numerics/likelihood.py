@@ -25,6 +25,7 @@ def add_losses(
     link: int,
     x: Floats,
     y: Floats,
+    weight: Floats,
     theta: Floats,
     value: float,
     gradient: Floats,
@@ -33,12 +34,12 @@ def add_losses(
 ) -> float:
     """Return a value plus the costs of observations; add to gradient and lower half of the Hessian, in one pass.
 
-    `(),(s,n),(s),(n),()->(n),(n,n),()`; `nonzero` is room for n numbers.
+    `(),(s,n),(s),(s),(n),()->(n),(n,n),()`; an empty `weight` is 1 for all, and `nonzero` is room for n numbers.
     """
     n = len(theta)
     product = 1.0  # of 1 + exp(-|u|) over observations, so that logarithms are rare
     for s in range(len(y)):
-        count, u = 0, 0.0
+        count, u, c = 0, 0.0, weight[s] if len(weight) > 0 else 1.0
         for i in range(n):
             if x[s, i] != 0.0:
                 nonzero[count] = i
@@ -47,23 +48,26 @@ def add_losses(
         if link == LOGISTIC:
             e = math.exp(-abs(u))
             mean = 1.0 / (1.0 + e) if u >= 0.0 else e / (1.0 + e)
-            product *= 1.0 + e
+            if c == 1.0:
+                product *= 1.0 + e
+            else:
+                value += c * math.log1p(e)
             if product > 1e200:
                 value += math.log(product)
                 product = 1.0
-            value += max(u, 0.0) - y[s] * u
+            value += c * (max(u, 0.0) - y[s] * u)
             slope, curve = mean - y[s], e / ((1.0 + e) * (1.0 + e))
         elif link == EXPONENTIAL:
             mean = math.exp(u)
-            value += mean - y[s] * u
+            value += c * (mean - y[s] * u)
             slope, curve = mean - y[s], mean
         else:
-            value += (0.5 * u - y[s]) * u
+            value += c * (0.5 * u - y[s]) * u
             slope, curve = u - y[s], 1.0
         for k in range(count):
             i = nonzero[k]
-            gradient[i] += slope * x[s, i]
-            scaled = curve * x[s, i]
+            gradient[i] += c * slope * x[s, i]
+            scaled = c * curve * x[s, i]
             for j in range(k + 1):
                 hessian[i, nonzero[j]] += scaled * x[s, nonzero[j]]
     return value + math.log(product)
@@ -86,17 +90,19 @@ def add_quadratic(
 
 
 @kernel
-def fold(link: int, x: Floats, y: Floats, theta: Floats, anchor: Floats, slope: Floats, curve: Floats) -> None:
+def fold(
+    link: int, x: Floats, y: Floats, weight: Floats, theta: Floats, anchor: Floats, slope: Floats, curve: Floats
+) -> None:
     """Add the second-order expansion of costs at theta to a quadratic, whose anchor moves there, in place.
 
-    `(),(s,n),(s),(n)->(n),(n),(n,n)`.
+    `(),(s,n),(s),(s),(n)->(n),(n),(n,n)`.
     """
     n = len(theta)
     for i in range(n):
         for j in range(n):
             slope[i] += curve[i, j] * (theta[j] - anchor[j])
     anchor[:] = theta
-    add_losses(link, x, y, theta, 0.0, slope, curve, np.empty(n, np.int64))
+    add_losses(link, x, y, weight, theta, 0.0, slope, curve, np.empty(n, np.int64))
     for i in range(n):
         for j in range(i):
             curve[j, i] = curve[i, j]

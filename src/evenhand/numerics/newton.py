@@ -1,8 +1,8 @@
 """Ridge-penalised maximum likelihood of generalised linear models by damped Newton steps.
 
-Minimises  sum_s [m(u_s) - y_s u_s] + ridge/2 |theta|^2 + a quadratic  with u = X theta; m(u) = log(1 + exp(u)) for the
-logistic link. An undamped Newton method diverges silently on the small or separable samples of a run's first rounds,
-so each step is halved until the objective decreases enough.
+Minimises  sum_s weight_s [m(u_s) - y_s u_s] + ridge/2 |theta|^2 + a quadratic  with u = X theta; for the logistic link
+m(u) = log(1 + exp(u)). An undamped Newton method diverges silently on the small or separable samples of a run's first
+rounds, so each step is halved until the objective decreases enough.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def _evaluate(
     link: int,
     x: Floats,
     y: Floats,
+    weight: Floats,
     older: tuple[Floats, Floats, Floats],
     theta: Floats,
     ridge: float,
@@ -83,7 +84,7 @@ def _evaluate(
         hessian[i, i] = ridge
     anchor, slope, curve = older
     value = add_quadratic(anchor, slope, curve, theta, value, gradient, hessian)
-    return add_losses(link, x, y, theta, value, gradient, hessian, nonzero)
+    return add_losses(link, x, y, weight, theta, value, gradient, hessian, nonzero)
 
 
 @kernel
@@ -91,6 +92,7 @@ def fit(
     link: int,
     x: Floats,
     y: Floats,
+    weight: Floats,
     older: tuple[Floats, Floats, Floats],
     theta: Floats,
     root: Floats,
@@ -99,18 +101,19 @@ def fit(
 ) -> int:
     """Move theta to the minimum, in place, and return the passes over the data that this took.
 
-    `(),(s,n),(s),((n),(n),(n,n)),(n),(n,n)->()`; `older` is the quadratic of `numerics.likelihood`. Stops after the
-    step whose squared Newton decrement is at most `tolerance` (the next would be about its square). The lower half of
-    `root` becomes the Cholesky factor of the Hessian from which the last step was computed. Starts from 0 if
-    exponential means are enormous at theta, from where Newton's method would take one step per unit of u.
+    `(),(s,n),(s),(s),((n),(n),(n,n)),(n),(n,n)->()`; an empty `weight` is 1 for all, and `older` is
+    the quadratic of `numerics.likelihood`. Stops after the step whose squared Newton decrement is at most `tolerance`
+    (the next would be about its square). The lower half of `root` becomes the Cholesky factor of the Hessian from which
+    the last step was computed. Starts from 0 if exponential means are enormous at theta, from where Newton's method
+    would take one step per unit of u.
     """
     n = len(theta)
     gradient, step, hessian, nonzero = np.empty(n), np.empty(n), np.empty((n, n)), np.empty(n, np.int64)
-    value = _evaluate(link, x, y, older, theta, ridge, gradient, hessian, nonzero)
+    value = _evaluate(link, x, y, weight, older, theta, ridge, gradient, hessian, nonzero)
     passes = 1
     if link == EXPONENTIAL and not value < _ENORMOUS:
         theta[:] = 0.0
-        value = _evaluate(link, x, y, older, theta, ridge, gradient, hessian, nonzero)
+        value = _evaluate(link, x, y, weight, older, theta, ridge, gradient, hessian, nonzero)
         passes += 1
     while passes < 100:
         solve(hessian, gradient, step)
@@ -122,7 +125,7 @@ def fit(
         size = 1.0
         while True:
             trial = theta - size * step
-            reached = _evaluate(link, x, y, older, trial, ridge, gradient, hessian, nonzero)
+            reached = _evaluate(link, x, y, weight, older, trial, ridge, gradient, hessian, nonzero)
             passes += 1
             enough = reached <= value - 1e-4 * size * decrement
             if enough or size < 1e-18:

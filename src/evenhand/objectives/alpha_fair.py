@@ -11,11 +11,12 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, numbers
 from evenhand.numerics.fairness import best_response, marginal, utility, utility_prox
 from evenhand.objectives.base import check_finite, each, flat, outcome_names
-from evenhand.objectives.steepness import Norm, slope_norm
+from evenhand.objectives.steepness import slope_norm
 
 
 @named("C7", source="Mo & Walrand 2000; additive welfare as in Do et al. 2023, eq. 16; Nash welfare for alpha = 1")

@@ -148,7 +148,7 @@ class Conjugable(Objective, Conjugate, Protocol):
 def conjugate(objective: Conjugable, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
     """f*(theta) = max_y theta.y + f(y) over low <= y <= high, `(m),(m),(m)->()`; `maximizer` is its (sub)gradient.
 
-    Source: Agrawal & Devanur 2014, Section 2.5 (B3), where outcomes are in the unit cube.
+    Source: Agrawal & Devanur 2014, Section 2.5, where outcomes are in the unit cube.
 
     >>> from evenhand.objectives import Linear
     >>> conjugate(Linear({"a": 1.0, "b": 2.0}), np.array([1.0, -3.0])).item()

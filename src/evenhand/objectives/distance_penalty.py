@@ -14,6 +14,8 @@ from evenhand.core.types import Floats
 from evenhand.objectives.base import check_finite, each, flat, outcome_names, total
 from evenhand.sets.base import ConvexSet, ends_of
 
+_ROUNDING = 1e-13  # of the largest coordinate: a direction back from no further out would depend on units
+
 
 @named("B5", source="Agrawal & Devanur 2014, Lemma 5.5 and Algorithm 5: the distance to a convex set")
 @dataclass(frozen=True)
@@ -106,9 +108,11 @@ class DistancePenalty:
         return self.within.support(0.0 - slope, *self._ends)[0]
 
     def _beyond(self, rows: Floats) -> tuple[Floats, Floats]:
-        """The way from the nearest point of the set, and its length, `(m)->(m),()`."""
+        """The way from the nearest point of the set, and its length, `(m)->(m),()`; 0 where it is rounding alone."""
         gap = rows - self.within.project(rows)
-        return gap, np.sqrt(total(gap * gap))
+        far = np.sqrt(total(gap * gap))
+        beyond = far > _ROUNDING * np.abs(rows).max(1)
+        return gap * beyond[:, None], far * beyond
 
     @staticmethod
     def _end(end: tuple[float, ...] | None) -> Floats | None:

@@ -10,12 +10,13 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm
 from evenhand.core.types import Floats
 from evenhand.core.validate import numbers
 from evenhand.numerics.isotonic import gini_prox, gini_supergradient
 from evenhand.numerics.levels import gini_maximizer
 from evenhand.objectives.base import check_finite, each, flat, outcome_names, total
-from evenhand.objectives.steepness import Norm, slope_norm
+from evenhand.objectives.steepness import slope_norm
 
 
 @named(

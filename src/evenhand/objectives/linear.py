@@ -10,10 +10,11 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm
 from evenhand.core.types import Floats
 from evenhand.core.validate import number
 from evenhand.objectives.base import check_finite, each, flat, total
-from evenhand.objectives.steepness import Norm, slope_norm
+from evenhand.objectives.steepness import slope_norm
 
 
 @named("C7", source="the classical objective: a plain weighted sum")

@@ -17,6 +17,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
 from evenhand.objectives.base import Objective, Proximal, able, by_prox, flat, total
+from evenhand.objectives.steepness import widths, worth_of_an_outcome
 
 
 class Smoothing(Protocol):
@@ -160,17 +161,22 @@ def _size(kind: str, beta: object) -> float:
     return number(f"{kind}.beta", beta, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
 
 
-def default_smoothing(objective: Objective, width: float = 1.0) -> Smoothing | None:
-    """None for a smooth objective, `Moreau` with beta_0 = 0.01 if it has a prox, else `Randomized` with the same.
+def default_smoothing(objective: Objective, low: Floats, high: Floats) -> Smoothing | None:
+    """None for a smooth objective, `Moreau` if it has a prox, else `Randomized`, `(m),(m)->`.
 
-    beta_0 is in units of the widest range of the outcomes, `width`, so that their units do not matter.
+    Equation: beta_0 = 0.01 for outcomes in [0, 1] of which one adds at most 1 to f, as for `GeneralizedGini`. With
+    other ranges, the widest of length u, and w the most that an outcome adds by the slope near the middle, it is
+    0.01 u^2 / w for `Moreau` and 0.01 u for `Randomized`, so that units of outcomes and of f do not matter.
 
     A sum whose parts share outcomes has no prox, although it has the method.
 
     >>> from evenhand.objectives import GeneralizedGini
-    >>> default_smoothing(GeneralizedGini(("a", "b")))
-    Moreau(beta=0.01)
+    >>> default_smoothing(GeneralizedGini(("a", "b")), np.zeros(2), np.full(2, 100.0))
+    Moreau(beta=1.0)
     """
     if objective.smooth:
         return None
-    return Moreau(0.01 * width) if able(objective, Proximal) else Randomized(0.01 * width)
+    wide = float(widths(low, high).max())
+    if not able(objective, Proximal):
+        return Randomized(0.01 * wide)
+    return Moreau(0.01 * wide * (wide / worth_of_an_outcome(objective, low, high)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm, dual_order, length, widest
 from evenhand.core.types import Floats
 from evenhand.objectives.base import Objective
-
-Norm = Literal["euclidean", "sup"]  # of outcomes; slopes have the dual one, the sum of sizes for "sup"
 
 
 @runtime_checkable
@@ -23,6 +23,7 @@ class Steep(Protocol):
 def steepness(objective: Objective, unit: Floats, norm: Norm = "euclidean") -> float:
     """A constant L with |f(y) - f(z)| <= L ||(y - z) / unit||, `(m)->`; of `lipschitz` where nothing else is known.
 
+    >>> import numpy as np
     >>> from evenhand.objectives import Linear
     >>> steepness(Linear({"euros": 3.0, "hours": 4.0}), np.ones(2))
     5.0
@@ -31,14 +32,39 @@ def steepness(objective: Objective, unit: Floats, norm: Norm = "euclidean") -> f
     """
     if isinstance(objective, Steep):
         return objective.steepness(unit, norm)
-    spread = 1.0 if norm == "euclidean" else float(np.sqrt(len(unit)))
-    return objective.lipschitz * float(unit.max()) * spread
+    return objective.lipschitz * float(unit.max()) * widest(len(unit), norm)
 
 
 def slope_norm(slope: Floats, norm: Norm) -> float:
     """The dual norm of a slope, `(m)->`.
 
+    >>> import numpy as np
     >>> slope_norm(np.array([3.0, -4.0]), "euclidean"), slope_norm(np.array([3.0, -4.0]), "sup")
     (5.0, 7.0)
     """
-    return float(np.linalg.norm(slope, 2 if norm == "euclidean" else 1))
+    return float(length(slope, dual_order(norm)))
+
+
+def widths(low: Floats, high: Floats) -> Floats:
+    """The length of every range, 1 where it is 0 or infinite, `(m),(m)->(m)`."""
+    return np.where(np.isfinite(high - low) & (high > low), high - low, 1.0)
+
+
+def worth_of_an_outcome(objective: Objective, low: Floats, high: Floats) -> float:
+    """The most that one outcome can add to f by its slope near the middle of the ranges; 1 if it is flat, `(m),(m)->`.
+
+    The point is beside the middle, where functions of ranks have no kink. For `GeneralizedGini` of outcomes in [0, 1]
+    it is the largest weight.
+
+    >>> from evenhand.objectives import GeneralizedGini
+    >>> round(worth_of_an_outcome(GeneralizedGini(("a", "b"), (1.0, 0.3)), np.zeros(2), np.full(2, 100.0)), 9)
+    100.0
+    """
+    width = widths(low, high)
+    finite = np.isfinite(low) & np.isfinite(high)
+    middle = 0.5 * (np.where(finite, low, 0.0) + np.where(finite, high, 0.0))
+    beside = middle + 0.1 * width * np.linspace(-0.5, 0.5, len(width))
+    try:
+        return float((np.abs(objective.supergradient(beside)) * width).max()) or 1.0
+    except InvalidInput:  # outside of the domain, as ranges are not known
+        return 1.0

@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm, dual_order, length
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
 from evenhand.numerics.isotonic import gini_gradient
@@ -29,7 +30,7 @@ from evenhand.objectives.base import (
 )
 from evenhand.objectives.gini import GeneralizedGini
 from evenhand.objectives.linear import Linear
-from evenhand.objectives.steepness import Norm, steepness
+from evenhand.objectives.steepness import steepness
 
 _FEW = 64  # places that are sorted by insertion in less time than a call of NumPy's sort takes
 _UNSORTED = np.zeros((0, 0), np.int64)
@@ -170,7 +171,7 @@ class WeightedSum:
         """As `lipschitz`, per unit, `(m)->`."""
         parts = [c * steepness(part, unit[at], norm) for (c, part), at in zip(self.terms, self._at, strict=True)]
         apart = sum(len(part.outcomes) for _, part in self.terms) == len(self.outcomes)
-        return math.hypot(*parts) if apart and norm == "euclidean" else sum(parts)
+        return float(length(np.array(parts), dual_order(norm))) if apart else sum(parts)
 
     @cached_property
     def _at(self) -> tuple[slice | Ints, ...]:

@@ -17,8 +17,10 @@ from evenhand.recipes.fw_linucb_rank import fw_linucb_rank
 from evenhand.recipes.fw_rank import fw_rank
 from evenhand.recipes.fw_squarecb import fw_squarecb
 from evenhand.recipes.greedy_bwk import greedy_bwk
+from evenhand.recipes.lagrange_cbw import lagrange_cbw
 from evenhand.recipes.lin_cbwk import lin_cbwk
 from evenhand.recipes.linucb_rank import linucb_rank
+from evenhand.recipes.lyapunov import lyapunov
 from evenhand.recipes.max_match import max_match
 from evenhand.recipes.mixed_oracle import mixed_oracle
 from evenhand.recipes.molincb import molincb
@@ -58,8 +60,10 @@ __all__ = [
     "fw_rank",
     "fw_squarecb",
     "greedy_bwk",
+    "lagrange_cbw",
     "lin_cbwk",
     "linucb_rank",
+    "lyapunov",
     "max_match",
     "mixed_oracle",
     "molincb",

@@ -7,7 +7,6 @@ half-space of each of them, and the theory bounds each distance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -15,6 +14,8 @@ import numpy as np
 
 from evenhand.choices import LinearProgram, Lottery, OptimisticProgram
 from evenhand.core.errors import InvalidInput
+from evenhand.core.norms import Norm
+from evenhand.core.types import Floats
 from evenhand.core.validate import one_of
 from evenhand.goals.base import Priced
 from evenhand.goals.fenchel import Fenchel, fenchel, fenchel_within
@@ -22,12 +23,11 @@ from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.intervals import Intervals
 from evenhand.goals.linear_reward import LinearReward, reward
 from evenhand.objectives import DistancePenalty, Linear, Moreau, Smoothing
-from evenhand.objectives.steepness import Norm
-from evenhand.problem.constraints import Constraint, Within, stated_rows
+from evenhand.problem.constraints import Region, constraint_rows, rows_and_sets, tightened
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows, select
-from evenhand.recipes.defaults import fluctuation, priced_rows
-from evenhand.sets import Box, ConvexSet
+from evenhand.problem.rows import Rows, in_units, select
+from evenhand.recipes.defaults import fluctuation, in_units_of_plays
+from evenhand.sets import Box, ConvexSet, units
 
 Updates = Literal["primal", "dual"]
 Side = LinearReward | FrankWolfe | Fenchel
@@ -35,7 +35,7 @@ TOGETHER = "budgets, floors and convex sets only, as constraints by group are no
 
 
 class Kept(NamedTuple):
-    """Rows whose averages are to be in a set."""
+    """Rows whose averages are to be in a set, both in units of what one play can add."""
 
     rows: Rows
     within: ConvexSet
@@ -64,7 +64,8 @@ def for_constraints(
         InvalidInput: constraints by group, or a margin that leaves nothing of a budget or a set.
     """
     one_of("constraints", updates, ("primal", "dual"))
-    kept = [*sums(problem, margin), *sets(problem, margin)]
+    rows, bound, placed = _stated(problem, margin)
+    kept = [*_sums(problem, rows, bound), *(_set(problem, region) for region in placed)]
     if updates == "dual":
         return tuple(fenchel_within(problem, k.rows, k.within, norm=norm) for k in kept)
     return tuple(
@@ -80,39 +81,41 @@ def for_constraints(
     )
 
 
-def sums(problem: Problem, margin: float | None) -> list[Kept]:
-    """The tightest row of each name of all budgets and floors, in the set below their bounds; [] without any."""
-    stated = [c for c in problem.subject_to if not isinstance(c, Within)]
-    if not stated:
-        return []
-    if any(c.rows(problem).by_group for c in stated):
+def _stated(problem: Problem, margin: float | None) -> tuple[Rows, Floats, tuple[Region, ...]]:
+    """Rows and bounds of the constraints on sums, and the sets, all less the margin, `()->(d)`; 0 of sets by default.
+
+    Raises:
+        InvalidInput: rows by share, or a margin that leaves nothing of a budget or a set.
+    """
+    off = fluctuation(problem) if margin is None else margin
+    rows, bound, placed = rows_and_sets(problem, tightened(problem.subject_to, margin), off)
+    if rows.by_share.any():
         raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
-    each = fluctuation(problem) if margin is None else np.full(len(problem.subject_to), margin)
-    off = each[[not isinstance(c, Within) for c in problem.subject_to]]
-    rows, bound = stated_rows(problem, stated, off)
-    tightest = {name: j for j, name in sorted(enumerate(rows.names), key=lambda z: -bound[z[0]])}
-    which = np.array([tightest[name] for name in dict.fromkeys(rows.names)])
-    bounds = tuple(bound[which].tolist())
-    return [Kept(rows.take(which), Box.below(bounds), bounds, None)]
+    return rows, bound, placed
 
 
-def sets(problem: Problem, margin: float | None) -> list[Kept]:
-    """The outcomes of every convex set, and the set less the margin, which is 0 by default."""
-    kept = []
-    for c in problem.subject_to:
-        if isinstance(c, Within):
-            within = c.within.shrunk(margin, c.norm) if margin else c.within
-            low, high = problem.ranges(c.outcomes)
-            near = within.project(np.array(problem.middle(c.outcomes)))
-            ends = tuple(low.tolist()), tuple(high.tolist())
-            kept.append(Kept(select(problem, c.outcomes), within, tuple(near.tolist()), ends))
-    return kept
+def _sums(problem: Problem, rows: Rows, bound: Floats) -> list[Kept]:
+    """All rows in the set below their bounds, `()->(d)`; [] without any. Of rows that are equal the tightest counts."""
+    rows, bound = in_units_of_plays(problem, rows, bound)
+    alike: dict[bytes, int] = {}
+    for j in np.argsort(bound, kind="stable").tolist():
+        alike.setdefault(np.append(rows.weights[j] + 0.0, rows.column[j]).tobytes(), j)
+    which = np.array(sorted(alike.values()), np.int64)
+    if not len(which):
+        return []
+    kept, bounds = rows.take(which), tuple(bound[which].tolist())
+    names = tuple(n if kept.names.count(n) == 1 else f"{n} ({i})" for i, n in enumerate(kept.names))
+    return [Kept(replace(kept, names=names), Box.below(bounds), bounds, None)]
 
 
-def less(problem: Problem, margin: float) -> Iterator[Constraint]:
-    """The constraints, with every set less a margin on all sides."""
-    for c in problem.subject_to:
-        yield replace(c, within=c.within.shrunk(margin, c.norm)) if isinstance(c, Within) and margin else c
+def _set(problem: Problem, region: Region) -> Kept:
+    """The outcomes of a convex set, and the set."""
+    low, high = problem.ranges(region.outcomes, plays=1)
+    width = np.where(np.isfinite(high - low) & (high > low), high - low, 1.0)
+    within, unit = units.in_units(region.within, width)
+    rows, near = in_units(select(problem, region.outcomes), np.array(problem.middle(region.outcomes)), unit)
+    ends = tuple(tuple((end / unit).tolist()) for end in problem.ranges(region.outcomes))
+    return Kept(rows, within, tuple(within.project(near).tolist()), ends)  # type: ignore[arg-type]
 
 
 def both_sides(
@@ -141,10 +144,11 @@ def both_sides(
     slope = for_objective(problem, objective, smoothing, norm)
     wanted = readings(slope)
     if constraints == "ucb" and problem.subject_to:
-        if any(c.rows(problem).by_group for c in problem.subject_to):
+        off = fluctuation(problem) if margin is None else margin
+        rows, bound = constraint_rows(problem, tightened(problem.subject_to, margin), off)
+        if rows.by_share.any():
             raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
-        tighter = problem if margin is None else replace(problem, subject_to=tuple(less(problem, margin)))
-        rows, bound = priced_rows(tighter, fluctuation(problem) if margin is None else margin)
+        rows, bound = in_units_of_plays(problem, rows, bound)
         return (slope, Intervals(rows=rows, ends="lower")), LinearProgram(wanted, tuple(bound.tolist()))
     kept = () if constraints == "ucb" else for_constraints(problem, constraints, margin, norm)
     return (slope, *kept), Lottery(wanted) if len(kept) < 2 else LinearProgram(wanted, (0.0,) * len(kept))

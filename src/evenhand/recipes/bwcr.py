@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from evenhand.core.catalogue import named
+from evenhand.core.norms import Norm, known_norm
 from evenhand.core.validate import one_of
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
-from evenhand.objectives.steepness import Norm
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes._sides import both_sides
@@ -43,22 +43,32 @@ def bwcr(
     phi = (c - (B - margin))_+ at the average c of c_lcb (c_ucb while phi is 0, as in eq. 17), both over the arms that
     were drawn. With dual updates -g and phi are vectors that learn from the losses f*(-g) + g.y_ucb and
     h(phi) - phi.c_lcb (`goals.Fenchel`).
+    Guarantee: without contexts, for outcomes in [0, 1] of d rows and A arms, f L-Lipschitz, no margin, `hard=False`, a
+    feasible problem, and `Tabular` with `confidence` gamma of order ln(A T d / delta) (`theoretical_gamma`): with
+    probability 1 - delta, OPT - f(mean y) is of order L ||1_d|| sqrt(gamma A / T) + e_f, and the distance of mean y
+    from what is allowed of order ||1_d|| sqrt(gamma A / T) + e_S. Dual updates have e_f = L sqrt(d / T) and e_S =
+    sqrt(d / T) in the Euclidean norm, L sqrt(ln(d) / T) and sqrt(ln(d) / T) in the sup norm; primal ones, in the
+    Euclidean norm, e_f = beta ln(T) / T for a beta-smooth f, L sqrt(d ln(T) / T) for a smoothed one, and e_S = sqrt(d
+    ln(T) / T) (Theorem 6.1). A side that is "ucb" has neither. The theorem is for averages over lotteries. `hard=True`
+    keeps budgets without any condition.
     Budgets and floors have one phi, every convex set another, and the lottery keeps to each of these constraints.
     While phi is 0, every lottery is allowed. With `Tabular` on an environment `WithoutContexts` this is the source's
     algorithm. With a model of features there is a lottery for every context, and each must meet the constraint by
     itself, so little budget is saved for contexts where it is worth more, unlike with `resolving` and `fw_dual`.
     Deviations: averages are over the drawn arms rather than the lotteries; g is smoothed by beta / sqrt(t) rather than
     by one eta; known outcomes have no confidence bounds; where no lottery is feasible, the candidate of most slack is
-    played; outcomes count in units of their ranges for dual vectors.
+    played; sums count in units of the most that one play adds, and outcomes of sets in units of their ranges (of the
+    widest of them, if the set is curved), so that distances add up what can be added.
 
     Args:
-        problem: with any objective, under budgets, floors of everybody and convex sets (`Within`).
+        problem: with any objective, under budgets, floors of everybody and convex sets, such as `Within`.
         model: with widths.
         objective: "primal" updates need a slope, or smoothing; "dual" ones a maximizer and a bounded slope; "ucb"
             maximises f itself, at averages within their intervals, by a program in every round (`ucb_bwcr`).
         constraints: the same for what is allowed; "ucb" keeps to the lower ends of all rows at once. Curved sets then
             need the objective to be "ucb" as well.
-        norm: for dual updates, "euclidean" for gradient descent, "sup" for exponential weights.
+        norm: of distances, for dual updates: "euclidean" for gradient descent, "sup" for exponential weights, "one", or
+            any q of at least 1 for L_q and vectors in the ball of the dual norm. Primal updates are Euclidean.
         smoothing: for primal updates of the objective, as for `fw_linucb`.
         margin: taken off every budget b per round, and off every set on all sides; by default nothing of sets, and
             half of sqrt(c b / T) of budgets, or of b if that is less, with c the most that a round can use.
@@ -76,7 +86,7 @@ def bwcr(
     """
     one_of("objective", objective, get_args(How))
     one_of("constraints", constraints, get_args(How))
-    one_of("norm", norm, get_args(Norm))
+    known_norm("norm", norm)
     own = "bwcr" if (objective, constraints) == ("primal", "primal") else f"bwcr, {objective}-{constraints}"
     if objective == constraints == "ucb":
         return replace(ucb_bwcr(problem, model, margin=margin, hard=hard), name=name or own)

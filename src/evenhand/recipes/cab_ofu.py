@@ -17,6 +17,13 @@ def cab_ofu(problem: Problem, model: Model, *, oracle: Oracle | None = None, nam
 
     Equation: arms pi(i) with a large sum_a r_a(sum_i mu(x_ia.theta + beta_t ||x_ia||_{Q^-1})), with theta and Q of
     `OnePass`. With the paper's beta_t it loses about 1 % of the satisfaction of `cab_ucb` on `Matching`.
+    Guarantee: for links with |mu''| <= R mu', a model with step eta = 1 + R D and ridge of at least
+    max(14 n eta R^2, 6 eta R D L_mu N), and an allocation of at least the part alpha of the best one under any theta of
+    the confidence set: with probability 1 - delta (Theorem E.1), sum_t [alpha f_t(best) - f_t(played)] <=
+    2 kappa^(-1/2) L_r L_mu beta_T (sqrt(2 n N T l) + 2 n N l / sqrt(ridge)) + 16 (R L_mu L_r / kappa) n N beta_T^2 l,
+    l = ln(1 + N T / (n ridge)), which is of order max(n, N) (sqrt(n N T) + n N) / kappa. Here, as in the source's
+    experiments, each pair has an optimistic theta of its own, which this does not cover; nor does it the defaults of
+    `OnePass`.
 
     Args:
         problem, oracle: as for `cab_ucb`.

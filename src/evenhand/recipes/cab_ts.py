@@ -19,6 +19,11 @@ def cab_ts(problem: Problem, model: Model, *, oracle: Oracle | None = None, name
     independently per user: `Perturbed(inner=Logistic(...), scale=a, units=users)`. The paper's experiments have
     a = sqrt(n N). Where users must have an arm, a negative term is a loss like any other; the paper's routine,
     `welfare.Sequential()`, sets what would be lost to 0.
+    Guarantee: as for `cab_ucb`, with an exact oracle (`welfare.Exact`), the lambda_0, c1 and a of
+    `cab_ucb.theoretical_constants` and delta < 1 / T, for A arms and r <= M: the expected regret is at most (c1 + c2)
+    (1 + 2 / (.15 - 2 delta)) (sqrt(2 n N T l) + 2 n N l / sqrt(lambda_0)) + 4 delta A M T with c2 = c1 sqrt(2 (L_mu /
+    kappa) N ln(A N / delta)) (Theorem D.5), of order (L_r L_mu D / kappa) (n N sqrt(T) + n N^(3/2)). The constants of
+    experiments, and other oracles, have no guarantee.
 
     Args:
         problem, oracle: as for `cab_ucb`.

@@ -19,6 +19,7 @@ def cab_ts_parameter(
 
     Equation: arms pi(i) with a large sum_a r_a(sum_i mu(x_ia.theta_i)), theta_i ~ N(theta, a^2 H^-1) independently per
     user: `Sampled(inner=Logistic(...), scale=a, units=users)`. The paper's theory does not cover it.
+    Guarantee: none; the source has it as a heuristic.
 
     Args:
         problem, oracle: as for `cab_ucb`.

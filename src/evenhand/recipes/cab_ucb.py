@@ -7,8 +7,11 @@ from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
+from evenhand.recipes._allocation_theory import theoretical_constants
 from evenhand.recipes.defaults import allocating, need_no_constraints
 from evenhand.welfare import Oracle
+
+__all__ = ["cab_ucb", "theoretical_constants"]
 
 
 @named("A1", source="Shibukawa et al. 2026, Algorithm 1 (CAB-UCB)")
@@ -26,6 +29,13 @@ def cab_ucb(
     Equation: arms pi(i) with a large sum_a r_a(sum_i mu(x_ia.theta)) + sum_i c1 ||x_{i pi(i)}||_{V^-1}. The paper's
     experiments have lambda_0 = n and c1 = sqrt(n); kappa, which they do not state, is 1 here:
     `Logistic(n_features=n, ridge=n, width=Fixed(sqrt(n)), clipped=False)`.
+    Guarantee: for features of length 1 at most, |theta| <= D, r L_r-Lipschitz, noise that is sigma-sub-Gaussian, kappa
+    <= mu' <= L_mu, and the lambda_0 and c1 of `theoretical_constants` at risk delta: with probability 1 - 2 delta,
+    sum_t [alpha f_t(best) - f_t(played)] <= 2 c1 (sqrt(2 n N T l) + 2 n N l / sqrt(lambda_0)), l = ln(1 + N T / (n
+    lambda_0)), for n features, N users, f_t the satisfaction of round t, and an oracle that finds at least the part
+    alpha of what can be had (Theorem D.4): 1 - 1/e for `ContinuousGreedy`, 1/2 for `Greedy`, 1 for `Exact`; `Priced`
+    has no such alpha in advance, only a `welfare.certificate` of each round. So regret is of order (L_r L_mu D / kappa)
+    (n sqrt(N T) + n N). The constants of experiments have no guarantee.
     Deviations: our oracle by default; the paper's is `welfare.Sequential()`.
 
     Args:

@@ -19,9 +19,9 @@ from evenhand.goals.base import Goal
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.linear_reward import LinearReward
-from evenhand.objectives import DistancePenalty, WeightedSum
+from evenhand.objectives import DistancePenalty, Moreau, WeightedSum
 from evenhand.problem.constraints import constraint_rows, regions, stated_rows
-from evenhand.problem.feasible import reach
+from evenhand.problem.feasible import reach, sizes
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units
 from evenhand.welfare import Curve, Oracle, Priced, satisfaction_of
@@ -118,8 +118,12 @@ def priced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, F
 
     Steps and prices that suit one problem then suit it in any units. Factors of groups do not count as units.
     """
-    rows, bound = constraint_rows(problem, problem.subject_to, margin)
-    size = _size(problem, rows)
+    return in_units_of_plays(problem, *constraint_rows(problem, problem.subject_to, margin))
+
+
+def in_units_of_plays(problem: Problem, rows: Rows, bound: Floats) -> tuple[Rows, Floats]:
+    """Rows and bounds in units of the most that one play can add to each row, `(d)->(d)`."""
+    size = sizes(problem, rows)
     return in_units(rows, bound, np.where(size > 0.0, size, 1.0))
 
 
@@ -148,7 +152,7 @@ def balanced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows,
     What `Curved` constraints ask beside their rows is left to `region_goals`.
     """
     rows, bound = stated_rows(problem, problem.subject_to, margin)
-    size, (most, rms) = _size(problem, rows), _factors(problem, rows)
+    size, (most, rms) = sizes(problem, rows), _factors(problem, rows)
     return in_units(rows, bound, np.where(size > 0.0, size, 1.0) * np.sqrt(most * rms))
 
 
@@ -174,8 +178,9 @@ def region_goals(
         penalty = DistancePenalty(region.outcomes, region.within)
         price = 4.0 * worth_of_a_play(problem, slope) / float(np.linalg.norm(size))
         start_at = tuple(region.within.project(np.array(problem.middle(region.outcomes))).tolist())
-        weighted = WeightedSum(((price, penalty),))
-        goals.append(frank_wolfe(problem, weighted, start_at=start_at, optimism=optimism))
+        weighted, wide = WeightedSum(((price, penalty),)), float(size.max())
+        smoothing = Moreau(0.01 * wide * (wide / worth_of_a_play(problem, slope)))
+        goals.append(frank_wolfe(problem, weighted, smoothing, start_at=start_at, optimism=optimism))
     return tuple(goals)
 
 
@@ -220,7 +225,7 @@ def steadied_rows(problem: Problem) -> tuple[Rows, Floats]:
     """
     rows, bound = constraint_rows(problem, problem.subject_to)
     spent = np.concatenate([np.full(len(c.rows(problem)), c.spends) for c in problem.subject_to])
-    margin = 5.0 * math.sqrt(problem.n_plays) * _size(problem, rows) * _factors(problem, rows)[1] / problem.horizon
+    margin = 5.0 * math.sqrt(problem.n_plays) * sizes(problem, rows) * _factors(problem, rows)[1] / problem.horizon
     return rows, np.where(spent, bound, bound - np.minimum(margin, 0.5 * np.abs(bound)))
 
 
@@ -243,17 +248,7 @@ def worth_unit(problem: Problem, goal: LinearReward) -> float:
     >>> worth_unit(problem, reward(problem))
     2.0
     """
-    return float(np.abs(np.array(goal.weights)) @ _size(problem, goal.rows)) or 1.0
-
-
-def _size(problem: Problem, rows: Rows) -> Floats:
-    """The most that one play can add to each row by its size, without factors of groups, `->(d)`.
-
-    Learned outcomes without a finite range count as 1.
-    """
-    most = np.maximum(np.abs(problem.low), np.abs(problem.high))
-    learned = np.abs(rows.learned) @ np.where(np.isfinite(most), most, 1.0)
-    return np.asarray(learned + np.abs(rows.known) @ np.abs(problem.declared).max(0, initial=0.0))
+    return float(np.abs(np.array(goal.weights)) @ sizes(problem, goal.rows)) or 1.0
 
 
 def default_margin(problem: Problem) -> Floats:
@@ -316,7 +311,7 @@ def evened(problem: Problem, goal: LinearReward) -> Evened:
     (array([0.25, 0.25, 0.25, 0.25]), 8.0)
     """
     rows, bound = constraint_rows(problem, problem.subject_to)
-    most = problem.n_plays * _size(problem, rows)
+    most = problem.n_plays * sizes(problem, rows)
     spends = np.concatenate([np.full(len(c.rows(problem)), c.spends) for c in problem.subject_to])
     unused = most == 0.0
     most = np.where(unused, 1.0, most)
@@ -325,6 +320,37 @@ def evened(problem: Problem, goal: LinearReward) -> Evened:
     rows, bound = in_units(rows, bound, np.where(spends, bound / one, most / most[least]))
     step = math.sqrt(math.log(len(rows) + 1) / (problem.horizon * float(one * most[least])))
     return Evened(rows, bound, problem.n_plays * worth_unit(problem, goal) / float(one), step)
+
+
+def hedged(problem: Problem, worth: float, rows: Rows, bound: Floats) -> Evened:
+    """The rows of all constraints in units in which they vary alike, for exponentiated gradient on all of them.
+
+    Equation: row j is divided by u_j = (P most_j |b_j|)^(1/2) if it is of everybody, most_j being what a play can add
+    and b_j the bound per play: outcomes in [0, most] whose average is b have at most the root mean square
+    (most b)^(1/2). Rows by group, and rows with a bound of 0 up to rounding, as facets through 0 have, have P^(1/2)
+    times the units of `balanced_rows`.
+    Z = P^(1/2) worth max(2, (most_i / b_i)^(1/2)) over the budgets b_i, for plays that are worth at most `worth`; at
+    this price the scarcest budget takes all that the best plays are worth.
+    step = 3 sqrt(ln(d + 1) / T). The theory's step is a third of it, and prices then need sqrt(T) rounds from where
+    they start to where they belong.
+
+    >>> from evenhand.environments import PackingCovering
+    >>> problem = PackingCovering(costs=1, goods=1).problem
+    >>> even = hedged(problem, 1.0, *constraint_rows(problem, problem.subject_to))
+    >>> even.rows.learned.round(2), even.max_price
+    (array([[ 0.  ,  1.49,  0.  ],
+           [-0.  , -0.  , -1.84]]), 2.0)
+    """
+    size, (most, rms) = sizes(problem, rows), _factors(problem, rows)
+    size, plays = np.where(size > 0.0, size, 1.0), problem.n_plays
+    each = np.abs(bound) / plays
+    everybody = (most == 1.0) & (each > 1e-12 * size)
+    unit = math.sqrt(plays) * np.where(everybody, np.sqrt(size * each), size * np.sqrt(most * rms))
+    spends = np.concatenate([np.zeros(0, bool), *(np.full(len(c.rows(problem)), c.spends) for c in problem.subject_to)])
+    scarce = np.where(spends & everybody, np.sqrt(size / np.where(everybody, each, 1.0)), 2.0)
+    rows, bound = in_units(rows, bound, unit)
+    highest = math.sqrt(plays) * worth * float(scarce.max(initial=2.0))
+    return Evened(rows, bound, highest, 3.0 * hedge_step(rows, problem.horizon))
 
 
 def hedge_step(rows: Rows, horizon: int) -> float:

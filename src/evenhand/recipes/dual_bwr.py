@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from evenhand.choices import Lottery
 from evenhand.core.catalogue import named
+from evenhand.core.norms import Norm
 from evenhand.models.base import Model
-from evenhand.objectives.steepness import Norm
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes._sides import for_objective, readings
@@ -18,12 +18,16 @@ def dual_bwr(problem: Problem, model: Model, *, norm: Norm = "euclidean", name: 
 
     Equation: a = argmin theta.Z(theta)_a, with theta from losses f*(theta) - theta.Z(theta)_a (`goals.Fenchel`), and Z
     the end of each interval that makes theta.Z least.
+    Guarantee: without contexts, for outcomes in [0, 1] of d rows and A arms, f L-Lipschitz in a norm, and `Tabular`
+    with `confidence` gamma of order ln(A T d / delta): with probability 1 - delta, OPT - f(mean y) is of order L
+    ||1_d|| sqrt(gamma A / T) + R / T, R being the regret of the updates over T rounds: L sqrt(d T) for gradient descent
+    in the Euclidean norm, L sqrt(T ln d) for exponential weights in the sup norm (Theorem 5.1).
     Arms that tie are drawn at random. With a model of features there is one theta for all contexts.
 
     Args:
         problem: with any objective, without constraints.
         model: with widths.
-        norm: "euclidean" for gradient descent, "sup" for exponential weights.
+        norm: "euclidean" for gradient descent, "sup" for exponential weights, or another, as for `bwcr`.
         name: for tables and plots.
 
     Raises:

@@ -24,8 +24,11 @@ def fairlearn_rank(
 ) -> Policy:
     """Show items that were ranked too rarely, then those of highest optimistic utility: a fair baseline.
 
-    Equation: c t - N_i < 1 + tolerance for all items i and rounds t, N_i counting rounds in which i was ranked, at any
-    place. Constraints are ignored.
+    Equation: at every place of round t the item with the largest c (t - 1) - N_i if that is above the tolerance, else
+    the largest theta_hat.x_i + bonus_i; N_i counts rounds in which i was ranked, at any place. Constraints are ignored.
+    Guarantee: for all items and rounds, c t - N_i <= 1 + tolerance, whatever the model says. None for utility.
+    Deviations: the comparison is that of `FairLearn`. Bounds are clipped at the range of the outcome unless the model
+    is told `clipped=False`, as printed.
 
     Args:
         problem: `n_plays` is k; all actions are always candidates, in order.

@@ -17,6 +17,7 @@ def fairx(problem: Problem, model: Model, *, name: str | None = None) -> Policy:
 
     Equation: P_i(a) = mu(x_ia.theta~) / sum_c mu(x_ic.theta~), theta~ the best of some parameters that are drawn from
     the confidence ellipsoid (`OptimisticDraw`).
+    Guarantee: none for satisfaction; the source has it as a baseline.
 
     Args:
         problem: as for `cab_ucb`.

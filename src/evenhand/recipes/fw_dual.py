@@ -40,8 +40,9 @@ def fw_dual(
 
     Equation: a = argmax g.y_ucb(a) - lam.c_lcb(a), g = grad f_{t-1}(z_{t-1}),
     lam <- (lam + step_t (c - (B - margin)))_+, with c observed, at commit where costs are known.
-    After the warm-up, the sum of a row is at most its bound times T plus the moves of lam, each over the step of its
-    round, whatever the model says; widths do not add to that.
+    Guarantee: none on the objective. After the warm-up, the sum of a row is at most its bound times T plus the moves of
+    lam, each over the step of its round, whatever the model says; widths do not add to that. `hard=True` never exceeds
+    a budget.
     A convex set that no rows describe (`Within`) is kept by a price on the distance of the average from it
     (`defaults.region_goals`). Without constraints and warm-up it is `fw_linucb`. With a linear objective it is `pgd`,
     but the defaults differ: step, warm-up and hard budgets. `resolving` gets closer to the optimum where contexts

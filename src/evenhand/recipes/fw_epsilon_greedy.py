@@ -27,6 +27,10 @@ def fw_epsilon_greedy(
 ) -> Policy:
     """Play the candidate of highest worth at the objective's slope, or a random one with probability epsilon.
 
+    Equation: a = argmax g.y_hat with probability 1 - epsilon, else uniform, g = grad f_{t-1}(z_{t-1}).
+    Guarantee: none of its own. That of `fw` holds for whatever scalar regret it has, which the paper does not bound.
+    Playing at random alone costs up to epsilon L D per round for ever.
+
     Args:
         problem, smoothing: as for `fw_linucb`.
         model: any.

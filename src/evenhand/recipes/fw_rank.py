@@ -34,6 +34,7 @@ def fw_rank(
     to rank by this worth is optimal for any position weights that never increase, and these need not be known
     (Proposition 4). What is due for every placement (`Outcome(sure=True)`) makes the best ranking an assignment
     problem; ranking by worth is then a heuristic, and limits hold nevertheless.
+    Guarantee: none beyond that of `fw_linucb_rank`, which holds with `TopK` and without constraints.
 
     Args:
         problem: with any objective and any constraints, and `n_plays` slots.

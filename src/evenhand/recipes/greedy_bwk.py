@@ -1,6 +1,6 @@
 """Bandits with knapsacks: the arm of most reward per priced cost, as often as the budgets allow.
 
-Source: Agrawal & Devanur 2014, *Bandits with concave rewards and convex knapsacks*, Section 6.1.
+Source: Agrawal & Devanur 2014, *Bandits with concave rewards and convex knapsacks*, Section 6 (Implementability).
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from evenhand.recipes._ratios import ratio
 from evenhand.recipes.defaults import nothing_to_do
 
 
-@named("B8", source="Agrawal & Devanur 2014, Section 6.1: the greedy ratio, where not playing is allowed")
+@named(
+    "B8", source="Agrawal & Devanur 2014, Section 6 (Implementability): the greedy ratio, where not playing is allowed"
+)
 def greedy_bwk(
     problem: Problem, model: Model, *, step: float | None = None, hard: bool = True, name: str | None = None
 ) -> Policy:
@@ -24,6 +26,8 @@ def greedy_bwk(
     Equation: a = argmax r_ucb(a) / phi.c_lcb(a), with probability min(1, B / (T phi.c_lcb(a))), else the action that
     does nothing; phi on the simplex, by exponentiated gradient. Only the ratios of phi count, so the slack of
     `DualHedge` changes nothing. Budgets are scaled to be equal (`recipes.defaults.evened`).
+    Guarantee: none: the source's rests on the claim that the greedy ratio solves the linear program, which is wrong
+    (see below). `hard=True` keeps budgets.
     The source says that this solves the linear program of `bwcr`, which is wrong: chances may add up to 1 only, and an
     arm of high reward that would use what is left over is never mixed in. Prefer `bwcr` or `ucb_bwk`.
     Deviations: prices step on observed costs; without an action that does nothing arms are played for certain.

@@ -28,6 +28,10 @@ def lin_cbwk(
     """Play the best optimistic reward minus priced optimistic costs, prices by multiplicative weights; hard budgets.
 
     Equation: a = argmax r_ucb(a) - Z theta.c_lcb(a), theta on the simplex with a slack, by exponentiated gradient.
+    Guarantee: for rewards and costs in [0, 1] that are linear in n features, an action that costs nothing, widths of
+    the self-normalised ellipsoid, and Z of order T OPT / B + 1: T OPT - sum_t r_t is of order (T OPT / B + 1) n sqrt(T)
+    up to logarithms, with high probability, if B is of order n T^(3/4) at least, as in the source. Budgets are never
+    exceeded.
     Deviation: every cost has its own lower confidence bound; the source bounds the priced sum, which is the same if
     all outcomes share one width. Budgets are scaled to be equal (`recipes.defaults.evened`).
 

@@ -17,6 +17,9 @@ def linucb_rank(problem: Problem, model: Model, *, utility: str = "click", name:
     """Show the k items of highest optimistic utility, best first: a baseline without fairness.
 
     Equation: the k largest of theta_hat.x_i + bonus_i. Constraints are ignored, and the objective is only measured.
+    Guarantee: as for `fw_linucb_rank` with L = 1 and R as there, the most clicks per round that are possible less those
+    of the recipe are <= R / T.
+    Deviation: bounds are clipped at the range of the outcome unless the model is told `clipped=False`, as printed.
 
     Args:
         problem: `n_plays` is k.

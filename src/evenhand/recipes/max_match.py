@@ -16,6 +16,7 @@ def max_match(problem: Problem, model: Model, *, name: str | None = None) -> Pol
     """Give each user the arm of the largest optimistic mean: a baseline without diminishing returns; no constraints.
 
     Equation: pi(i) = argmax_a mu(x_ia.theta) + c1 ||x_ia||_{V^-1}, which is `cab_ucb` with r(x) = x.
+    Guarantee: none for satisfaction; the source has it as a baseline.
 
     Args:
         problem, model: as for `cab_ucb`.

@@ -34,6 +34,7 @@ def mixed_oracle(
     """Play the best action at the optimal dual prices of the true problem, held fixed; only rewards are learned.
 
     A baseline that shows why prices must be learned with the model: it fails on fairness.
+    Guarantee: none; the source has it as a baseline.
 
     Args:
         problem, model, margin, warmup, hard: as for `pgd`.

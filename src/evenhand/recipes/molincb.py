@@ -9,6 +9,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.validate import number
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Model
+from evenhand.objectives.steepness import worth_of_an_outcome
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
@@ -22,8 +23,11 @@ def molincb(
     """Draw from the lottery whose expected outcomes are best for this case, found by gradient steps.
 
     Equation: p <- the lottery nearest to p + eta_t Y_hat' grad f(Y_hat p), `steps` times, from the last round's p;
-    eta_t = sqrt(2) / (1 - 1/sqrt(A)) sqrt(ln(2 / delta) / t), A the number of actions.
+    eta_t = sqrt(2) / (1 - 1/sqrt(A)) sqrt(ln(2 / delta) / t) / w, A the number of actions and w the most that an
+    outcome can add to f by its slope near the middle of the ranges, so that units do not matter: 1 for
+    `GeneralizedGini` of outcomes in [0, 1], as in the source.
     A baseline: it maximises f for every single case. Maximising f of the average over cases allows for more.
+    Guarantee: none was published.
     Deviations: many steps are taken per round. MO-OGDE takes one (`steps=1`), for arms that stay the same; where
     features change from round to round, one step gets worse with time (on `MultiObjective` 0.73 of what is possible).
     No exploration is forced.
@@ -47,11 +51,12 @@ def molincb(
     need_no_constraints(problem)
     number("delta", delta, "a number in (0, 1)", lambda x: 0 < x < 1)
     names, actions = tuple(problem.objective.outcomes), len(problem.actions)
+    scale = _scale(actions, delta) / worth_of_an_outcome(problem.objective, *problem.ranges(names))
     return Policy(
         problem=problem,
         model=model,
         goals=(LinearReward(rows=select(problem, names), weights=(1.0,) * len(names), optimism="row"),),
-        choice=GradientLottery(problem.objective, candidates=actions, scale=_scale(actions, delta), steps=steps),
+        choice=GradientLottery(problem.objective, candidates=actions, scale=scale, steps=steps),
         name=name or "molincb",
     )
 

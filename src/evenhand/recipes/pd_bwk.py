@@ -24,6 +24,9 @@ def pd_bwk(
     Equation: a = argmax r_ucb(a) / (w.c_lcb(a) + w_0 b), w on the simplex of d + 1 coordinates by multiplicative
     weights, the last one that of time, of which every play uses b, the budget per round. Budgets are scaled to be equal
     (`recipes.defaults.evened`).
+    Guarantee: without contexts, for rewards and costs in [0, 1], A arms, d budgets of B each, and intervals of
+    confidence of order ln(A T d): T OPT - sum_t r_t is at most of order sqrt(ln(A T d)) (sqrt(A T OPT) + T OPT sqrt(A /
+    B) + A sqrt(ln(A T d))), as in the source. `hard=True` keeps budgets without any condition.
     Deviations: weights step on observed costs rather than their lower bounds, by exp(epsilon c) rather than
     (1 + epsilon)^c; hard budgets mask arms that no longer fit, where the source stops; the source plays each arm once
     at first, which optimism does by itself if the model's intervals begin as whole ranges; an action that is declared

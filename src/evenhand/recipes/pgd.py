@@ -35,6 +35,14 @@ def pgd(
     """Play the best action at dual prices that follow a projected gradient with a fixed step.
 
     Equation: a = argmax r_ucb(a) - lam.c_lcb(a), lam <- (lam + step (c - (B - margin)))_+.
+    Guarantee: for rewards in [0, 1] and costs in [-1, 1], widths that hold together with probability 1 - delta / 4, and
+    a margin m off all d bounds of a problem that is feasible at some bounds below B - m: with probability 1 - delta,
+    for all t <= T, ||(sum_{s<=t} [c_s - (B - m)])_+|| <= (1 + 3 ||lam*||) / step + 20 sqrt(d) U and regret_t <=
+    ||lam*|| (t m sqrt(d) + 6 U) + 36 step sqrt(d) U^2 + 8 ln(4 T^2 / delta), with lam* the optimal prices at B - m, and
+    U = max(sum of the played widths, 2 sqrt(d T ln(4 T^2 / delta)), sqrt(2 T ln(8 (d + 1) T / delta))). So budgets hold
+    if m T is at least the first bound. With a step of order (1 + ||lam*||) / sqrt(T), an m of order 1 / sqrt(T) is
+    enough, and regret is of order (1 + ||lam*||) sqrt(T), up to logarithms. The default margin and step are those of
+    experiments, and `hard=True` keeps budgets without any condition.
     Prices step at the decision, on lower confidence bounds of the costs, so that known costs do not wait for late
     outcomes.
     Deviation: the margin is taken off budgets only, as in the paper's experiments.

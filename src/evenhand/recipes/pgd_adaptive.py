@@ -41,6 +41,11 @@ def pgd_adaptive(
 
     Equation: step_k = 2^k / (P sqrt(T)); regime k ends when ||(sum over it of [c - (B - margin)])_+|| > M_k, with costs
     and rewards in units of the most that a play can bring.
+    Guarantee: for rewards in [0, 1], costs in [-1, 1], widths that hold at every risk (the k-th regime takes delta / (4
+    (k + 2)^2)), limits of `theoretical_limits`, `reset=True`, the margin b_T of `theoretical_margin`, which is of order
+    1 / sqrt(T), off all bounds, B >= 2 b_T and a problem that is feasible at B - 2 b_T: with probability 1 - delta,
+    sum_t c_t <= T B and the regret is of order (1 + ||lam*||) sqrt(T) up to logarithms, with lam* the optimal prices at
+    B - b_T. The defaults are those of experiments, and `hard=True` keeps budgets without any condition.
     Deviations: prices carry over from regime to regime, which reproduces the published numbers; the printed pseudo-code
     resets them (`reset=True`). M_k is that of the experiments (`experimental_limits`) rather than the theory's.
 

@@ -32,6 +32,8 @@ def pgd_allocation(
 
     Equation: arms pi(i) with a large sum_a r_a(sum_i m_i,pi(i)) + sum_i (bonus - lam.v)_i,pi(i);
     lam <- (lam + step (v - (B - margin)))_+ with the rows v of the round, on which outcomes are observed.
+    Guarantee: none on the objective. The sum of a row is at most its bound, less the margin, times T, plus the last
+    price over the step, whatever the model says. Budgets are never exceeded.
 
     Args:
         problem: measures one `welfare.Satisfaction`, and maximises the outcome that it sums up; with constraints.

@@ -20,10 +20,14 @@ def primal_bwc(
 
     Equation: a = argmin phi.Z(phi)_a with phi = x - the point of S that is nearest to x, x being the average of the
     Z(phi) of the arms that were played, the ends of intervals that make phi.Z least. While x is in S, and where arms
-    tie, they are drawn at random.
+    tie, they are drawn at random. The directions of budgets and of several sets add up, in the units of `bwcr`.
+    Guarantee: without contexts, for outcomes in [0, 1] of d rows and A arms, no margin, a feasible problem, and
+    `Tabular` with `confidence` gamma of order ln(A T d / delta): with probability 1 - delta, the Euclidean distance of
+    mean y from what is allowed is of order sqrt(d) (sqrt(gamma A / T) + sqrt(ln(T) / T)) (Theorem 5.4). It bounds the
+    distance of each set where there are several.
 
     Args:
-        problem: under budgets, floors of everybody and convex sets (`Within`).
+        problem: under budgets, floors of everybody and convex sets, such as `Within`.
         model: with widths.
         margin: as for `bwcr`.
         hard: never exceed a budget.

@@ -12,7 +12,7 @@ from evenhand.recipes._sides import for_objective, readings
 from evenhand.recipes.defaults import need_no_constraints
 
 
-@named("B4", source="Agrawal & Devanur 2014, Algorithm 4, with the smoothing of Section 5.3 (B5)")
+@named("B4", source="Agrawal & Devanur 2014, Algorithm 4, with the smoothing of Section 5.3")
 def primal_bwr(
     problem: Problem, model: Model, *, smoothing: Smoothing | None = None, name: str | None = None
 ) -> Policy:
@@ -20,6 +20,10 @@ def primal_bwr(
 
     Equation: a = argmax g.y_ucb_a with g = grad f_{t-1} at the average of the y_ucb of the arms that were played, f_t
     being smoothed by beta / sqrt(t) where f has kinks.
+    Guarantee: without contexts, for outcomes in [0, 1] of d rows and A arms, f L-Lipschitz in the Euclidean norm, and
+    `Tabular` with `confidence` gamma of order ln(A T d / delta): with probability 1 - delta, OPT - f(mean y) is of
+    order L sqrt(d) sqrt(gamma A / T) + beta ln(T) / T if f is beta-smooth (Theorem 5.2), and L sqrt(d) (sqrt(gamma A /
+    T) + sqrt(ln(T) / T)) if it is smoothed by eta = sqrt(d ln(2 T) / T) (Theorem 5.4).
     Arms that tie are drawn at random. With observed outcomes in the average, and contexts, this is `fw_linucb`.
 
     Args:

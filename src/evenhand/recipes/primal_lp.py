@@ -51,6 +51,13 @@ def primal_lp(
     """Play the policy that is best for the contexts so far, at optimistic rewards and costs; soft budgets.
 
     Equation: pi_t = argmax mean_s sum_a pi_sa r_ucb(s, a) s.t. mean_s sum_a pi_sa c_lcb(s, a) <= B + b_t; a ~ pi_t.
+    Guarantee: for rewards in [0, 1], costs in [-1, 1], a finite set of contexts, and widths that hold at risk delta / 4
+    and add up to beta over the plays: with alpha = sqrt(2 T ln(4 (d + 1) / delta)), Xi = sum_t xi_t and
+    D = 2 alpha + beta + 2 Xi, of order sqrt(T), with probability 1 - delta: for `soft` slacks, sum_t c_t <= T B + D and
+    regret <= D; for those of `with_null_action`, if an action costs nothing and (D - Xi) / T < min B, sum_t c_t <= T B
+    and regret <= D (1 + (OPT(B) - OPT(0)) / min B); for those of `general`, if the problem is feasible at some B - m,
+    m of at least D / T, sum_t c_t <= T B and regret <= D (1 + (OPT(B) - OPT(B - m)) / min m). They hold for the program
+    solved in every round (`every=1`); the default margin is that of experiments.
     Budgets are soft, as in the paper. Deviations: a small entropy term makes the solution unique and extends it to new
     contexts (`goals.Primal`); the margin is taken off budgets only, as in `pgd`; the program is solved on a schedule
     unless `every=1`. Where it is infeasible, prices rise to their cap.
@@ -103,7 +110,7 @@ def primal_lp(
 
 def _range(problem: Problem, objective: LinearReward) -> float:
     """The range of the objective over the declared ranges of its outcomes."""
-    ends = dict(zip(problem.learned, problem.high - problem.low, strict=True))
+    ends = dict(zip(problem.observed, np.ptp(problem.amount_span, axis=0), strict=True))
     ends |= dict(zip(problem.known, np.ptp(problem.declared, axis=0), strict=True))
     total = sum(abs(w) * float(ends[n]) for n, w in zip(objective.rows.names, objective.weights, strict=True))
     if not 0 < total < math.inf:

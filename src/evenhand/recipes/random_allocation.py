@@ -12,11 +12,13 @@ from evenhand.recipes.defaults import allocating
 from evenhand.welfare import Anyone
 
 
-@named("A6", source="Shibukawa et al. 2026, Section 5: Random")
+@named("A6", source="Shibukawa et al. 2026, Section 5.1: Random")
 def random_allocation(
     problem: Problem, n_features: int, *, capacity: tuple[int, ...] | None = None, name: str | None = None
 ) -> Policy:
     """Give each user an arm that is drawn uniformly; hard budgets.
+
+    Guarantee: none; it is a baseline. Budgets are never exceeded.
 
     Args:
         problem: as for `cab_ucb`, with or without constraints; only budgets are kept to.

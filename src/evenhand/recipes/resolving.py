@@ -28,11 +28,13 @@ def resolving(
 ) -> Policy:
     """Play the best actions at prices that are optimal for the budgets and rounds that are left; hard budgets.
 
-    Equation: the P actions with the largest r_ucb(a) - lam.v(a), best first; lam from the fluid problem of the
-    remaining budgets and rounds on the contexts so far (`goals.Resolving`). An action whose worst case does not fit is
+    Equation: the P actions with the largest upper bound of r(a) - lam.v(a), best first; lam from the fluid problem of
+    the remaining budgets and rounds on the contexts so far (`goals.Resolving`). The sum has one bonus; where the
+    objective is concave, each of its outcomes has one, and lam.v another. An action whose worst case does not fit is
     never played. Convex sets of averages (`Within`) are kept by their tangents at the planned end. For a concave
     objective, r is the slope at the current average times the outcomes. Without constraints there is nothing to plan,
     and r alone decides.
+    Guarantee: none on the objective. Budgets are never exceeded, whatever the model says.
 
     Args:
         problem: with any objective and any constraints; costs may be learned or known; no free action is

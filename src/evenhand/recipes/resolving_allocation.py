@@ -33,6 +33,7 @@ def resolving_allocation(
     price of its matches (`goals.Resolving` with `planning.rounds.SharedArms`). Rounds have prices of matches of their
     own, from the oracle. Plans know who may stay without an arm, but of no capacities. Bounds of parities and
     floors are tightened by how much the last rounds may be off their plan (`defaults.steadied_rows`).
+    Guarantee: none on the objective. Budgets are never exceeded, whatever the model says.
 
     Args:
         problem: measures one `welfare.Satisfaction`, and maximises the outcome that it sums up; with any constraints.

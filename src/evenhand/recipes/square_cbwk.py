@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from evenhand.choices import InverseGap, Rate
+from evenhand.choices import InverseGap, Rate, Schedule
 from evenhand.core.catalogue import named
 from evenhand.goals.dual import DualHedge
 from evenhand.goals.hard_budget import hard_limits
@@ -20,12 +20,12 @@ from evenhand.problem.problem import Problem
 from evenhand.recipes.defaults import evened, given, need_spending
 
 
-@named("S1", source="Han et al. 2022, Algorithm 1; Theorem 1")
+@named("S1", source="Han et al. 2022, Algorithm 1; Theorem 3.1, and A.1 for other Z")
 def square_cbwk(
     problem: Problem,
     model: Model,
     *,
-    rate: Rate | float,
+    rate: Rate | Schedule | float,
     max_price: float | None = None,
     step: float | None = None,
     name: str | None = None,
@@ -34,6 +34,11 @@ def square_cbwk(
 
     Equation: l_a = r_hat_a + lam.(B/T - c_hat_a), p by inverse gaps on l, lam on {lam >= 0, ||lam||_1 <= Z} with
     loss <B/T - c_t, lam> of the observed costs.
+    Guarantee: for rewards and costs in [0, 1], an action that costs nothing, and oracles whose square errors on means
+    add up to at most Reg_r and Reg_c over T rounds, the latter of the largest error of all costs: with Z = T/B and the
+    rate of `square_cbwk_rate`, T OPT - sum_t r_t is, in the mean, of order sqrt(A T (Reg_r + ln(d T))) + (T/B + 1)
+    sqrt(A T Reg_c) for budgets of order T (Theorem 3.1); with any Z >= T OPT / B and the rate for it, of order (Z + 1)
+    sqrt(A T (Reg_r + Reg_c + ln(d T))) (Theorem A.1). Budgets are never exceeded.
     Deviations: the stopping rule is exact: an arm is masked when its worst case exceeds what is left. Budgets are
     scaled to be equal (`recipes.defaults.evened`).
 
@@ -70,7 +75,7 @@ def square_cbwk(
         problem=problem,
         model=model,
         goals=(objective, hedge, *hard_limits(problem, True)),
-        choice=InverseGap(Rate.of(rate), problem.n_plays),
+        choice=InverseGap(rate, problem.n_plays),
         name=name or "square_cbwk",
     )
 
@@ -80,13 +85,16 @@ def square_cbwk_rate(
 ) -> float:
     """gamma = sqrt(A T / (Reg_r + c^2 Reg_c + 4 ln 2T)) from bounds on the oracles' regrets.
 
-    For rewards in [0, 1]; c is T/B + 1 as in Theorem 1, or, if a max_price Z is given, Z as in Theorem 2.
+    For rewards and costs in [0, 1]: c is T/B + 1 with the smallest budget B, as in Theorem 3.1, or, if a max_price Z is
+    given, Z as in Theorem A.1.
 
-    >>> from evenhand.environments import MixedArms
-    >>> round(square_cbwk_rate(MixedArms().problem, arms=5, reward_regret=30.0, cost_regret=30.0), 2)
-    5.64
+    >>> from evenhand.environments import FixedContexts
+    >>> problem = FixedContexts(horizon=2000).problem  # T/B is 4
+    >>> round(square_cbwk_rate(problem, arms=3, reward_regret=30.0, cost_regret=30.0), 2)
+    2.72
     """
-    factor = given(max_price, lambda: evened(problem, reward(problem)).max_price + 1)
+    need_spending(problem)
+    factor = given(max_price, lambda: 1.0 / min(c.limit(problem.horizon) for c in problem.spending) + 1.0)
     return math.sqrt(
         arms * problem.horizon / (reward_regret + factor**2 * cost_regret + 4 * math.log(2 * problem.horizon))
     )

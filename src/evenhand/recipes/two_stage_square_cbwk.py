@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from evenhand.choices import Cycle, InverseGap, Rate, Staged
+from evenhand.choices import Cycle, InverseGap, Rate, Schedule, Staged
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
@@ -19,6 +19,7 @@ from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.models.sklearn import as_model
+from evenhand.models.two_oracles import TwoOracles
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
@@ -30,8 +31,9 @@ def two_stage_square_cbwk(
     problem: Problem,
     model: Model,
     *,
-    rate: Rate | float,
+    rate: Rate | Schedule | float,
     explore: int,
+    statistical: Model | None = None,
     radius: float | None = None,
     step: float | None = None,
     name: str | None = None,
@@ -42,13 +44,20 @@ def two_stage_square_cbwk(
     program gives Z = T/B (OPT_hat + M) (`goals.TwoStage`), and `square_cbwk` plays the rest with budgets
     B - (A + 1) T0, whatever was spent. Costs must be within [0, 1]: rescale others. Prices of up to T OPT / B rather
     than T / B suit budgets that are not scarce.
+    Guarantee: as for `square_cbwk`, and for oracles of the first stage whose mean square errors after T0 samples of an
+    arm are E_r and E_c with probability 1 - 1/T, and M = `radius` of at least sqrt(A (E_r + d E_c) + 4 ln(T d) / T0):
+    if B > max((A + 2) T0, T M), T OPT - sum_t r_t is of order (T OPT / B + 1) (sqrt(A T (Reg_r + Reg_c + 1)) + A T0),
+    and T OPT / B <= Z <= (6 T M / B + 1) (T OPT / B + 1) with probability 1 - O(1 / T^2) (Lemma 4.1, Theorem 4.1).
+    Budgets are never exceeded.
     Deviations: the rate is fixed before Z is known; arms are still played in turn while contexts are collected; the
-    model keeps what it learned in the first stage.
+    model keeps what it learned in the first stage; without a `statistical` oracle, the model itself is asked.
 
     Args:
         problem, model, step: as for `square_cbwk`.
         rate: learning rate of the choice; `square_cbwk_rate` gives the theory's for a guess of Z.
         explore: T0; `linear_exploration` or `smooth_exploration` give the theory's.
+        statistical: the oracle that the program reads, taught by the T0 pulls of each arm alone (Assumption 4.1), such
+            as `OnlineToBatch(inner=model)`; by default the program reads `model` as it is after the first stage.
         radius: M, by which estimates of OPT and of costs per round may be off; the theory's for linear classes by
             default, which is too large for most budgets: in practice, use a multiple of the noise over sqrt(T0).
         name: for tables and plots.
@@ -67,6 +76,7 @@ def two_stage_square_cbwk(
     length = (len(problem.actions) + 1) * explore
     model = as_model(model, len(problem.learned))
     radius = given(radius, lambda: linear_radius(problem, model.n_features, explore))
+    taught = len(problem.actions) * explore
     _need_room(problem, explore, length, radius)
     rows, bound = constraint_rows(problem, problem.subject_to)
     rest, objective = problem.horizon - length, reward(problem)
@@ -83,20 +93,26 @@ def two_stage_square_cbwk(
         bound=bound,
         smallest_budget=min(c.limit(problem.horizon) for c in problem.spending),
         radius=radius,
-        collect_from=len(problem.actions) * explore,
+        collect_from=taught,
         collect_until=length,
     )
     return Policy(
         problem=problem,
-        model=model,
+        model=model if statistical is None else _beside(problem, model, statistical, taught, length),
         goals=(objective, prices, *hard_limits(problem, True)),
         choice=Staged(
             length,
-            InverseGap(Rate.of(rate), problem.n_plays),
+            InverseGap(rate, problem.n_plays),
             warmup=Cycle(problem.n_plays),
         ),
         name=name or "two_stage_square_cbwk",
     )
+
+
+def _beside(problem: Problem, model: Model, statistical: Model, taught: int, answers: int) -> TwoOracles:
+    """The model of the second stage, and the oracle of the first one."""
+    first = as_model(statistical, len(problem.learned))
+    return TwoOracles(statistical=first, online=model, taught=taught, answers=answers)
 
 
 def _need_room(problem: Problem, explore: int, length: int, radius: float) -> None:

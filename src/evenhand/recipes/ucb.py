@@ -16,6 +16,8 @@ def ucb(problem: Problem, model: Model, *, warmup: int = 50, name: str | None = 
 
     Equation: a = argmax r_ucb(a). With a ridge model this is LinUCB; without optimism it is greedy.
     A reference: what the objective could be without constraints.
+    Guarantee: none under constraints, which are ignored. Without them, `Ridge` with self-normalised widths has LinUCB's
+    regret, of order n sqrt(T) up to logarithms for n features (Abbasi-Yadkori et al. 2011).
 
     Args:
         problem: its constraints are neither kept nor priced.

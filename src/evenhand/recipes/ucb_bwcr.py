@@ -5,8 +5,6 @@ Source: Agrawal & Devanur 2014, *Bandits with concave rewards and convex knapsac
 
 from __future__ import annotations
 
-from typing import Any
-
 from evenhand.choices import OptimisticProgram
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
@@ -14,10 +12,10 @@ from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.intervals import Intervals
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.constraints import rows_and_sets, tightened
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import in_units, select
-from evenhand.recipes.defaults import fluctuation, given, nothing_to_do
+from evenhand.problem.rows import select
+from evenhand.recipes.defaults import fluctuation, given, in_units_of_plays, nothing_to_do
 
 
 @named("B1", source="Agrawal & Devanur 2014, Algorithm 1, in its convex form")
@@ -36,6 +34,13 @@ def ucb_bwcr(
     Equation: p = argmax f(u) s.t. y_lcb p <= u <= y_ucb p, c_lcb p <= B - margin, z_lcb p <= v <= z_ucb p, v in S, over
     lotteries p. It needs no slope to follow, no smoothing and no prices: the program is solved with its kinks, by
     cutting planes, in about half a millisecond per replica.
+    Guarantee: without contexts, for outcomes in [0, 1] of d rows and A arms, f L-Lipschitz in a norm, no margin,
+    `hard=False`, `every=1`, a feasible problem, and `Tabular` with `confidence` gamma of order ln(A T d / delta): with
+    probability 1 - delta, OPT - f(mean y) and the distance of mean y from S are of order L ||1_d|| sqrt(gamma A / T)
+    and ||1_d|| sqrt(gamma A / T), ||1_d|| being the norm of the vector of ones (Theorem 4.1). With n linear features
+    per outcome (`Stacked`), n takes the place of sqrt(A) (Section 4.1.1). With a margin e of at least the second bound,
+    and a point of value OPT - K e that is that far inside S, S itself is kept, and the first bound grows by K e.
+    `hard=True` keeps budgets without any condition.
     With `Tabular` on an environment `WithoutContexts` this is the source's algorithm. With a model of features there is
     a program for every context, which must keep to the constraints by itself.
     Deviations: where no lottery is feasible, the largest excess is made as small as can be, as for
@@ -43,8 +48,7 @@ def ucb_bwcr(
     not learned.
 
     Args:
-        problem: with any objective, under budgets and convex sets: constraints that name their `outcomes`, and the set
-            that these are to be `within`.
+        problem: with any objective, under budgets, floors of everybody and convex sets, such as `Within`.
         model: with widths.
         margin: taken off every budget per round, and off every set on all sides, as for `bwcr`.
         hard: never exceed a budget.
@@ -60,21 +64,20 @@ def ucb_bwcr(
     >>> ucb_bwcr(Lessons(parity=False).problem, Tabular(arms=5, n_outcomes=4, confidence=0.5)).name
     'ucb_bwcr'
     """
-    sets: list[Any] = [c for c in problem.subject_to if hasattr(c, "within")]
-    placed = select(problem, tuple(name for c in sets for name in c.outcomes))
-    if len(problem.spending) + len(sets) < len(problem.subject_to) or placed.by_group:
-        expected = "budgets and convex sets, as constraints by group are not supported"
+    off = given(margin, lambda: fluctuation(problem))
+    rows, bound, sets = rows_and_sets(problem, tightened(problem.subject_to, margin), off)
+    placed = select(problem, tuple(name for region in sets for name in region.outcomes))
+    if rows.by_share.any() or placed.by_group:
+        expected = "budgets, floors and convex sets, as constraints by group are not supported"
         raise InvalidInput("problem.subject_to", expected, problem.subject_to)
+    rows, bound = in_units_of_plays(problem, rows, bound)
     names = tuple(problem.objective.outcomes)
-    rows, full = constraint_rows(problem, problem.spending)
-    off = given(margin, lambda: fluctuation(problem)[[c.spends for c in problem.subject_to]])
-    kept = constraint_rows(problem, problem.spending, off)[1] / full
     return Policy(
         problem=problem,
         model=model,
         goals=(
             Intervals(rows=select(problem, names)),
-            Intervals(rows=in_units(rows, full, full)[0], ends="lower"),
+            Intervals(rows=rows, ends="lower"),
             Intervals(rows=placed),
             *hard_limits(problem, hard),
         ),
@@ -82,8 +85,8 @@ def ucb_bwcr(
             objective=problem.objective,
             start_at=problem.middle(names),
             candidates=len(problem.actions),
-            bound=tuple(kept.tolist()),
-            regions=tuple(c.within.shrunk(margin, c.norm) if margin else c.within for c in sets),
+            bound=tuple(bound.tolist()),
+            regions=tuple(region.within for region in sets),
             nothing=nothing_to_do(problem),
             every=every,
             tolerance=tolerance,

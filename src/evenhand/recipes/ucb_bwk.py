@@ -27,6 +27,10 @@ def ucb_bwk(
 
     Equation: p = argmax r_ucb.p s.t. c_lcb p <= (1 - epsilon) B / T, over lotteries p. Costs are in units of their
     budgets, so that actions do not depend on units.
+    Guarantee: without contexts, for rewards and costs in [0, 1], A arms, d budgets of B each, `Tabular` with
+    `confidence` gamma = ln(A T d / delta), gamma A of at most order B, and the source's epsilon: with probability 1 -
+    delta no budget is exceeded and T OPT - sum_t r_t is of order sqrt(gamma) (T OPT sqrt(A / B) + sqrt(A T OPT) + A
+    sqrt(gamma)) (Theorem 4.2). `hard=True` keeps budgets without any condition.
     With `Tabular` on an environment `WithoutContexts` this is the source's algorithm. With a model of features there is
     a program for every context, which must keep to the budgets by itself.
     Deviations: hard budgets mask arms that no longer fit, where the source ends the run with a round that overspends;

@@ -18,6 +18,10 @@ def unbiased_linucb_rank(problem: Problem, model: Model, *, utility: str = "clic
 
     Equation: the k largest of theta_hat.x_i + (1 - k N_i / sum_j N_j) bonus_i, N the exposures so far.
     The bonus vanishes as the model learns, and fairness with it. Constraints are ignored.
+    Guarantee: none was published.
+    Deviation: the bonus ends where the bound does, at 1, unless the model is told `clipped=False`, as printed. While
+    bounds are clipped, the worth of an item is theta_hat.x_i plus a part of what that lacks of 1, and exposures, which
+    decide on the part, become even.
 
     Args:
         problem: `n_plays` is k; all actions are always candidates, in order.

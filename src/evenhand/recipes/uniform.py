@@ -20,6 +20,7 @@ def uniform(problem: Problem, n_features: int, *, name: str | None = None) -> Po
 
     Equation: the lottery p of greatest entropy with sum_a p_a c_a <= B per round for declared costs; hard budgets.
     Budgets on learned outcomes do not shape the lottery, but are kept by the hard limit.
+    Guarantee: none; it is a baseline. Budgets are never exceeded.
 
     Args:
         problem: its actions are the candidates.

@@ -9,12 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.reading import Columns
 from evenhand.replay.spec import Spec
-from evenhand.replay.units import MOST_LEVELS, Units
+from evenhand.replay.units import Units
+
+MOST_GROUPS = 20  # beyond this, each has few cases, and tables are too wide to be read
 
 
 class Encoded(NamedTuple):
@@ -26,6 +30,7 @@ class Encoded(NamedTuple):
     actions: Ints  # (N,)
     propensities: Floats  # (N,)
     outcomes: Floats  # (N, M + B) learned ones, then noisy ones
+    known: Floats | None  # (N, A, L) known outcomes, None where they are as declared
     groups: tuple[Ints, ...]  # per grouping (N,): index of the group
     levels: dict[str, Mapping[str, float] | tuple[str, ...]]  # per grouping: shares, or just the names of the groups
     notes: list[str]
@@ -46,6 +51,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
         given = spec.levels.get(c, ())
         found = np.array([t in given if given else t != "" for t in text[c]], bool)
         bad.keep(c, text[c], found, f"one of the levels ({', '.join(given)})" if given else "a value")
+    known = {c: _numbers(text[c]) for c in spec.known_columns}
+    for c, z in known.items():
+        bad.keep(c, text[c], np.abs(z) <= LARGEST, _finite(text[c]))
     index = {value: _names(spec).index(action) for value, action in spec.actions.items()}
     actions = np.array([index.get(t, -1) for t in text[spec.action]], np.int64)
     bad.keep(spec.action, text[spec.action], actions >= 0, f"one of the declared actions ({', '.join(index)})")
@@ -64,6 +72,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     numeric = {c: z[good] for c, z in numeric.items()}
     units = Units.fit(numeric, {c: kept[c] for c in spec.categorical}, spec.ranges, spec.levels)
     notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
+    ends = [f"{c} {amount(z.low)} to {amount(z.high)}" for c, z in units.numeric.items() if c not in spec.ranges]
+    if ends:
+        notes.append(f"numbers standardised by the log: {', '.join(ends)}")
     actions, propensities = actions[good], propensities[good]
     for a, action in enumerate(_names(spec)):
         if not (actions == a).any():
@@ -77,6 +88,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
         actions=actions,
         propensities=propensities,
         outcomes=outcomes[good],
+        known=spec.known(spec.problem(levels), {c: z[good] for c, z in known.items()}) if known else None,
         groups=groups,
         levels=levels,
         notes=notes,
@@ -121,7 +133,15 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
         text = columns.text[spec.columns[outcome.name]]
         z = _numbers(text)
         inside: Bools = (z >= outcome.low) & (z <= outcome.high)
-        bad.keep(spec.columns[outcome.name], text, inside, f"a number in [{outcome.low:g}, {outcome.high:g}]")
+        expected = f"a number in [{outcome.low:g}, {outcome.high:g}]"
+        if outcome.times is not None:
+            expected += f", before it is multiplied by {outcome.times}"
+        bad.keep(spec.columns[outcome.name], text, inside, expected)
+        free = {a for a in _names(spec) if outcome.is_free(a)}
+        paid: Bools = np.array([spec.actions.get(t) not in free for t in columns.text[spec.action]], bool)
+        bad.keep(
+            spec.columns[outcome.name], text, paid | (z == 0), f"0 under {', '.join(sorted(free))}, as declared free"
+        )
         found.append(z)
     return np.stack(found, 1)
 
@@ -157,12 +177,20 @@ def _groups(
             order = list(g.shares)
             where = np.array([order.index(group) for group in found])[where]
             levels[grouping] = g.shares
-        elif len(found) > MOST_LEVELS:
-            raise InvalidInput(f"groups.{grouping}", f"at most {MOST_LEVELS} groups", len(found))
+        elif len(found) > MOST_GROUPS:
+            expected = (
+                f"at most {MOST_GROUPS} groups, each with cases enough to compare it: a column of bands, not of numbers"
+            )
+            raise InvalidInput(f"groups.{grouping}", expected, len(found))
         elif g.shares == "log":
             levels[grouping] = {str(f): float(c) / len(values) for f, c in zip(found, counts, strict=True)}
         else:
             levels[grouping] = tuple(str(f) for f in found)
+        rare = int(counts.argmin())
+        if counts[rare] * spec.horizon < len(values):
+            expected = f"groups that {spec.horizon:,} rounds can be expected to have a case of"
+            got = f"{counts[rare]} of {len(values):,} rows with {str(found[rare])!r}"
+            raise InvalidInput(f"groups.{grouping}", expected, got)
         indices.append(np.asarray(where, np.int64))
     return tuple(indices), levels
 

@@ -85,10 +85,10 @@ class Run:
         share = trace.group_rounds[-1][:, columns].sum(0)
         rate, rounds = trace.average(outcome)[-1].mean(), self.rounds.mean()
         exact = trace.problem.declared[:, ~trace.problem.is_noisy]
-        each = np.concatenate([trace.problem.span[1], np.abs(exact).max(0)])
+        each = np.concatenate([trace.problem.amount_span[1], np.abs(exact).max(0)])
         most = float(each[trace.problem.names.index(outcome)])
         variance = max(rate * (most - rate), 0.0)  # of an outcome that is either 0 or `most`
-        return float(np.sqrt(variance * (share.sum() / share.min() - 1.0) / rounds))
+        return float(np.sqrt(variance * (share.sum() / max(share.min(), 1.0) - 1.0) / rounds))
 
 
 def goal(problem: Problem) -> str:

@@ -20,7 +20,7 @@ from evenhand.replay.toml import Table, load
 
 T = TypeVar("T")
 FEATURES = ("numeric", "categorical", "ranges", "levels")
-_PLAIN = ("maximize", "horizon", "allow_bad")
+_PLAIN = ("maximize", "horizon", "allow_bad", "log_weight")
 _TABLES = ("features", "interactions", "action", "propensity", "outcomes", "groups", "policy")
 
 
@@ -71,12 +71,14 @@ def _parsed(text: str, file: str) -> Spec:
         levels=_each(features.table("levels", None), Table.texts),
         interactions={a: interactions.texts(a) for a in interactions.keys} if "interactions" in root else None,
         outcomes=tuple(o for o, _ in outcomes),
-        columns={o.name: column for o, column in outcomes if column is not None},
+        columns={o.name: column for o, column in outcomes if isinstance(column, str)},
+        by_case={o.name: columns for o, columns in outcomes if isinstance(columns, dict) and columns},
         maximize=_objective(root),
         subject_to=constraints,
         groups=_groups(root.table("groups", None), constraints),
         horizon=root.whole("horizon"),
         allow_bad=root.number("allow_bad", 0.01),
+        log_weight=root.number("log_weight", 1.0),
         settings=Settings.of(root.table("policy", None).values),
     )
 
@@ -92,15 +94,25 @@ def _propensity(table: Table) -> str | float:
     return column if constant is None else constant  # type: ignore[return-value]  # one of them is there
 
 
-def _outcomes(table: Table) -> Iterator[tuple[Outcome, str | None]]:
+def _outcomes(table: Table) -> Iterator[tuple[Outcome, str | dict[str, str]]]:
+    """Outcomes, each with its column; known ones with the columns of actions whose values differ by case."""
     for name in table.keys:
         known = "known" in table.table(name, None)
-        t = table.table(name, ("known",) if known else ("column", "range", "mean"))
+        t = table.table(name, ("known", "column") if known else ("column", "range", "mean", "free", "times"))
         if known:
-            yield Outcome(name, known=t.numbers("known")), None
+            values = t.numbers("known")
+            yield Outcome(name, known=values), _by_case(t, values)
         else:
             low, high = t.pair("range", (0.0, 1.0))
-            yield Outcome(name, low, high, mean=t.numbers("mean", None)), t.text("column", name)
+            mean, free, times = t.numbers("mean", None), t.texts("free", ()), t.text("times", None)
+            yield Outcome(name, low, high, mean=mean, free=free, times=times), t.text("column", name)
+
+
+def _by_case(t: Table, values: dict[str, float]) -> dict[str, str]:
+    """The columns of a known outcome by action: the same for all that `known` names, or one for each."""
+    if "column" not in t:
+        return {}
+    return dict.fromkeys(values, t.text("column")) if isinstance(t.value("column"), str) else t.names("column")
 
 
 def _objective(root: Table) -> str | Objective:

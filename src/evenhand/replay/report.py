@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.problem.constraints import by_group, of_one_outcome
+from evenhand.problem.constraints.outlook import ERRORS, chance, missed
 from evenhand.problem.problem import Problem
 from evenhand.replay.measures import Digest, Measure, Run, goal, measures
 from evenhand.replay.settings import Settings
@@ -16,14 +17,17 @@ from evenhand.replay.systems import BLIND
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import Ending, endings, number, table
 
-LEGEND = """\
-mean    over the {shuffles} shuffles of this one log.
+LEGEND = {
+    "mean": "mean    over the {shuffles} shuffles of this one log.",
+    "se": """\
 se      standard error of this mean for the population behind the log: how far it would move had other people been in
-        the log. Estimated from {bootstrap} bootstrap resamples of the rows, each replayed in {orders} orders.
+        the log. Estimated from {bootstrap} bootstrap resamples of the rows, each replayed in {orders} orders.""",
+    "se_log": """\
 se log  standard error of this mean for this one log: how far it would move over other shuffles of the same rows. It is
-        spread / sqrt({shuffles}), and says nothing of other people.
-spread  standard deviation over the shuffles: how far a single replay of this one log is from another.
-worst   of all runs, shuffled and resampled."""
+        spread / sqrt({shuffles}), and says nothing of other people.""",
+    "spread": "spread  standard deviation over the shuffles: how far a single replay of this one log is from another.",
+    "worst": "worst   of all runs{kinds}.",
+}
 COLUMNS = {"mean": "mean", "se": "se", "se log": "se_log", "spread": "spread", "worst": "worst"}
 
 
@@ -101,14 +105,23 @@ class Replay:
         parts = [f"INTERRUPTED: nothing is known of {'; '.join(self.missing)}"] if self.interrupted else []
         parts.append("\n".join(self._head()))
         if self.runs:
-            legend = LEGEND.format(shuffles=self.shuffles, bootstrap=self.bootstrap, orders=self.runs[0].orders)
-            parts += [*self._tables(), legend, *self._promises(), "\n".join(self._ends())]
+            parts += [*self._tables(), self._legend(), *self._promises(), "\n".join(self._ends())]
         return "\n\n".join(p for p in parts if p)
 
+    def _legend(self) -> str:
+        """What the columns are that there are."""
+        kinds, orders = ", shuffled and resampled" if self.bootstrap else "", self.runs[0].orders
+        told = {"shuffles": self.shuffles, "bootstrap": self.bootstrap, "orders": orders, "kinds": kinds}
+        shown = [d for _, d in self.measured[self.runs[0].name].values()]
+        return "\n".join(
+            line.format(**told) for part, line in LEGEND.items() if any(getattr(d, part) is not None for d in shown)
+        )
+
     def _head(self) -> Iterator[str]:
+        resamples = f" and {self.bootstrap} bootstrap resamples" if self.bootstrap else ""
         yield (
             f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; per system "
-            f"{self.shuffles} shuffles and {self.bootstrap} bootstrap resamples, seed {self.seed}"
+            f"{self.shuffles} shuffles{resamples}, seed {self.seed}"
         )
         if self.left_out_rows:
             yield f"left out of {self.rows + self.left_out_rows:,} rows:"
@@ -152,25 +165,36 @@ class Replay:
         )
 
     def _table(self, head: str, *cells: tuple[str, str, str, int]) -> str:
-        """Systems down, cells across: a cell has a title, a measure, a field of its digest, and a number of digits."""
-        lines = []
-        for system, found in self.measured.items():
-            digests = [(found[measure][1] if measure in found else None, part, n) for _, measure, part, n in cells]
-            lines.append([system, *("" if d is None else number(getattr(d, part), n) for d, part, n in digests)])
-        return table([head, *(title for title, *_ in cells)], lines)
+        """Systems down, cells across: a title, a measure, a field of its digest, a number of digits."""
+        columns = []
+        for title, measure, part, digits in cells:
+            digests = [found[measure][1] if measure in found else None for found in self.measured.values()]
+            values = [None if d is None else getattr(d, part) for d in digests]
+            if any(x is not None for x in values):  # else nothing was resampled, or there is nothing to compare with
+                columns.append([title, *(number(x, digits) for x in values)])
+        first, *lines = zip([head, *self.measured], *columns, strict=True)
+        return table(list(first), [list(line) for line in lines])
 
     def _rates(self, outcome: str, by: str) -> str:
         groups = next(g.names for g in self.problem.groups if g.name == by)
         lines = []
         for system, found in self.measured.items():
             digests = [found[f"{outcome} rate {by}={group}"][1] for group in groups]
-            lines.append([system, *(f"{number(d.mean, 3)} ± {number(d.se, 3) or '?'}" for d in digests)])
-        return table([f"{outcome} per case by {by}, mean ± se", *groups], lines)
+            lines.append([system, *(_with_error(d) for d in digests)])
+        return table([f"{outcome} per case by {by}, mean{' ± se' if self.bootstrap else ''}", *groups], lines)
 
     def _promises(self) -> Iterator[str]:
-        """Compare the policy under test with the limits of its constraints on groups."""
+        """Compare the policy under test with the limits of its constraints that spend nothing."""
         first = self.runs[0]
-        for c, by in by_group(first.trace.problem.subject_to):
+        problem = first.trace.problem
+        for c in problem.subject_to:
+            if not (c.spends or list(by_group([c]))):
+                d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)
+                error = chance(c, problem, np.array([first.rounds.mean()]))  # all runs read one log
+                off = missed(d.mean, limit, c.worst, error)
+                ending = f"{'NOT kept' if off else 'kept'} within {ERRORS:g} standard errors of at most {error:.4f}."
+                yield f"{first.name}: {c.label}, is {d.mean:.4f} on average; limit {limit:g},\n{ending}"
+        for c, by in by_group(problem.subject_to):
             d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)
             sign = 1.0 if c.worst == "high" else -1.0
             error = first.even_gap(c.outcome, by)
@@ -200,3 +224,7 @@ class Replay:
                     f"{run.name}: {of}, {short.sum()} reached the end of the log before the horizon of {horizon:,} "
                     f"{Ending.of(run.rounds[short])}" + (f"; on average, {left}" if left else "")
                 )
+
+
+def _with_error(d: Digest) -> str:
+    return number(d.mean, 3) if d.se is None else f"{number(d.mean, 3)} ± {number(d.se, 3)}"

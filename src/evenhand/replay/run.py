@@ -155,6 +155,7 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
         propensities=encoded.propensities,
         outcomes=encoded.outcomes,
         groups=np.stack(groups, 1) if groups else np.zeros((len(encoded.actions), 0), np.int64),
+        known=encoded.known,
         shuffles=shuffles,
         orders=ORDERS,
     )

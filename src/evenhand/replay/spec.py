@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
+from evenhand.core.types import Floats
+from evenhand.goals.hard_budget import HardBudget, refuse_unspendable
 from evenhand.objectives import Objective
 from evenhand.problem.constraints import Constraint, of_one_outcome
 from evenhand.problem.groups import Groups
@@ -41,11 +46,13 @@ class Spec:
         interactions: columns that act differently under each named action; None gives every action its own block.
         outcomes: learned, noisy and known ones.
         columns: of the learned and noisy outcomes.
+        by_case: of the known outcomes, the columns of those actions whose values differ from case to case.
         maximize: as in `Problem`.
         subject_to: the constraints.
         groups: the groupings, by name.
         horizon: in accepted rounds.
         allow_bad: the largest fraction of rows that may be left out.
+        log_weight: as how many observations a policy counts a row of a log from which it learns before it decides.
         settings: the recipe and the model.
 
     Raises:
@@ -62,11 +69,13 @@ class Spec:
     interactions: Mapping[str, tuple[str, ...]] | None = None
     outcomes: tuple[Outcome, ...]
     columns: Mapping[str, str]
+    by_case: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     maximize: str | Objective
     subject_to: tuple[Constraint, ...] = ()
     groups: Mapping[str, Grouping] = field(default_factory=dict)
     horizon: int
     allow_bad: float = 0.01
+    log_weight: float = 1.0
     settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
@@ -76,6 +85,8 @@ class Spec:
             raise InvalidInput("propensity.constant", "a number in (0, 1]", self.propensity)
         if not 0 <= self.allow_bad < 1:
             raise InvalidInput("allow_bad", "a fraction in [0, 1)", self.allow_bad)
+        if not 0 < self.log_weight < math.inf:
+            raise InvalidInput("log_weight", "a finite number above 0", self.log_weight)
         if not any(o.is_learned for o in self.outcomes):
             raise InvalidInput("outcomes", "at least one that is read from a column, to be learned", "none")
         for name in set(self.numeric) & set(self.categorical):
@@ -83,12 +94,18 @@ class Spec:
         before = {*self.numeric, *self.categorical, *(g.column for g in self.groups.values())}
         for name in before & {self.action, *self.columns.values()}:
             raise InvalidInput("features and groups", "columns known before acting", f"the action or outcome {name!r}")
+        for name in {*self.known_columns} & {self.action, *self.columns.values()}:
+            raise InvalidInput("known outcomes", "columns known before acting", f"the action or outcome {name!r}")
         for column in self.ranges:
             _one_of("features.ranges", self.numeric, column)
         for column, levels in self.levels.items():
             _one_of("features.levels", self.categorical, column)
             if not 2 <= len(levels) <= MOST_LEVELS:
                 raise InvalidInput(f"features.levels.{column}", f"2 to {MOST_LEVELS} names", len(levels))
+        stated = {o.name: o.known for o in self.outcomes if isinstance(o.known, Mapping)}
+        for outcome, by in self.by_case.items():
+            for action in by:
+                _one_of(f"outcomes.{outcome}.column", tuple(stated[outcome]), action)
         names = tuple(dict.fromkeys(self.actions.values()))
         for action, columns in (self.interactions or {}).items():
             _one_of("interactions", names, action)
@@ -103,10 +120,16 @@ class Spec:
         # With stand-ins for groups, problem and recipe check their arguments before a long log is read.
         problem = self.problem(dict.fromkeys(self.groups, ("one", "other")))
         for policy in systems(problem, self.settings, n_features=1):
+            refuse_unspendable(tuple(g for g in policy.goals if isinstance(g, HardBudget)), problem)
             try:
                 policy.model.start(1, problem.low, problem.high, problem.horizon)
             except InvalidInput as error:
                 raise InvalidInput(f"policy.model: {error.field}", error.expected, error.got) from error
+
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """The columns of known outcomes."""
+        return tuple(dict.fromkeys(column for columns in self.by_case.values() for column in columns.values()))
 
     @property
     def places(self) -> dict[str, str]:
@@ -116,8 +139,20 @@ class Spec:
             found[self.propensity] = "propensity.column"
         found |= dict.fromkeys(self.numeric, "features.numeric")
         found |= dict.fromkeys(self.categorical, "features.categorical")
+        found |= {column: f"outcomes.{name}" for name, by in self.by_case.items() for column in by.values()}
         found |= {column: f"outcomes.{name}" for name, column in self.columns.items()}
         return found | {g.column: f"groups.{name}" for name, g in self.groups.items()}
+
+    def known(self, problem: Problem, columns: Mapping[str, Floats]) -> Floats | None:
+        """Known outcomes of cases, from the numbers in their columns, `(N)->(N,A,L)`; None if they are as declared."""
+        if not self.known_columns:
+            return None
+        rows = len(columns[self.known_columns[0]])
+        z = np.tile(problem.declared, (rows, 1, 1))
+        for name, by in self.by_case.items():
+            for action, column in by.items():
+                z[:, problem.actions.index(action), problem.known.index(name)] = columns[column]
+        return z
 
     def problem(self, levels: Mapping[str, Mapping[str, float] | Sequence[str]]) -> Problem:
         """The problem, with groups as found in a log where the file does not give their shares."""

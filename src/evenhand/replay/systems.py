@@ -55,4 +55,4 @@ def _unconstrained(problem: Problem, settings: Settings, n_features: int) -> Pol
     warmup = int(settings.arguments.get("warmup", 50))
     if isinstance(problem.objective, Linear):
         return ucb(problem, model, warmup=warmup)
-    return fw(problem, lambda p: ucb(p, model, warmup=warmup))
+    return fw(problem, lambda p: ucb(p, model), warmup=warmup)

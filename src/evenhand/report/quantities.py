@@ -67,6 +67,7 @@ class Quantity(NamedTuple):
     worst: Literal["low", "high"]
     limit: float | None = None
     spends: bool = False
+    constraint: Constraint | None = None  # that is measured, where all of it arrived
 
 
 def quantities(run: Course) -> list[Quantity]:
@@ -80,7 +81,10 @@ def quantities(run: Course) -> list[Quantity]:
     first, *others = [
         (Quantity(names[0] if len(names) == 1 else "objective", _objective, "low"), select(problem, tuple(names))),
         *(
-            (Quantity(c.label, partial(_measure, c), c.worst, c.limit(problem.horizon), c.spends), c.rows(problem))
+            (
+                Quantity(c.label, partial(_measure, c), c.worst, c.limit(problem.horizon), c.spends, c),
+                c.rows(problem),
+            )
             for c in problem.subject_to
         ),
     ]
@@ -103,7 +107,7 @@ def measured(run: Course) -> list[Quantity]:
 
 
 def _late(q: Quantity, truth: bool) -> list[Quantity]:
-    arrived = q._replace(name=q.name + ARRIVED, value=partial(_arrived, q.value))
+    arrived = q._replace(name=q.name + ARRIVED, value=partial(_arrived, q.value), constraint=None)
     return [arrived, q._replace(name=q.name + EXPECTED, value=partial(_expected, q.value))][: 2 if truth else 1]
 
 

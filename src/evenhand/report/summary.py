@@ -10,32 +10,45 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.errors import MissingExtra
 from evenhand.core.types import Floats
+from evenhand.problem.constraints.outlook import missed
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 _HEAD = ["", "mean", "se", "worst", "limit"]
+MISSED = " missed"  # behind a limit
 
 
 class Line(NamedTuple):
-    """One number over replicas: its mean, the standard error of this mean, the worst, and a limit if there is one."""
+    """One number over replicas: its mean, the standard error of this mean, the worst, and a limit if there is one.
+
+    `missed` says that the mean is on the wrong side of the limit by more than three standard errors, which are those of
+    the most that independent rounds can vary.
+    """
 
     name: str
     mean: float
     se: float
     worst: float
     limit: float | None
+    missed: bool = False
 
     @staticmethod
-    def of(name: str, values: Floats, *, worst: Literal["low", "high"], limit: float | None = None) -> Line:
+    def of(
+        name: str, values: Floats, *, worst: Literal["low", "high"], limit: float | None = None, error: float = math.inf
+    ) -> Line:
         """The mean, its standard error and the worst of one value per replica.
 
         >>> Line.of("ride", np.array([0.04, 0.05]), worst="high", limit=0.05).worst
         0.05
+        >>> Line.of("ride", np.array([0.06, 0.05]), worst="high", limit=0.05, error=0.001).missed
+        True
         """
         extreme = values.min() if worst == "low" else values.max()
-        return Line(name, float(values.mean()), standard_error(values), float(extreme), limit)
+        mean = float(values.mean())
+        off = limit is not None and missed(mean, limit, worst, error)
+        return Line(name, mean, standard_error(values), float(extreme), limit, off)
 
 
 class Ending(NamedTuple):
@@ -95,7 +108,10 @@ class Summary(NamedTuple):
         return ", ".join([f"{self.policy}: {''.join(head)}", *self.notes()])
 
     def _rows(self) -> list[list[str]]:
-        return [[x.name, number(x.mean), number(x.se), number(x.worst), number(x.limit)] for x in self.lines]
+        return [
+            [x.name, number(x.mean), number(x.se), number(x.worst), number(x.limit) + (MISSED if x.missed else "")]
+            for x in self.lines
+        ]
 
     def _units(self) -> str:
         return f"per round, in the units of each outcome; se: of the mean over the {self.replicas} replicas"

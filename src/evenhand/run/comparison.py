@@ -143,8 +143,14 @@ def _units(summaries: Sequence[Summary]) -> str:
 
 def _notes(summaries: Sequence[Summary]) -> list[str]:
     """Of the policies whose numbers do not tell all."""
-    said = {s.policy: [*([s.interrupted] if s.interrupted else []), *s.notes()] for s in summaries}
+    said = {s.policy: [*([s.interrupted] if s.interrupted else []), *s.notes(), *_missed(s)] for s in summaries}
     return [f"{name}: {', '.join(notes)}" for name, notes in said.items() if notes]
+
+
+def _missed(summary: Summary) -> list[str]:
+    """The limits that a policy missed, in a few words."""
+    names = [f"{x.name} ({number(x.mean)} of {number(x.limit)})" for x in summary.lines if x.missed]
+    return [f"missed {'; '.join(names)}"] if names else []
 
 
 def _cells(summaries: Sequence[Summary]) -> tuple[list[str], list[list[str]]]:

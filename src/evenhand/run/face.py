@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from evenhand.core.faces import amount, count
 
 if TYPE_CHECKING:  # the module of `Trace` imports this one
+    from evenhand.report.summary import Line
     from evenhand.run.trace import Trace
+
+
+def _said(line: Line) -> str:
+    """A mean, beside its limit if it has one."""
+    limit = "" if line.limit is None else f" (limit {amount(line.limit)}{', missed' if line.missed else ''})"
+    return amount(line.mean) + limit
 
 
 def title(trace: Trace) -> str:
@@ -19,7 +26,7 @@ def title(trace: Trace) -> str:
 def rows(trace: Trace) -> list[tuple[str, str]]:
     """The means of the summary, and what a trace can be asked for."""
     lines = trace.summary().lines if len(trace.elapsed) else ()
-    shown = [(line.name, amount(line.mean)) for line in lines[:8]]
+    shown = [(line.name, _said(line)) for line in lines[:8]]
     if len(lines) > 8:
         shown.append(("...", f"{len(lines) - 8} more"))
     plays = [] if trace.plays is None else [("plays", "of every step, in `plays`")]

@@ -36,7 +36,7 @@ def _enter(values: Floats, counted: Floats, k: int, sums: Floats) -> bool:
 
 
 class Meter:
-    """The measures of a problem."""
+    """The measures of a problem, of outcomes that were multiplied by their factors."""
 
     def __init__(self, problem: Problem, sure: Bools) -> None:
         """Of observed outcomes, of which some are due whether or not a play is exposed, `(M+B)`."""

@@ -33,8 +33,8 @@ def opt_satisfaction(
 
     Equation: max mean_s sum_a r_a(sum_i m_sia x_sia) s.t. mean_s sum_ia v_sia x_sia <= B, over chances x_si of the arms
     of every user i in every sampled round s, with true means m and constraint rows v. Logarithms and powers enter by
-    tangents, within 1e-4. Chances take no part of a user, so whole allocations reach a little less: 1 % on the
-    instances of row A7. Capacities of a choice are not known here, and do not lower the bound.
+    tangents, within 1e-4. Chances may divide a user, so whole allocations reach a little less: about 1 % in `Matching`
+    with 50 users and 10 arms. Capacities of a choice are not known here, and do not lower the bound.
 
     Args:
         environment: with a known truth, whose problem measures one `Satisfaction`.

@@ -1,4 +1,4 @@
-"""Running sums of a run, kept at a log-spaced grid of steps, and every play if wanted."""
+"""Running sums of a run, kept at a grid of steps, and every play if wanted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 from evenhand.run.gathering import Gathering
 from evenhand.run.meter import Meter
-from evenhand.run.trace import Plays, Trace
+from evenhand.run.plays import Plays
+from evenhand.run.trace import Trace
 
 _POINTS = 100
 
@@ -145,7 +146,7 @@ class Books:
     """All that a recorder has to remember of a run, except its plays.
 
     Sums are of outcomes, then of the true means of the observed ones of all plays, whether or not they arrived; the
-    first line of them is of everybody, the others of the groups.
+    first line of them is of everybody, the others of the groups. Learned outcomes count times their factors.
     """
 
     sums: Floats  # (R, 1 + C, M + L + observed)
@@ -177,8 +178,13 @@ def empty(problem: Problem, n_replicas: int, steps: int) -> Books:
 
 
 def _grid(steps: int) -> Ints:
-    """The numbers of steps after which sums are kept, `->(G)`."""
-    return np.unique(np.geomspace(1, steps, min(_POINTS, steps)).round().astype(np.int64))
+    """The numbers of steps after which sums are kept, `->(G)`: evenly spaced logarithms, and 1, 2, 5, 10, 20, 50, ...
+
+    The round numbers are those at which runs of different lengths are compared.
+    """
+    even = np.geomspace(1, steps, min(_POINTS, steps)).round().astype(np.int64)
+    named = np.outer(10 ** np.arange(len(str(steps))), (1, 2, 5))
+    return np.union1d(even, named[named <= steps])
 
 
 class Recorder:
@@ -210,6 +216,8 @@ class Recorder:
             shape = (*taken.plays.shape, len(self._sure))
             raise InvalidInput("World.expected", f"means of all plays, of shape {shape}", expected.shape)
         books = self._books
+        if expected is not None:
+            expected = self._problem.amounts(taken.known, expected)
         _enter_decision(
             decision.plays,
             decision.restricted,
@@ -238,7 +246,8 @@ class Recorder:
             self._keep()
 
     def _arrive(self, a: Arrival) -> None:
-        """Enter outcomes that arrive: their sums at once, measures when the round is whole."""
+        """Enter outcomes that arrive, times their factors: sums at once, measures when the round is whole."""
+        a = a._replace(y=self._problem.amounts(a.decision.known, a.y))
         books, d, share, whole = self._books, a.decision, a.decision.counted, a
         if (a.pending is not None or self._gathering) and d.counted.any():
             part, whole = self._gathering.add(a)

@@ -83,7 +83,8 @@ def simulate(
         environment: where contexts and outcomes come from.
         replicas: how many, numbered from 0, or a list of their numbers.
         seed: of all luck, in [0, 2**64).
-        record: running sums on a log-spaced grid of rounds, or every play as well.
+        record: running sums on a grid of rounds (even on a logarithmic scale, and 1, 2, 5, 10, 20, ...: `Trace.at`), or
+            every play as well.
         jobs: processes to share the replicas among.
         progress: show a progress bar; by default only in a terminal.
         checkpoints: where to keep how far the run came, so that the same call goes on after an interruption and gives

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,20 +29,21 @@ class Sweep:
     """Comparisons of the same policies along a parameter of the environment."""
 
     parameter: str
-    comparisons: Mapping[float, Comparison]
+    comparisons: Mapping[Any, Comparison]  # by number or by name
 
     @property
     def finished(self) -> bool:
         """False where Ctrl-C ended the sweep; values after it were not run."""
         return all(comparison.finished for comparison in self.comparisons.values())
 
-    def __getitem__(self, value: float) -> Comparison:
+    def __getitem__(self, value: float | str) -> Comparison:
         if value not in self.comparisons:
             raise InvalidInput(self.parameter, f"one of {tuple(self.comparisons)}", value)
         return self.comparisons[value]
 
     def __str__(self) -> str:
-        return "\n\n".join(f"{self.parameter} = {at:g}\n{comparison}" for at, comparison in self.comparisons.items())
+        found = self.comparisons.items()
+        return "\n\n".join(f"{self.parameter} = {_said(at)}\n{comparison}" for at, comparison in found)
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
@@ -57,18 +58,32 @@ class Sweep:
         return pd.concat(frames, ignore_index=True)
 
     def plot(self) -> Figure:
-        """Every quantity at the end of the runs over the parameter: a curve per policy, and one for the limit."""
+        """Every quantity at the end of the runs over the parameter: a curve per policy, and one for the limit.
+
+        Names stand in their order.
+        """
         from evenhand.report.plots import figure_of, over_sweep  # matplotlib only when asked for
 
-        return figure_of(over_sweep(self._panels(), self.parameter, "per round"))
+        panels = over_sweep(self._panels(), self.parameter, "per round")
+        if self._names:
+            for axes in panels:
+                axes.set_xticks(range(len(self._names)), self._names)
+        return figure_of(panels)
+
+    @property
+    def _names(self) -> list[str]:
+        """Those of the environments, none where they have numbers."""
+        return [at for at in self.comparisons if isinstance(at, str)]
 
     def _panels(self) -> dict[str, list[Curve]]:
-        """The values of every replica at the end of the runs, by quantity and policy."""
+        """The values of every replica at the end of the runs, by quantity and policy, over numbers or places."""
         from evenhand.report.plots import Curve
         from evenhand.report.quantities import quantities
 
         points: dict[str, dict[str, dict[float, np.ndarray]]] = {}
-        for at, comparison in sorted(self.comparisons.items()):
+        found = list(self.comparisons.items())
+        placed = [(i if self._names else float(at), comparison) for i, (at, comparison) in enumerate(found)]
+        for at, comparison in sorted(placed, key=lambda pair: pair[0]):
             for trace in comparison.traces:
                 for q in quantities(trace):
                     curves = points.setdefault(q.name, {})
@@ -84,11 +99,15 @@ class Sweep:
         }
 
 
+def _said(at: float | str) -> str:
+    return at if isinstance(at, str) else f"{at:g}"
+
+
 @checked
 def sweep(
     policies: Callable[[Problem], Sequence[Policy]],
     parameter: str,
-    environments: Mapping[float, Environment],
+    environments: Mapping[Any, Environment],
     *,
     replicas: int | Sequence[int] = 20,
     seed: int = 0,
@@ -102,11 +121,11 @@ def sweep(
     Args:
         policies: those for a problem, with the same names for every problem.
         parameter: the name of what differs between the environments, for tables and plots.
-        environments: by the value of the parameter.
+        environments: by the value of the parameter, all numbers or all names.
         replicas, seed, jobs, progress: as for `simulate`.
 
     Raises:
-        InvalidInput: no environment, a value that is not finite; or as for `compare`.
+        InvalidInput: no environment, a value that is not finite, names beside numbers; or as for `compare`.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.recipes import uniform
@@ -117,9 +136,11 @@ def sweep(
     """
     if not environments:
         raise InvalidInput("environments", "at least one environment", "none")
-    comparisons: dict[float, Comparison] = {}
+    if len({isinstance(value, str) for value in environments}) > 1:
+        raise InvalidInput(f"environments: {parameter}", "all numbers or all names", tuple(environments))
+    comparisons: dict[Any, Comparison] = {}
     for value, environment in environments.items():
-        at = number(f"environments: {parameter}", value, "a finite number")
+        at = value if isinstance(value, str) else number(f"environments: {parameter}", value, "a finite number")
         some = policies(environment.problem)
         found = compare(some, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress)
         comparisons[at] = found

@@ -6,69 +6,28 @@ import json
 import zipfile
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.checked import lacks, shown
 from evenhand.core.errors import InvalidInput, MissingExtra
-from evenhand.core.records import Decision
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.saving import fingerprint
 from evenhand.problem.constraints import Constraint
+from evenhand.problem.constraints.outlook import chance
 from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
 from evenhand.run import face
+from evenhand.run.plays import Plays, by_place
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
     from evenhand.report.summary import Summary
-
-
-class Plays(NamedTuple):
-    """Every play of every replica, by step."""
-
-    actions: Ints  # (S, R, P), -1 where nothing was played
-    propensities: Floats  # (S, R, P), NaN where unknown
-    counted: Floats  # (S, R) 1 where the round counted
-    groups: Ints  # (S, R, P, G)
-    outcomes: Floats  # (S, R, P, M + L), NaN where not (yet) observed
-
-    @staticmethod
-    def empty(steps: int, replicas: int, plays: int, outcomes: int, groups: int) -> Plays:
-        """Arrays for so many steps, with nothing played."""
-        return Plays(
-            np.full((steps, replicas, plays), -1),
-            np.zeros((steps, replicas, plays)),
-            np.zeros((steps, replicas)),
-            np.zeros((steps, replicas, plays, groups), np.int64),
-            np.full((steps, replicas, plays, outcomes), np.nan),
-        )
-
-    def enter(self, step: int, d: Decision, observed: int) -> None:
-        """Enter one decision; its first outcomes, so many, are not observed yet."""
-        self.actions[step] = d.plays
-        self.propensities[step] = d.propensities
-        self.counted[step] = d.counted
-        self.groups[step] = d.groups
-        exact = self.outcomes.shape[3] - observed
-        self.outcomes[step, ..., observed:] = d.known[..., d.known.shape[2] - exact :]
-
-    def until(self, step: int) -> Plays:
-        """The first `step` steps; if there are fewer, the missing ones have no plays."""
-        s, r, p = self.actions.shape
-        rest = Plays.empty(max(step - s, 0), r, p, self.outcomes.shape[3], self.groups.shape[3])
-        return Plays(
-            np.concatenate([self.actions[:step], rest.actions]),
-            np.concatenate([self.propensities[:step], rest.propensities]),
-            np.concatenate([self.counted[:step], rest.counted]),
-            np.concatenate([self.groups[:step], rest.groups]),
-            np.concatenate([self.outcomes[:step], rest.outcomes]),
-        )
 
 
 _ELSEWHERE = ("problem", "expected", "group_expected", "measured_expected")  # not in every file of a trace
@@ -80,7 +39,8 @@ class Trace:
 
     An elapsed round is one that was decided, or in which nothing could be played; averages are per elapsed round.
     Totals are of the outcomes that arrived. Where outcomes are late, `in_expectation` has those of all plays. There,
-    measures are of the true means of every round, which is not what they are on average.
+    measures are of the true means of every round, which is not what they are on average. Learned outcomes count times
+    their factors, in every number of a trace.
     """
 
     problem: Problem
@@ -110,6 +70,18 @@ class Trace:
 
     def _repr_html_(self) -> str:
         return faces.table(face.title(self), face.rows(self))
+
+    def at(self, step: int) -> int:
+        """The point of a number of steps; 1, 2, 5, 10, 20, 50, ... and the last one are always among the points.
+
+        Raises:
+            InvalidInput: sums were not kept after so many steps.
+        """
+        found = int(np.searchsorted(self.times, step))
+        if found == len(self.times) or self.times[found] != step:
+            near = self.times[max(found - 1, 0) : found + 1].tolist()
+            raise InvalidInput("step", f"one after which sums were kept, such as {near}", step)
+        return found
 
     def total(self, name: str) -> Floats:
         """The sum of an outcome or a measure over the run, in its units, `->(R)`."""
@@ -203,7 +175,8 @@ class Trace:
             values = q.value(self)[-1]
             if q.spends and self.finished:
                 values = values * (self.elapsed[-1] / horizon)
-            lines.append(Line.of(q.name, values, worst=q.worst, limit=q.limit))
+            error = np.inf if q.constraint is None else chance(q.constraint, self.problem, self.elapsed[-1])
+            lines.append(Line.of(q.name, values, worst=q.worst, limit=q.limit, error=error))
         return Summary(
             policy=self.policy,
             replicas=len(self.replicas),
@@ -224,7 +197,7 @@ class Trace:
         except ImportError as error:
             raise MissingExtra("data frames", "data") from error
         if self.plays is not None:
-            return pd.DataFrame(_plays_columns(self, self.plays))
+            return pd.DataFrame(by_place(self, self.plays))
         from evenhand.report.quantities import EXPECTED, measured, quantities
 
         g, r = self.elapsed.shape
@@ -369,24 +342,3 @@ def join(traces: list[Trace]) -> Trace:
         restricted_after=join_ends("restricted_after"),
         plays=Plays(*(np.concatenate(z, 1) for z in zip(*cut, strict=True))) if len(cut) == len(traces) else None,
     )
-
-
-def _plays_columns(trace: Trace, plays: Plays) -> dict[str, Any]:
-    s, r, p = plays.actions.shape
-    step, replica, place = (z.ravel() for z in np.meshgrid(np.arange(s), trace.replicas, np.arange(p), indexing="ij"))
-    actions = np.array([*trace.problem.actions, None], object)
-    columns: dict[str, Any] = {
-        "interrupted": np.full(s * r * p, not trace.finished),
-        "policy": np.full(s * r * p, trace.policy),
-        "replica": replica,
-        "step": step,
-        "play": place,
-        "counted": np.repeat(plays.counted.ravel(), p) > 0,
-        "action": actions[plays.actions.ravel()],
-        "propensity": plays.propensities.ravel(),
-    }
-    names = np.array([name for _, name in trace.problem.columns], object)
-    for i, g in enumerate(trace.problem.groups):
-        columns[g.name] = names[plays.groups[..., i].ravel()]
-    columns |= {name: plays.outcomes[..., i].ravel() for i, name in enumerate(trace.problem.names)}
-    return columns

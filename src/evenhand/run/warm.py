@@ -108,7 +108,7 @@ def _problem() -> Problem:
     """A problem of all that is common: named features, known costs, a hard budget and parity."""
     return Problem(
         actions=("none", "letter", "call"),
-        features=(Numeric("size"), Categorical("kind", _LEVELS)),
+        features=(Numeric("size", 0, 1), Categorical("kind", _LEVELS)),
         outcomes=(Outcome("answer"), Outcome("cost", known={"letter": 1, "call": 2})),
         maximize="answer",
         subject_to=(Budget("cost", total=50), Parity("cost", by="zone", tolerance=0.5)),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from evenhand.choices.base import Choice, Pick
+from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Offer, Worth
 from evenhand.core.types import Bools, Floats
@@ -37,7 +39,8 @@ def check_choice(choice: Choice, *, candidates: int = 4) -> None:
         candidates: how many are on offer.
 
     Raises:
-        AssertionError: naming the promise that is broken.
+        AssertionError: naming the promise that is broken, and the offer on which the choice raises an error.
+        InvalidInput: as the choice says that it is made for another number of candidates.
 
     >>> from evenhand.choices import Random, Staged, TopK
     >>> check_choice(Staged(5, TopK(2), warmup=Random(n_plays=2)))
@@ -121,7 +124,7 @@ def _picked(
     handed = (worth.mean, worth.bonus, *offer, t, u)
     given = [z.copy() for z in handed]
     before = snapshot(state)
-    pick = choice.pick(state, worth, offer, t, u)
+    pick = _answer(choice, state, worth, offer, t, u)
     record(pick, Pick, "what `pick` returns")
     require(pick.plays.dtype.kind == "i", f"plays are whole numbers, not {pick.plays.dtype}")
     unchanged(before, state, "`pick` leaves the state as it is")
@@ -131,13 +134,43 @@ def _picked(
     return pick
 
 
+def _answer(choice: Choice, state: Any, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+    """What a choice picks; an exception of its own becomes a broken promise that says on which offer it was raised."""
+    try:
+        return choice.pick(state, worth, offer, t, u)
+    except (AssertionError, InvalidInput):  # a choice may refuse what it is not made for
+        raise
+    except Exception as error:
+        for i in range(len(t) if len(t) > 1 else 0):  # the first round that fails by itself tells more
+            one = slice(i, i + 1)
+            lone = Offer(
+                offer.playable[one], offer.worst[one] if len(offer.worst) > 1 else offer.worst, offer.left[one]
+            )
+            alone = Worth(worth.mean[one], worth.bonus[one], random=False)
+            _answer(choice, choice.start(1), alone, lone, t[one], u[one])
+        promise = f"`pick` answers where {_said(offer)}, and raises no {type(error).__name__}: {error}"
+        raise AssertionError(promise) from error
+
+
+def _said(offer: Offer) -> str:
+    """An offer in words."""
+    if len(offer.playable) > 1:
+        return f"{len(offer.playable)} rounds come in a batch"
+    candidates, limits = offer.playable.shape[1], offer.worst.shape[2]
+    free = np.flatnonzero(offer.playable[0]).tolist()
+    which = (
+        f"candidates {free} of {candidates} are playable" if free else f"none of {candidates} candidates is playable"
+    )
+    return which + (f" under {limits} limits" if limits else "")
+
+
 def _check_frequencies(choice: Choice, worth: Worth, offer: Offer, now: float) -> None:
     """Pick many times for the first replica, and compare frequencies with the stated chances."""
     draws, candidates = 4000, offer.playable.shape[1]
     mean, bonus = (np.repeat(z[:1], draws, 0) for z in (worth.mean, worth.bonus))
     many = Offer(np.repeat(offer.playable, draws, 0), offer.worst, np.repeat(offer.left, draws, 0))
     u = Luck(seed=2, replicas=np.arange(draws)).uniform(Stream.CHOICE, np.zeros(1, np.int64), choice.draws(candidates))
-    pick = choice.pick(choice.start(draws), Worth(mean, bonus, random=False), many, np.full(draws, now), u)
+    pick = _answer(choice, choice.start(draws), Worth(mean, bonus, random=False), many, np.full(draws, now), u)
     for a, p in enumerate(pick.lottery[0]):
         if not np.isnan(p):
             _often((pick.plays[:, 0] == a).mean(), p, draws, f"candidate {a} comes first")

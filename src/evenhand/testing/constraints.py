@@ -13,21 +13,26 @@ from evenhand.core.types import Floats
 from evenhand.problem.constraints.base import Constraint, Curved
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
+from evenhand.testing.dropped import kept_or_refused
 from evenhand.testing.frames import Draw
 from evenhand.testing.promises import complete, require, same
 
 _POINTS, _REPLICAS, _ROUNDS = 6, 64, 100
 
 
-def check_constraint(constraint: Constraint, problem: Problem) -> None:
-    """Check that a constraint's rows and its measure agree, and that it measures alike in a batch and alone.
+def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 5) -> None:
+    """Check that a constraint's rows and measure agree, in a batch and alone, and that no recipe drops it in silence.
 
     Over sums of made-up runs, averages of the rows are within their bounds exactly where the measure is within its
     limit; where a constraint is `Curved` as well, its rows need not say all. A run without rounds is measured, too.
+    Then every exported recipe gets the problem under this constraint alone. It refuses it by an error that names a
+    field, or plays, with goals that read the constraint: its rows, and the set that these do not say. A recipe that
+    would not read the rows of any other constraint either, such as `ucb`, need not read these.
 
     Args:
         constraint: any of `evenhand.problem`, or your own.
         problem: whose outcomes and groups it refers to.
+        rounds: how many each recipe plays; 0 asks no recipe.
 
     Raises:
         AssertionError: naming the promise that is broken.
@@ -37,6 +42,8 @@ def check_constraint(constraint: Constraint, problem: Problem) -> None:
     >>> check_constraint(Budget("ride", total=50), Court().problem)
     """
     complete(constraint, Constraint)
+    if hasattr(constraint, "curved"):
+        complete(constraint, Curved)
     require(isinstance(constraint.label, str) and constraint.label != "", "the label is a text")
     require(constraint.worst in ("low", "high"), f"`worst` is 'low' or 'high', not {constraint.worst!r}")
     require(constraint.hard in (None, True, False), f"`hard` is True, False or None, not {constraint.hard!r}")
@@ -67,6 +74,8 @@ def check_constraint(constraint: Constraint, problem: Problem) -> None:
     if not isinstance(constraint, Curved) or constraint.curved(problem) is None:
         wrong = (over < -1e-9) & (past > 1e-9)
         require(not bool(wrong.any()), "where all rows are within their bounds, the measure is within its limit")
+    if rounds:
+        kept_or_refused(constraint, problem, rounds)
 
 
 class _Run(NamedTuple):
@@ -87,7 +96,7 @@ def _made_up(problem: Problem) -> _Run:
     """Averages all over the ranges of outcomes, with differences between groups from none to large ones."""
     ids, m = np.arange(_REPLICAS), len(problem.learned)
     found: list[tuple[Floats, ...]] = []
-    low, high = (np.clip(z[:m], -1e3, 1e3) for z in problem.span)
+    low, high = (np.clip(z[:m], -1e3, 1e3) for z in problem.amount_span)
     sizes = [len(g.names) for g in problem.groups]
     for point in range(_POINTS):
         draw = Draw(ids, point)

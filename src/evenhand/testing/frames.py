@@ -26,8 +26,14 @@ class Draw(NamedTuple):
 
 
 def context_of(problem: Problem, draw: Draw, candidates: int, *, each: bool = False) -> Context:
-    """A context whose candidates are random actions of a problem; each has its own groups, or all have the same."""
+    """A context whose candidates are random actions of a problem; each has its own groups, or all have the same.
+
+    Where something is always 0 under an action, they are all actions in order.
+    """
     which = (draw(11, candidates) * len(problem.actions)).astype(np.int64)
+    if problem.free.any():
+        which = np.tile(np.arange(len(problem.actions)), (len(which), 1))
+        candidates = which.shape[1]
     sizes = np.array([len(g.names) for g in problem.groups], np.int64)
     groups = np.cumsum(sizes) - sizes + (draw(12, candidates if each else 1, len(sizes)) * sizes).astype(np.int64)
     features = np.zeros((len(which), candidates, 1))

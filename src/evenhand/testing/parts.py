@@ -194,9 +194,8 @@ def _check_adjoint(goal: Goal, context: Context, shares: Floats, draw: Draw, low
     q, y = 2.0 * draw(4, 1, d) - 1.0, low + (high - low) * draw(5, candidates, len(low))
     prices, offset = goal.rows.pull(context, shares, q)
     for a in range(candidates):
-        one = Cases(
-            context.known[:, a : a + 1], context.groups[:, a : a + 1] if len(context.groups[0]) > 1 else context.groups
-        )
+        groups = context.groups[:, a : a + 1] if len(context.groups[0]) > 1 else context.groups
+        one = Cases(context.known[:, a : a + 1], groups, np.full((len(context.known), 1), a))
         direct = q[:, 0] * goal.rows.post(one, shares, y[:, a : a + 1], one.known)
         gap = direct.sum(1) - (prices[:, 0, a if prices.shape[2] > 1 else 0] * y[:, a]).sum(1) - offset[:, 0, a]
         require(bool((np.abs(gap) <= 1e-9 * (1.0 + np.abs(direct).sum(1))).all()), "`pull` is the adjoint of `post`")

@@ -57,7 +57,7 @@ class Linear:
         return _repeated(Curves.of(CAPPED, math.inf), arms)
 
 
-@named("A7", source="Shibukawa et al. 2026, Section 5: r(x) = min(x, beta)")
+@named("A7", source="Shibukawa et al. 2026, Section 5.1: r(x) = min(x, beta)")
 @dataclass(frozen=True)
 class Capped:
     """Matches count up to a cap: r(x) = min(x, cap).

@@ -23,7 +23,7 @@ class Solved(NamedTuple):
     gap: Floats  # (R,) by how much the best allocation can be better at most, relative to this one
 
 
-@named("A5", source="the exact program of row A5")
+@named("A5", source="evenhand's own: the welfare of concave curves as a mixed-integer program")
 @dataclass(frozen=True)
 class Exact:
     """The mixed-integer program of the welfare; for small rounds, or for a few seconds each.

@@ -65,8 +65,8 @@ class Greedy:
 
     Equation: (i, a) maximises r_a(s_a + m_ia) - r_a(s_a) + b_ia over users without an arm and eligible arms with room.
     It reaches half of the optimum if no bonus is negative, and all of it where r is linear and nothing is full. Of
-    pairs that tie, the first one is taken. It may fill arms so that a user is left without one who would get one
-    elsewhere.
+    pairs that tie, the first one is taken, so `choices.Allocate` lets luck decide beforehand. It may fill arms so that
+    a user is left without one who would get one elsewhere.
 
     >>> from evenhand.welfare.curves import Linear
     >>> value = np.array([[[0.9, 0.1], [0.8, 0.5]]])

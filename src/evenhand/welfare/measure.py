@@ -34,7 +34,7 @@ def _satisfied(plays: Ints, y: Floats, column: int, curves: Curves, arms: int) -
     return total
 
 
-@named("A7", source="Shibukawa et al. 2026, Section 2: satisfaction of the arms")
+@named("A7", source="Shibukawa et al. 2026, Section 3.1: satisfaction of the arms")
 @dataclass(frozen=True)
 class Satisfaction:
     """How satisfied the arms are with what their users bring them in a round.
@@ -84,8 +84,9 @@ class Satisfaction:
             expected = f"{len(problem.actions) / problem.n_plays:g}, the number of actions per play"
             raise InvalidInput("Satisfaction.arms", expected, self.arms)
         column = problem.observed.index(self.of)
-        if problem.span[0, column] < 0:
-            expected = f"an outcome that is never negative, as {self.of!r} would be from {problem.span[0, column]:g} on"
+        least = problem.amount_span[0, column]
+        if least < 0:
+            expected = f"an outcome that is never negative, as {self.of!r} would be from {least:g} on"
             raise InvalidInput("Satisfaction.of", expected, repr(self.of))
         curves, arms = plain(self.curve.curves(self.arms)), self.arms
 

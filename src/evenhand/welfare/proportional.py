@@ -62,7 +62,7 @@ class Proportional:
         return Allocation(arms, chances, np.full(prices.shape, np.nan))
 
 
-@named("A6", source="Shibukawa et al. 2026, Section 5: baseline")
+@named("A6", source="Shibukawa et al. 2026, Section 5.1: baseline")
 @dataclass(frozen=True)
 class Anyone:
     """Each user's arm is drawn uniformly from the eligible arms with room.

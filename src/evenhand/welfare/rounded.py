@@ -18,7 +18,7 @@ from evenhand.welfare.linear_program import relaxed
 _LEAST = 1e-9  # chances below this are rounding of the solver
 
 
-@named("A5", source="the linear program of row A5, rounded user by user")
+@named("A5", source="the linear program of the welfare of concave curves; rounding user by user is evenhand's own")
 @dataclass(frozen=True)
 class Rounded:
     """The linear program of `bound`, then every user's arm drawn independently from its chances.

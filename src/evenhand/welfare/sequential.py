@@ -47,7 +47,7 @@ def _sequential(
     return arms, chances
 
 
-@named("A5", source="Shibukawa et al. 2026, Section 5: sequential randomised routine")
+@named("A5", source="Shibukawa et al. 2026, Appendix F.2: sequential randomised routine")
 @dataclass(frozen=True)
 class Sequential:
     """Users in their order; each draws an arm in proportion to a power of what it would add.

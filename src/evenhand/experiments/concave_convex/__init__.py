@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.experiments.experiment import Section, Session
 from evenhand.experiments.options import distinct, option
 
-WORLDS = ("arms", "gini", "disc", "knapsacks", "sensors", "points", "routing", "clicks")
+WORLDS = ("arms", "gini", "disc", "knapsacks", "sensors", "points", "types", "edges", "routing", "clicks", "families")
 
 
 @named("B11", source="Agrawal & Devanur 2014, who print no experiments: worlds and settings are evenhand's own")
@@ -31,7 +31,7 @@ class ConcaveConvexExperiment:
         "rates at which both fall (theory: T to the power of -1/2), and the time of a round."
     )
     worlds: tuple[str, ...] = option(WORLDS, None, "where to run", flag="world", choices=WORLDS)
-    instances: int = option(5, "N", "of knapsacks and sensors, one after the other")
+    instances: int = option(5, "N", "of knapsacks, sensors and requests, one after the other")
     replicas: int = option(20, "R")
     rounds: int = option(64_000, "T", "of the longest runs; the others have 1/4, 1/16 and 1/64 of them")
     seed: int = option(0, "S", "of all luck", least=None)

@@ -37,7 +37,7 @@ def systems(setting: Setting, world: Environment) -> Iterator[tuple[str, Policy 
 def _model(setting: Setting, world: Environment) -> Model:
     """Tables at a part of the theory's gamma, or, where users have features, evenhand's own regression."""
     outcomes = len(world.problem.learned)
-    if setting.name == "clicks":
+    if setting.name in ("clicks", "families"):
         return BayesianRidge(n_features=world.n_features, n_outcomes=outcomes)
     confidence = SCALE * theoretical_gamma(world.problem)
     return Tabular(arms=world.n_features, n_outcomes=outcomes, confidence=confidence)

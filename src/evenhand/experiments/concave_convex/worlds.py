@@ -8,7 +8,16 @@ from functools import cached_property, partial
 from typing import Literal, NamedTuple
 
 from evenhand.core.types import Ints
-from evenhand.environments import BernoulliKnapsacks, Environment, MixedArms, PayPerClick, Routing, Sensors, World
+from evenhand.environments import (
+    BernoulliKnapsacks,
+    Environment,
+    MixedArms,
+    PayPerClick,
+    Requests,
+    Routing,
+    Sensors,
+    World,
+)
 from evenhand.objectives import GeneralizedGini, Objective
 from evenhand.problem.constraints import Constraint, Within
 from evenhand.problem.problem import Problem
@@ -82,10 +91,17 @@ def settings(worlds: tuple[str, ...], instances: int) -> Iterator[Setting]:
             for i in range(instances):
                 says = f"ten sensors, 100 points, outcomes by {world}"
                 yield Setting(f"{world} {i}", says, partial(_sensors, world, i))
+        if world in ("types", "edges"):
+            for i in range(instances):
+                says = f"eight types of requests, 100 edges, uses learned by {world}"
+                yield Setting(f"{world} {i}", says, partial(_requests, world, i))
         if world == "routing":
             yield Setting("routing", "four types of requests, 16 routes, 20 edges", _routing, contexts=True)
         if world == "clicks":
             yield Setting("clicks", "six ads, three campaigns, a mix and a risk of clicks", _clicks, contexts=True)
+        if world == "families":
+            says = "eight ads, five campaigns, 20 overlapping families of them with budgets"
+            yield Setting("families", says, _families, contexts=True)
 
 
 def _arms(horizon: int) -> Environment:
@@ -110,9 +126,18 @@ def _sensors(outcomes: str, instance: int, horizon: int) -> Environment:
     return Sensors(outcomes=by, instance=instance, horizon=horizon)
 
 
+def _requests(outcomes: str, instance: int, horizon: int) -> Environment:
+    by: Literal["types", "edges"] = "types" if outcomes == "types" else "edges"
+    return Requests(outcomes=by, instance=instance, horizon=horizon)
+
+
 def _routing(horizon: int) -> Environment:
     return Routing(horizon=horizon)
 
 
 def _clicks(horizon: int) -> Environment:
     return PayPerClick(horizon=horizon)
+
+
+def _families(horizon: int) -> Environment:
+    return PayPerClick(ads=8, campaigns=5, families=20, horizon=horizon)

@@ -23,6 +23,7 @@ from evenhand.models import Fixed, Ridge, Scalarised
 from evenhand.models.ridge import RidgeState
 from evenhand.objectives import Randomized
 from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
 from evenhand.recipes import fw_epsilon_greedy, fw_linucb, fw_squarecb, molincb, uniform
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import best, draw
@@ -31,10 +32,14 @@ from evenhand.run.trace import Trace
 
 EARLY = 50
 RIDGE = 0.1
-WIDTH = 0.1  # the paper's sqrt(epsilon), with alpha_t = 1
+EPSILON = 0.01  # of fw_linucb, whose width is sqrt(epsilon) with alpha_t = 1, and of fw_epsilon_greedy
 GAMMA = 1e4
+WIDER = (0.1, 1.0)  # epsilon of fw_linucb in the sweep
+MORE_GREEDY = (0.1,)  # epsilon of fw_epsilon_greedy
+LOWER = (1e3,)  # gamma_0 of fw_squarecb
 SOLVED = 20  # replicas whose optimum is computed
 OPTIMUM = "optimum in hindsight"
+SWEPT = ("truth", "fw_linucb", "fw_squarecb", "fw_epsilon_greedy", "molincb")  # beside those of the sweep in a picture
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,22 +81,36 @@ class Truth:
 
 
 def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
-    """Frank-Wolfe that knows the truth, and the paper's algorithms with one ridge of 0.1 for all, and the baseline."""
+    """Frank-Wolfe that knows the truth, the paper's algorithms with one ridge of 0.1 for all, and the baselines."""
     p, n, m = world.problem, world.n_features, world.n_outcomes
     known = Truth(theta=world.start(seed, np.arange(replicas)).theta)
     ridge = Ridge(n_features=n, n_outcomes=m, ridge=RIDGE)
-    wide = replace(ridge, width=Fixed(WIDTH))
-    scalarised = Scalarised(n_features=n, n_outcomes=m, ridge=RIDGE, width=Fixed(WIDTH))
+    wide = replace(ridge, width=width(EPSILON))
+    scalarised = Scalarised(n_features=n, n_outcomes=m, ridge=RIDGE, width=width(EPSILON))
     return [
         replace(fw_linucb(p, known), name="truth"),
         fw_linucb(p, wide),
         replace(fw_linucb(p, scalarised, optimism="net"), name="fw_linucb, scalarised"),
         replace(fw_linucb(p, wide, smoothing=Randomized(0.01)), name="fw_linucb, random smoothing"),
         fw_squarecb(p, ridge, rate=Rate(GAMMA, 0.5)),
-        fw_epsilon_greedy(p, ridge),
+        fw_epsilon_greedy(p, ridge, epsilon=EPSILON),
+        *more_exploration(p, ridge),
         molincb(p, ridge),
         uniform(p, n),
     ]
+
+
+def more_exploration(p: Problem, ridge: Ridge) -> list[Policy]:
+    """The sweep of Figure 5: the same algorithms with more exploration."""
+    linucb = [fw_linucb(p, replace(ridge, width=width(e)), name=f"fw_linucb, epsilon={e:g}") for e in WIDER]
+    squarecb = [fw_squarecb(p, ridge, rate=Rate(g, 0.5), name=f"fw_squarecb, gamma_0={g:,g}") for g in LOWER]
+    greedy = [fw_epsilon_greedy(p, ridge, epsilon=e, name=f"fw_epsilon_greedy, epsilon={e:g}") for e in MORE_GREEDY]
+    return [*linucb, *squarecb, *greedy]
+
+
+def width(epsilon: float) -> Fixed:
+    """The paper's sqrt(epsilon) alpha_t with alpha_t = 1."""
+    return Fixed(float(np.sqrt(epsilon)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,8 +174,14 @@ class Instances:
         return results.table(self.points[0], metrics) + "\n"
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        path = out / f"concave-rewards-arms={self.arms}-outcomes={self.outcomes}.png"
-        return [picture([t for t in _traces(runs) if t.policy != BASELINE], np.array(self.hindsight), path)]
+        place = f"arms={self.arms}-outcomes={self.outcomes}.png"
+        traces, hindsight = [t for t in _traces(runs) if t.policy != BASELINE], np.array(self.hindsight)
+        plain = [t for t in traces if "=" not in t.policy]
+        sweep = [t for t in traces if "=" in t.policy or t.policy in SWEPT]
+        return [
+            picture(plain, hindsight, out / f"concave-rewards-{place}"),
+            picture(sweep, hindsight, out / f"concave-rewards-exploration-{place}"),
+        ]
 
 
 def sections(settings: ConcaveRewardsExperiment, session: Session) -> Iterator[Instances]:
@@ -194,7 +219,7 @@ def _rows(trace: Trace, truth: Trace, at: Mapping[str, float]) -> list[Measureme
     rounds = int(trace.times[-1])
     value, end = trace.objective(), truth.objective()[-1]
     for when, t in (("early", min(EARLY, rounds)), ("late", rounds)):
-        i = int(np.searchsorted(trace.times, t))
+        i = trace.at(t)
         rows.append(Measurement.of(trace.policy, at, f"t={t}", value[i], worst="low"))
         rows.append(Measurement.of(trace.policy, at, f"share {when}", value[i] / end, worst="low"))
     return rows

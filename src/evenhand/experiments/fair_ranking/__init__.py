@@ -19,6 +19,9 @@ AIMS = ("eq. 2", "gini welfare", "equal exposure", "welfare")
 class FairRankingExperiment:
     """Rankings of artists for listeners: four objectives over the rounds, and utility against inequality.
 
+    The paper's systems are run as printed, with upper confidence bounds that may exceed the largest click, 1. Beside
+    them are Frank-Wolfe and Unbiased-LinUCBRank with bounds clipped at 1 (the default of `Bilinear`), and Frank-Wolfe
+    with `BayesianBilinear`.
     Without `data` the audience is synthetic, of the same shape.
     """
 
@@ -27,7 +30,8 @@ class FairRankingExperiment:
     about: ClassVar[str] = (
         "The Last.fm experiments of 'Contextual bandits with concave rewards': objectives of users and artists over "
         "the rounds for FW-LinUCBRank and its baselines, and the trade-off between the users' utility and the "
-        "inequality of exposures. Further, the clicks under floors, parity and fees beside the best that is possible. "
+        "inequality of exposures. The paper's systems are run as printed, with ours beside them. Further,"
+        " the clicks under floors, parity and fees beside the best that is possible. "
         "The paper's runs take 5,000,000 rounds: use --resume."
     )
     data: str = option("", "DIR", "folder of the HetRec 2011 Last.fm files; by default a synthetic audience")
@@ -36,8 +40,8 @@ class FairRankingExperiment:
     model: str = option(
         "bilinear",
         None,
-        "with the paper's widths, or BayesianBilinear, which has none",
-        choices=("bilinear", "bayesian"),
+        "with the paper's widths as printed, the same clipped at the ranges, or BayesianBilinear, which has none",
+        choices=("bilinear", "clipped", "bayesian"),
     )
     parts: tuple[str, ...] = option(PARTS, None, "what to run", flag="part", choices=PARTS)
     aims: tuple[str, ...] = option(AIMS, None, "an objective", flag="objective", choices=AIMS)

@@ -15,7 +15,7 @@ from evenhand.experiments.experiment import Case, Point, Run, Session
 from evenhand.experiments.fair_ranking import FairRankingExperiment
 from evenhand.experiments.fair_ranking.aims import CLICK, Aim, aim, inequality
 from evenhand.experiments.fair_ranking.constraints import Constrained
-from evenhand.experiments.fair_ranking.world import model, untuned, world
+from evenhand.experiments.fair_ranking.world import clipped, model, untuned, world
 from evenhand.objectives import Linear, Objective
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, unbiased_linucb_rank, uniform
 from evenhand.report.results import Measurement, Results
@@ -26,7 +26,8 @@ SHARE = 0.75  # FairLearn's c where objectives are compared, of the most that is
 BETAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.95)  # of k / m
 OPTIMUM, MISSING = "optimum", "% missing"
-BASELINES = ("linucb_rank", "unbiased_linucb_rank", "fairlearn_rank", "uniform")
+UNBIASED = "unbiased_linucb_rank"
+BASELINES = ("linucb_rank", UNBIASED, f"{UNBIASED}, clipped", "fairlearn_rank")  # of the pictures
 
 
 def most(ranking: Ranking) -> float:
@@ -70,10 +71,10 @@ class Objectives:
         return [{}]
 
     def cases(self, point: Point) -> Iterator[Case]:
-        learner = model(self.settings)
+        learner, within = model(self.settings), clipped(self.settings)
         for a in self.aims:
             here = replace(self.world, maximize=a.objective)
-            for name, own in {_fw(a): learner, _ours(a): untuned(self.settings)}.items():
+            for name, own in {_fw(a): learner, _clipped(_fw(a)): within, _ours(a): untuned(self.settings)}.items():
                 if name == _fw(a) or own != learner:
                     policy = fw_linucb_rank(here.problem, own, smoothing=a.smoothing, name=name)
                     yield Case(point, name, here, policy)
@@ -81,6 +82,7 @@ class Objectives:
         for policy in (
             linucb_rank(problem, learner),
             unbiased_linucb_rank(problem, learner),
+            *((unbiased_linucb_rank(problem, within, name=_clipped(UNBIASED)),) if within != learner else ()),
             fairlearn_rank(problem, learner, share=SHARE * most(self.world)),
             uniform(problem, self.world.n_features),
         ):
@@ -93,7 +95,7 @@ class Objectives:
     def times(self) -> list[int]:
         """Powers of ten, and the end."""
         end = self.settings.rounds
-        return [*(10**e for e in range(4, 8) if 10**e < end), end]
+        return [*(10**e for e in range(3, 8) if 10**e < end), end]
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
         end = self.settings.rounds
@@ -105,8 +107,8 @@ class Objectives:
             for a in self.aims:
                 values = value(trace, a.objective)
                 for t in self.times:
-                    at = int(np.searchsorted(trace.times, t))
-                    found.append(Measurement.of(trace.policy, {}, f"{a.name}, t={t:,}", values[at], worst="low"))
+                    now = values[trace.at(t)]
+                    found.append(Measurement.of(trace.policy, {}, f"{a.name}, t={t:,}", now, worst="low"))
                 if a.name in self.optima:
                     missing = 100.0 * (1.0 - values[-1] / self.optima[a.name].value)
                     found.append(Measurement.of(trace.policy, {}, f"{a.name}, {MISSING}", missing, worst="high"))
@@ -122,7 +124,7 @@ class Objectives:
         found = {t.policy: t for t in _traces(runs)}
         paths = []
         for a in self.aims:
-            traces = [found[name] for name in (_ours(a), _fw(a), *BASELINES[:3]) if name in found]
+            traces = [found[name] for name in (_ours(a), _fw(a), _clipped(_fw(a)), *BASELINES) if name in found]
             if traces:
                 best = self.optima.get(a.name)
                 paths.append(
@@ -222,6 +224,10 @@ def picture(traces: Sequence[Trace], a: Aim, best: Optimum | None, path: Path) -
 
 def _fw(a: Aim) -> str:
     return f"fw_linucb_rank, {a.name}"
+
+
+def _clipped(name: str) -> str:
+    return f"{name}, clipped"
 
 
 def _ours(a: Aim) -> str:

@@ -26,10 +26,20 @@ def world(settings: FairRankingExperiment) -> Ranking:
 
 
 def model(settings: FairRankingExperiment) -> Bilinear | BayesianBilinear:
-    """The ridge regression of all systems."""
+    """The regression of all systems."""
     if settings.model == "bayesian":
         return untuned(settings)
-    return Bilinear(who=settings.factors, what=settings.factors, ridge=RIDGE, width=WIDTH)
+    return clipped(settings) if settings.model == "clipped" else printed(settings)
+
+
+def printed(settings: FairRankingExperiment) -> Bilinear:
+    """The ridge regression of the paper, whose bounds are not clipped."""
+    return Bilinear(who=settings.factors, what=settings.factors, ridge=RIDGE, width=WIDTH, clipped=False)
+
+
+def clipped(settings: FairRankingExperiment) -> Bilinear:
+    """The same with bounds that end at 0 and 1, the range of a click."""
+    return replace(printed(settings), clipped=True)
 
 
 def untuned(settings: FairRankingExperiment) -> BayesianBilinear:

@@ -1,4 +1,4 @@
-"""Everything at once (X2): a concave objective, budgets and a parity; and what contexts are worth."""
+"""Everything at once: a concave objective, budgets and a parity; and what contexts are worth."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LessonsExperiment:
     """Two recipes on the whole problem, one on each half of it, and one without contexts, beside the optimum."""
 
     name: ClassVar[str] = "lessons"
-    title: ClassVar[str] = "a concave goal, budgets, a parity and contexts: X2"
+    title: ClassVar[str] = "everything at once: a concave goal, budgets, a parity and contexts"
     about: ClassVar[str] = (
         "Four subjects that keep up with each other under two budgets and a parity: with everything, with each half of "
         "it, and without contexts, beside what the best static policies reach that know the truth."

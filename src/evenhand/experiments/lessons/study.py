@@ -1,4 +1,4 @@
-"""Everything at once (X2): a concave objective, budgets and a parity; and what contexts are worth."""
+"""Everything at once: a concave objective, budgets and a parity; and what contexts are worth."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ _FEW = 20  # outcomes that are due, below which no share is judged
 
 
 def alarms(campaign: Campaign, status: Status, tally: Tally) -> list[str]:
-    """Budgets that are overspent or jammed, outcomes after their release, and too many that expired."""
-    return [*_budgets(status, tally), *_outcomes(campaign, tally)]
+    """Budgets that are overspent or jammed, limits that are missed, outcomes after their release, too many expired."""
+    return [*_budgets(status, tally), *_limits(status), *_outcomes(campaign, tally)]
 
 
 def due(tally: Tally) -> int:
@@ -35,6 +35,13 @@ def _budgets(status: Status, tally: Tally) -> Iterator[str]:
                 f"{name}: jammed. {said(a.held)} is held for outcomes to come and {said(a.left)} is left; in "
                 f"{last.restricted:,} of the last {count(last.rounds, 'round')}, actions did not fit the hard budgets."
             )
+
+
+def _limits(status: Status) -> Iterator[str]:
+    """Limits that are missed by more than chance explains."""
+    for name, s in status.standings.items():
+        if s.verdict not in ("kept", "close") and status.rounds > status.waiting:
+            yield f"{name}: {said(s.value)}, {s.side} {said(s.limit)}. It is {s.said}."
 
 
 def _outcomes(campaign: Campaign, tally: Tally) -> Iterator[str]:

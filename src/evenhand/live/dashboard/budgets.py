@@ -8,7 +8,8 @@ from itertools import accumulate
 from evenhand.live.dashboard.charts import dots, pace
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Card, Key, Section, Table, part, said
-from evenhand.policy.status import Standing, Status
+from evenhand.policy.standings import Standing
+from evenhand.policy.status import Status
 
 
 def budgets(status: Status, tally: Tally) -> Section | None:
@@ -72,8 +73,7 @@ def _constraint(i: int, name: str, status: Status) -> Card:
     groups = [(name, math.nan if x is None else x) for name, x in s.groups.items()]
     values = groups or [("so far", s.value)]
     some = status.rounds > status.waiting
-    kept = "nothing arrived yet" if not some else "kept" if s.kept else "missed so far"
-    side = "at most" if s.worst == "high" else "at least"
+    kept, side = s.said if some else "nothing arrived yet", s.side
     words = f"{said(s.value)}, {side} {said(s.limit)}: {kept}."
     keys = [Key("band", "allowed")]
     if even:

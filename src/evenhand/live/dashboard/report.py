@@ -31,7 +31,7 @@ def reported(campaign: Campaign, status: Status, tally: Tally) -> dict[str, Any]
     """A status as JSON, which has null where there is no number."""
     found: dict[str, Any] = _finite(asdict(status))
     for name, standing in status.standings.items():
-        found["standings"][name]["kept"] = standing.kept
+        found["standings"][name] |= {"kept": standing.kept, "verdict": standing.verdict}
     found["budgets"] = found.pop("accounts")
     actions = {"": tally.played[None]} if tally.played[None] else {}
     actions |= {name: tally.played[name] for name in campaign.policy.problem.actions}

@@ -76,7 +76,7 @@ class Uses:
             problem.free,
             missing,
         )
-        return self._settled(played[0], learned[0], z[0], missing[0])
+        return self._settled(played[0], problem.amounts(known, learned[0]), z[0], missing[0])
 
     def expired(self, plays: Sequence[int], known: Floats) -> Floats:
         """Of a decision whose outcome is overdue."""
@@ -88,11 +88,11 @@ class Uses:
         _, learned, z, missing = entries.at_expiry(
             played, np.ones(1), known[None], problem.sure, len(problem.noisy), problem.fallback, problem.free
         )
-        return self._settled(played[0], learned[0], z[0], missing[0])
+        return self._settled(played[0], problem.amounts(known, learned[0]), z[0], missing[0])
 
-    def _settled(self, plays: Any, learned: Floats, known: Floats, missing: Any) -> Floats:
-        """A row of numbers of what is settled, `(P),(P,M),(P,L),(P,M+L)`."""
-        values, made = np.concatenate([learned, known], 1), plays >= 0
+    def _settled(self, plays: Any, amounts: Floats, known: Floats, missing: Any) -> Floats:
+        """A row of numbers of what is settled, of learned outcomes times their factors, `(P),(P,M),(P,L),(P,M+L)`."""
+        values, made = np.concatenate([amounts, known], 1), plays >= 0
         found, first, count = self.none(), len(self.names), values.shape[1]
         for j, (column, hard) in enumerate(zip(self._columns, self._hard, strict=True)):
             if not (hard and missing[:, column].any()):  # it stays held

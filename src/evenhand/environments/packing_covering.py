@@ -1,0 +1,130 @@
+"""Random worlds with outcomes to be limited and outcomes to be reached, in which something is always played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import number, whole
+from evenhand.environments._arms import instance_luck
+from evenhand.environments.base import Arrival
+from evenhand.environments.knapsack import means
+from evenhand.environments.mixture import blocks, coins
+from evenhand.problem.constraints import Budget, Floor
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
+
+TRAITS = 2  # features of a case, beside the constant
+
+
+class _Cases:
+    """Linear chances in the features of a case; all outcomes are coins."""
+
+    counts_idle_steps = True
+
+    def __init__(self, problem: Problem, theta: Floats, seed: int, replicas: Ints) -> None:
+        self._luck, self._theta, self.steps = Luck(seed=seed, replicas=replicas), theta, problem.horizon
+        self._arms = len(problem.actions)
+        self._known, self._offered = np.zeros((1, self._arms, 0)), np.ones((1, self._arms), bool)
+        self._groups = np.zeros((len(replicas), 1, 0), np.int64)
+
+    def context(self, step: int) -> Context:
+        z = self._luck.uniform(Stream.CONTEXT, np.array([step]), TRAITS)
+        x = blocks(z, self._arms)[:, 1:]  # without the action that does nothing
+        return Context(np.ascontiguousarray(x), self._known, self._groups, self._offered)
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
+        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(self._theta))
+        return decision, [Arrival(step, decision, coins(self.expected(context, decision.plays), u))]
+
+    def expected(self, context: Context, plays: Ints) -> Floats:
+        return means(context.features, self._theta, plays)
+
+
+@named("X16", source="evenhand's own: random instances of the setting of Slivkins et al. 2024")
+@dataclass(frozen=True, kw_only=True)
+class PackingCovering:
+    """A reward, costs with budgets and goods with floors, all of them learned, without an action that does nothing.
+
+    Equation: the mean of outcome m under action a is theta_ma0 + theta_ma1 z_1 + theta_ma2 z_2, z uniform on [0, 1]^2,
+    with theta_ma0 uniform on [0, 1/2] and the other two on [0, 1/4]; every outcome is a coin. Budgets are (1 + slack)
+    and floors (1 - slack) times what a lottery of the actions brings, which is drawn uniformly from the simplex.
+
+    Args:
+        arms: A, at least 2.
+        costs, goods: how many budgets and how many floors, at least 1 each.
+        instance: number of the instance, at least 0.
+        slack: in (0, 1), by how much the lottery keeps to all constraints.
+        horizon: T.
+
+    Raises:
+        InvalidInput: a number out of its range.
+
+    >>> PackingCovering(costs=1, goods=2).problem.names
+    ('reward', 'cost 1', 'good 1', 'good 2')
+    """
+
+    arms: int = 4
+    costs: int = 2
+    goods: int = 2
+    instance: int = 0
+    slack: float = 0.1
+    horizon: int = 4000
+
+    def __post_init__(self) -> None:
+        whole("PackingCovering.arms", self.arms, 2)
+        whole("PackingCovering.costs", self.costs, 1)
+        whole("PackingCovering.goods", self.goods, 1)
+        whole("PackingCovering.instance", self.instance, 0)
+        number("PackingCovering.slack", self.slack, "a number in (0, 1)", lambda x: 0 < x < 1)
+
+    @cached_property
+    def theta(self) -> Floats:
+        """A constant and two slopes per action, `->(M,A*3)`."""
+        outcomes = 1 + self.costs + self.goods
+        u = instance_luck(self.instance, 1, outcomes * self.arms * (1 + TRAITS))
+        theta = u.reshape(outcomes, self.arms, 1 + TRAITS) * [0.5, 0.25, 0.25]
+        costs, goods = theta[1 : 1 + self.costs].mean(0), theta[1 + self.costs :].mean(0)
+        theta[0] = (theta[0] + costs + [0.5, 0.25, 0.25] - goods) / 3.0
+        return np.asarray(theta.reshape(outcomes, -1))
+
+    @cached_property
+    def rates(self) -> Floats:
+        """Budgets, then floors, per round."""
+        lottery = -np.log(1.0 - instance_luck(self.instance, 2, self.arms))
+        mean = self.theta.reshape(-1, self.arms, 1 + TRAITS) @ np.array([1.0, 0.5, 0.5]) @ (lottery / lottery.sum())
+        return np.concatenate(
+            [(1.0 + self.slack) * mean[1 : 1 + self.costs], (1.0 - self.slack) * mean[1 + self.costs :]]
+        )
+
+    @cached_property
+    def problem(self) -> Problem:
+        """Reward under budgets and floors."""
+        costs = [f"cost {i}" for i in range(1, self.costs + 1)]
+        goods = [f"good {i}" for i in range(1, self.goods + 1)]
+        rates = self.rates.tolist()
+        budgets = [Budget(name, rate=rate) for name, rate in zip(costs, rates[: self.costs], strict=True)]
+        floors = [Floor(name, rate=rate) for name, rate in zip(goods, rates[self.costs :], strict=True)]
+        return Problem(
+            actions=tuple(f"arm {a}" for a in range(1, self.arms + 1)),
+            outcomes=tuple(Outcome(name) for name in ("reward", *costs, *goods)),
+            maximize="reward",
+            subject_to=(*budgets, *floors),
+            horizon=self.horizon,
+        )
+
+    @property
+    def n_features(self) -> int:
+        """A constant and two slopes per action."""
+        return self.arms * (1 + TRAITS)
+
+    def start(self, seed: int, replicas: Ints) -> _Cases:
+        """The same cases and luck for every policy."""
+        return _Cases(self.problem, self.theta, seed, replicas)

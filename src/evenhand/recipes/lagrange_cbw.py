@@ -1,0 +1,81 @@
+"""Packing and covering constraints with regression oracles: inverse gaps on the Lagrangian, prices by Hedge.
+
+Source: Slivkins, Zhou, Sankararaman & Foster, *Contextual bandits with packing and covering constraints: a modular
+Lagrangian approach via regression*, JMLR 25(394), 2024. Budgets are hard here, all other constraints are soft.
+"""
+
+from __future__ import annotations
+
+from evenhand.choices import InverseGap, Rate
+from evenhand.core.catalogue import named
+from evenhand.goals.dual import DualHedge
+from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.linear_reward import reward
+from evenhand.models.base import Model
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.problem import Problem
+from evenhand.recipes.defaults import given, hedged, need_constraints, worth_unit
+
+
+@named("X16", source="Slivkins, Zhou, Sankararaman & Foster 2024, LagrangeCBwLC with SquareCB and Hedge")
+def lagrange_cbw(
+    problem: Problem,
+    model: Model,
+    *,
+    rate: Rate | float | None = None,
+    max_price: float | None = None,
+    step: float | None = None,
+    hard: bool = True,
+    name: str | None = None,
+) -> Policy:
+    """Inverse-gap weighting of predicted rewards minus priced rows of all constraints, prices by Hedge; hard budgets.
+
+    Equation: l_a = r_hat_a - lam.(v_hat_a - bound), p by inverse gaps on l; lam on {lam >= 0, ||lam||_1 <= Z} by
+    exponentiated gradient on the observed v - bound of all rows: those of budgets, of floors with the other sign, of
+    both sides of parities. Outcomes may be signed, and no action has to be free.
+    Guarantee: for cases drawn i.i.d., means in the oracle's class, a policy that keeps to every row by zeta, and
+    Z = 2 / zeta for worths in [0, 1], regret and the excess of each row over T rounds are of order
+    (1 / zeta) sqrt(A T (Reg_r + d Reg_v)), up to logarithms, for oracles of square-loss regret Reg. It is stated
+    for soft budgets, the rate of theory and a single play.
+    Deviations: budgets are hard; rows are in units of what they vary by (`recipes.defaults.hedged`), with a slack
+    coordinate instead of a resource of time; the default Z is no function of zeta, which nobody knows at the start, so
+    that a row whose optimal price is higher than Z is missed: pass a larger `max_price`. The defaults of `rate` and
+    `step` explore less and move faster than theory.
+
+    Args:
+        problem: with a linear objective and any constraints on sums; outcomes may be learned or known.
+        model: any oracle; its bonuses are not read.
+        rate: learning rate of the choice; Rate(2 A / w, 1/2) by default, with w what a play is worth at most.
+        max_price: Z, in units of worth per unit of rows as `hedged` states them.
+        step: of the dual, on rows as `hedged` states them; 3 sqrt(ln(d + 1) / T) by default.
+        hard: never exceed a budget.
+        name: for tables and plots.
+
+    Raises:
+        InvalidInput: no constraints, a concave objective, or numbers that are not positive.
+
+    >>> from evenhand.environments import PackingCovering
+    >>> from sklearn.linear_model import Ridge
+    >>> lagrange_cbw(PackingCovering().problem, Ridge()).name
+    'lagrange_cbw'
+    """
+    need_constraints(problem)
+    objective = reward(problem)
+    worth = worth_unit(problem, objective)
+    even = hedged(problem, worth, *constraint_rows(problem, problem.subject_to))
+    hedge = DualHedge(
+        rows=even.rows,
+        bound=even.bound,
+        max_price=given(max_price, lambda: even.max_price),
+        step=given(step, lambda: even.step),
+        optimism="net",  # no bonus is read
+    )
+    default = Rate(2.0 * len(problem.actions) / worth, 0.5)
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(objective, hedge, *hard_limits(problem, hard)),
+        choice=InverseGap(Rate.of(default if rate is None else rate), problem.n_plays),
+        name=name or "lagrange_cbw",
+    )

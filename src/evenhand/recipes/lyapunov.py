@@ -1,0 +1,83 @@
+"""Budgets under traffic that changes: prices are the slope of a Lyapunov function of the violation so far.
+
+Source: Sarkar & Sinha, *A simple reduction scheme for constrained contextual bandits with adversarial contexts via
+regression*, arXiv 2602.05019, 2026; Sinha & Sarkar, *Constrained contextual bandits with adversarial contexts*, arXiv
+2605.06190, 2026.
+"""
+
+from __future__ import annotations
+
+import math
+
+from evenhand.choices import Staged, TopK
+from evenhand.choices.base import Choice
+from evenhand.core.catalogue import named
+from evenhand.goals.frank_wolfe import frank_wolfe
+from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.lyapunov import Lyapunov
+from evenhand.models.base import Model
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import stated_rows
+from evenhand.problem.problem import Problem
+from evenhand.recipes.defaults import given, hedged, region_goals, where_constrained, worth_of_a_play
+
+
+@named("X17", source="Sarkar & Sinha 2026, arXiv 2602.05019; Sinha & Sarkar 2026, arXiv 2605.06190")
+def lyapunov(
+    problem: Problem,
+    model: Model,
+    *,
+    choice: Choice | None = None,
+    worth: float | None = None,
+    warmup: int = 0,
+    hard: bool = True,
+    name: str | None = None,
+) -> Policy:
+    """Play the best action at its reward minus prices that follow what was used, without a forecast of cases.
+
+    Equation: a = argmax r_ucb(a) - Phi'(Q).v_lcb(a), Q <- (Q + v - pace)_+, with pace what is left per round left
+    (`goals.Lyapunov`); Phi' = worth (exp(Q / sqrt(T)) - 1) on rows in units of what they vary by
+    (`recipes.defaults.hedged`). For a concave objective, r is the slope at the current average times the outcomes.
+    Guarantee: none on regret; no hard budget is exceeded. The sources bound regret and violation for cases in any
+    order, against policies that keep to the bound in every round, under inverse-gap weighting; with the pace of what
+    is left that is not proved.
+    Deviations: the pace, hard budgets, and the default choice, which is optimistic; `choice=InverseGap(...)` is that of
+    the sources.
+
+    Args:
+        problem: with any objective and any constraints; costs may be learned or known.
+        model: for the learned outcomes.
+        choice: of P actions, after the warm-up; `TopK(P)` by default; use `InverseGap` with models without widths.
+        worth: of a play, the unit of prices; by default what a play can be worth at the slope of the start.
+        warmup: rounds played uniformly at first, for models that do not explore by themselves.
+        hard: never exceed a budget.
+        name: for tables and plots.
+
+    Raises:
+        InvalidInput: a worth that is not positive, or a choice of another number of actions.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.models import BayesianLogistic
+    >>> lyapunov(Court().problem, BayesianLogistic(n_features=5)).name
+    'lyapunov'
+    """
+    slope = frank_wolfe(problem, problem.objective)
+    unit = given(worth, lambda: worth_of_a_play(problem, slope))
+    even = hedged(problem, unit, *stated_rows(problem, problem.subject_to))
+    prices = where_constrained(
+        problem,
+        lambda: Lyapunov(
+            rows=even.rows,
+            bound=even.bound,
+            horizon=problem.horizon,
+            worth=unit,
+            scale=math.sqrt(problem.horizon),
+        ),
+    )
+    return Policy(
+        problem=problem,
+        model=model,
+        goals=(slope, *region_goals(problem, slope), *prices, *hard_limits(problem, hard)),
+        choice=Staged(warmup, given(choice, lambda: TopK(problem.n_plays))),
+        name=name or "lyapunov",
+    )

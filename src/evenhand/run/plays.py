@@ -1,0 +1,77 @@
+"""Every play of a run, where that was recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evenhand.core.records import Decision
+from evenhand.core.types import Floats, Ints
+
+if TYPE_CHECKING:  # a trace has its plays
+    from evenhand.run.trace import Trace
+
+
+class Plays(NamedTuple):
+    """Every play of every replica, by step."""
+
+    actions: Ints  # (S, R, P), -1 where nothing was played
+    propensities: Floats  # (S, R, P), NaN where unknown
+    counted: Floats  # (S, R) 1 where the round counted
+    groups: Ints  # (S, R, P, G)
+    outcomes: Floats  # (S, R, P, M + L), learned ones times their factors, NaN where not (yet) observed
+
+    @staticmethod
+    def empty(steps: int, replicas: int, plays: int, outcomes: int, groups: int) -> Plays:
+        """Arrays for so many steps, with nothing played."""
+        return Plays(
+            np.full((steps, replicas, plays), -1),
+            np.zeros((steps, replicas, plays)),
+            np.zeros((steps, replicas)),
+            np.zeros((steps, replicas, plays, groups), np.int64),
+            np.full((steps, replicas, plays, outcomes), np.nan),
+        )
+
+    def enter(self, step: int, d: Decision, observed: int) -> None:
+        """Enter one decision; its first outcomes, so many, are not observed yet."""
+        self.actions[step] = d.plays
+        self.propensities[step] = d.propensities
+        self.counted[step] = d.counted
+        self.groups[step] = d.groups
+        exact = self.outcomes.shape[3] - observed
+        self.outcomes[step, ..., observed:] = d.known[..., d.known.shape[2] - exact :]
+
+    def until(self, step: int) -> Plays:
+        """The first `step` steps; if there are fewer, the missing ones have no plays."""
+        s, r, p = self.actions.shape
+        rest = Plays.empty(max(step - s, 0), r, p, self.outcomes.shape[3], self.groups.shape[3])
+        return Plays(
+            np.concatenate([self.actions[:step], rest.actions]),
+            np.concatenate([self.propensities[:step], rest.propensities]),
+            np.concatenate([self.counted[:step], rest.counted]),
+            np.concatenate([self.groups[:step], rest.groups]),
+            np.concatenate([self.outcomes[:step], rest.outcomes]),
+        )
+
+
+def by_place(trace: Trace, plays: Plays) -> dict[str, Any]:
+    """A column per number of a play, with a line per step, replica and place."""
+    s, r, p = plays.actions.shape
+    step, replica, place = (z.ravel() for z in np.meshgrid(np.arange(s), trace.replicas, np.arange(p), indexing="ij"))
+    actions = np.array([*trace.problem.actions, None], object)
+    found: dict[str, Any] = {
+        "interrupted": np.full(s * r * p, not trace.finished),
+        "policy": np.full(s * r * p, trace.policy),
+        "replica": replica,
+        "step": step,
+        "play": place,
+        "counted": np.repeat(plays.counted.ravel(), p) > 0,
+        "action": actions[plays.actions.ravel()],
+        "propensity": plays.propensities.ravel(),
+    }
+    names = np.array([name for _, name in trace.problem.columns], object)
+    for i, g in enumerate(trace.problem.groups):
+        found[g.name] = names[plays.groups[..., i].ravel()]
+    found |= {name: plays.outcomes[..., i].ravel() for i, name in enumerate(trace.problem.names)}
+    return found

@@ -1,0 +1,173 @@
+"""Calls of every recipe, made from their signatures, so that a new recipe is checked without being listed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from types import UnionType
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from evenhand import recipes
+from evenhand.choices import Rate, TopK
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats, Ints
+from evenhand.environments.base import Arrival
+from evenhand.models.base import Model
+from evenhand.models.ridge import Ridge
+from evenhand.models.widths import Fixed
+from evenhand.objectives.steepness import worth_of_an_outcome
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import stated_rows
+from evenhand.problem.feasible import sizes
+from evenhand.problem.problem import Problem
+from evenhand.testing.frames import Draw
+from evenhand.testing.promises import require
+
+N_FEATURES = 3
+VALUES: dict[str, Callable[[Problem], Any]] = {  # of parameters without a default, or whose default needs more rounds
+    "n_features": lambda problem: N_FEATURES,
+    "choice": lambda problem: TopK(problem.n_plays),
+    "recipe": lambda problem: lambda inner: recipes.lin_cbwk(inner, ridge(inner)),
+    "rate": lambda problem: Rate(50.0 / worth(problem)),
+    "explore": lambda problem: 2,
+    "share": lambda problem: 0.3,
+    "prices": lambda problem: prices(problem),
+    "utility": lambda problem: problem.objective.outcomes[0],
+    "radius": lambda problem: 0.05,
+    "warmup": lambda problem: 2,
+}
+
+
+def worth(problem: Problem) -> float:
+    """What an outcome of a play can be worth, for parameters that have a unit."""
+    objective = problem.objective
+    return worth_of_an_outcome(objective, *problem.ranges(tuple(objective.outcomes), plays=1))
+
+
+def prices(problem: Problem) -> tuple[float, ...]:
+    """A tenth of the worth of a play, per unit of what one can add to each row."""
+    rows, _ = stated_rows(problem, problem.subject_to)
+    size = sizes(problem, rows)
+    return tuple((0.1 * worth(problem) / np.where(size > 0.0, size, 1.0)).tolist())
+
+
+class Call(NamedTuple):
+    """A recipe with arguments."""
+
+    name: str
+    make: Callable[[Problem], Policy]  # raises what the recipe raises
+
+
+def ridge(problem: Problem) -> Model:
+    """A model with widths for a problem's learned outcomes."""
+    return Ridge(n_features=N_FEATURES, n_outcomes=max(len(problem.learned), 1), width=Fixed(0.2))
+
+
+def calls(model: Callable[[Problem], Model] = ridge) -> Iterator[Call]:
+    """Every exported recipe as it is, and once with each word that one of its options may be.
+
+    Raises:
+        AssertionError: a recipe with a parameter for which no value is known here.
+
+    >>> [call.name for call in calls() if call.name.startswith("dual_bwc")]
+    ['dual_bwc', 'dual_bwc, hard=True', "dual_bwc, norm='sup'", "dual_bwc, norm='one'"]
+    """
+    for name in recipes.__all__:
+        recipe = getattr(recipes, name)
+        needed = [p.name for p in inspect.signature(recipe).parameters.values() if p.default is p.empty]
+        unknown = [n for n in needed if n not in VALUES and n not in ("problem", "model")]
+        require(not unknown, f"{name}: a value for {unknown} in evenhand.testing.recipes")
+        for chosen in _words(recipe):
+            said = "".join(f", {key}={value!r}" for key, value in chosen.items())
+            yield Call(f"{name}{said}", _maker(recipe, chosen, model))
+
+
+def _maker(recipe: Callable[..., Policy], chosen: dict[str, Any], model: Callable[[Problem], Model]) -> Any:
+    known = inspect.signature(recipe).parameters
+
+    def make(problem: Problem) -> Policy:
+        values = {key: of(problem) for key, of in VALUES.items() if key in known}
+        if "model" in known:
+            values["model"] = model(problem)
+        return recipe(problem, **{**values, **chosen})
+
+    return make
+
+
+def _words(recipe: Callable[..., Policy]) -> Iterator[dict[str, Any]]:
+    """No option, each option that is not its default, and the next words of all options that have words."""
+    yield {}
+    words = {}
+    for name, p in inspect.signature(recipe).parameters.items():
+        known = _literals(get_type_hints(recipe).get(name))
+        if p.default in known:
+            words[name] = [word for word in known if word != p.default]
+        elif name == "hard" and p.default in (True, False):
+            yield {name: not p.default}
+    for name, others in words.items():
+        yield from ({name: word} for word in others)
+    if len(words) > 1:
+        for i in range(max(map(len, words.values()))):
+            yield {name: others[min(i, len(others) - 1)] for name, others in words.items()}
+
+
+def _literals(hint: Any) -> list[Any]:
+    """The words that a type lists, alone or as a part of a union, such as the named norms."""
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    if get_origin(hint) in (Union, UnionType):
+        return [word for part in get_args(hint) for word in _literals(part)]
+    return []
+
+
+class Bazaar(NamedTuple):
+    """An environment for any problem: outcome m of a play is low + (high - low) (x_m + luck) / 2; x are features.
+
+    Ends of ranges that are not finite, or far away, are drawn in.
+    """
+
+    problem: Problem
+
+    @property
+    def n_features(self) -> int:
+        """As many as `ridge` has."""
+        return N_FEATURES
+
+    def start(self, seed: int, replicas: Ints) -> _Stalls:
+        """The same luck for every policy."""
+        return _Stalls(self.problem, replicas, seed)
+
+
+class _Stalls:
+    counts_idle_steps = True
+
+    def __init__(self, problem: Problem, replicas: Ints, seed: int) -> None:
+        self.problem, self.replicas, self.steps, self._seed = problem, replicas, problem.horizon, 100 * seed
+
+    def context(self, step: int) -> Context:
+        p, draw = self.problem, Draw(self.replicas, step)
+        sizes = np.diff(p.ends)
+        groups = p.ends[:-1] + (draw(self._seed + 1, len(sizes)) * sizes).astype(np.int64)
+        features = draw(self._seed + 2, len(p.actions), N_FEATURES)
+        cases = p.groups_of(groups[:, ~p.by_action])
+        return Context(features, p.declared[None], cases, np.ones((1, len(p.actions)), bool))
+
+    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, tuple[Arrival, ...]]:
+        u = Draw(self.replicas, step)(self._seed + 3, 1, len(self.problem.observed))
+        y = self._scaled((self._features(decision.features) + u) / 2.0, decision.plays)
+        return decision, (Arrival(step, decision, y),)
+
+    def expected(self, context: Context, plays: Ints) -> Floats:
+        x = np.take_along_axis(context.features, np.maximum(plays, 0)[:, :, None], 1)
+        return self._scaled((self._features(x) + 0.5) / 2.0, plays)
+
+    def _features(self, x: Floats) -> Floats:
+        return x[:, :, np.arange(len(self.problem.observed)) % N_FEATURES]
+
+    def _scaled(self, v: Floats, plays: Ints) -> Floats:
+        p = self.problem
+        low, high = np.maximum(p.span[0], -1e9), np.minimum(p.span[1], 1e9)
+        free = p.free[np.maximum(plays, 0)] if p.names_candidates else np.zeros((*plays.shape, len(low)), bool)
+        return np.where((plays[:, :, None] >= 0) & ~free, low + (high - low) * v, 0.0)
