@@ -20,6 +20,7 @@ from evenhand.choices import (
     LinearProgram,
     Lottery,
     OptimisticProgram,
+    OracleRate,
     Random,
     Rate,
     Staged,
@@ -34,6 +35,7 @@ from evenhand.environments import (
     Court,
     Delayed,
     FixedContexts,
+    Hours,
     LastFM,
     Lessons,
     Listeners,
@@ -42,9 +44,11 @@ from evenhand.environments import (
     MixedArms,
     MixedContexts,
     MultiObjective,
+    PackingCovering,
     PayPerClick,
     Phases,
     Ranking,
+    Requests,
     Routing,
     Sensors,
     WithoutContexts,
@@ -61,6 +65,8 @@ from evenhand.goals import (
     HardBudget,
     Intervals,
     LinearReward,
+    Lyapunov,
+    PowerBall,
     Primal,
     Resolving,
     Steady,
@@ -91,6 +97,7 @@ from evenhand.models import (
     OptimisticDraw,
     PerAction,
     Perturbed,
+    Prior,
     Ridge,
     Sampled,
     Scalarised,
@@ -98,6 +105,8 @@ from evenhand.models import (
     Sklearn,
     Stacked,
     Tabular,
+    TwoOracles,
+    WorstCase,
 )
 from evenhand.objectives import (
     AlphaFair,
@@ -133,8 +142,10 @@ from evenhand.recipes import (
     fw_rank,
     fw_squarecb,
     greedy_bwk,
+    lagrange_cbw,
     lin_cbwk,
     linucb_rank,
+    lyapunov,
     max_match,
     mixed_oracle,
     molincb,
@@ -170,6 +181,7 @@ from evenhand.welfare import (
     Proportional,
     Sequential,
 )
+from tests.shop import Shop
 from tests.worlds import Market
 
 # Everything at once: learned and known outcomes, signed ones, two groupings, shares known and unknown.
@@ -192,6 +204,12 @@ EVERYTHING = Problem(
     horizon=150,
 )
 # As little as possible: one action, no groups, nothing known.
+SHOP = Shop(
+    horizon=60,
+    n_plays=2,
+    maximize=AlphaFair(("sale", "minutes"), alpha=1.0, offset=20.0),
+    subject_to=(Budget("minutes", rate=0.6), Parity("sale", by="side", tolerance=2.0)),
+)
 LITTLE = Problem(actions=("go",), outcomes=(Outcome("gain"),), maximize="gain", horizon=30)
 LITTLE_SPENT = Problem(
     actions=("go",), outcomes=(Outcome("gain"),), maximize="gain", subject_to=(Budget("gain", rate=0.4),), horizon=30
@@ -245,7 +263,10 @@ WRITTEN = [
 SMOOTHINGS = [Moreau(0.01), Moreau(1.0), Randomized(0.1), Randomized(0.02, samples=3)]
 
 WIDTHS = [Fixed(), Fixed(0.3), Logarithmic(0.2), SelfNormalised(delta=0.1), SelfNormalised(delta=0.5, noise=1, norm=3)]
+WIDTHS += [WorstCase(n_parameters=2, delta=0.1), WorstCase(n_parameters=5, delta=0.5, noise=1, norm=3, length=2)]
 STEPS = [Steady(0.0), Steady(0.1), Falling(0.1), Doubling(0.05, (1.0, 2.0, 3.0)), Doubling(0.05, (1.0,), reset=True)]
+
+PRIORS = [Prior(mean=0.2, sd=0.1), Prior(mean=((0.1, 0.0), (-0.3, 0.5)), sd=(0.2, 0.05))]
 
 EXPERTS = [
     Cover(cuts=(2, 3), levels=5),
@@ -255,13 +276,18 @@ EXPERTS = [
 MODELS = [
     Scalarised(n_features=3, n_outcomes=2, width=Fixed(0.2)),
     Scalarised(n_features=2, ridge=0.1, width=SelfNormalised(delta=0.1)),
+    Scalarised(n_features=2, n_outcomes=2, width=WorstCase(n_parameters=4, delta=0.1), clipped=True),
     Ridge(n_features=3),
     Ridge(n_features=1, n_outcomes=3, ridge=1e-6, width=Logarithmic(0.2)),
     Ridge(n_features=4, n_outcomes=2, width=SelfNormalised(delta=0.1)),
     Bilinear(who=2, what=3, width=SelfNormalised(delta=0.1)),
     Bilinear(who=3, what=1, n_outcomes=2, ridge=0.1, width=Fixed(0.4)),
     Bilinear(who=1, what=2, n_outcomes=3),
+    Bilinear(who=2, what=2, width=Fixed(0.4), clipped=False),
+    Ridge(n_features=2, n_outcomes=2, width=Fixed(0.4), clipped=False),
     BayesianRidge(n_features=3),
+    BayesianRidge(n_features=2, n_outcomes=2, prior=PRIORS[1]),
+    BayesianLogistic(n_features=2, prior=PRIORS[0]),
     BayesianBilinear(who=2, what=3),
     BayesianBilinear(who=1, what=2, n_outcomes=2, scale=2.0, growth=2.0),
     BayesianRidge(n_features=1, n_outcomes=3, scale=0.0),
@@ -322,6 +348,15 @@ MODELS = [
     PerAction(inner=BayesianLogistic(n_features=1, room=5), actions=2),
     PerAction(inner=Sampled(inner=Logistic(n_features=2)), actions=3),
     OnlineToBatch(inner=PerAction(inner=BayesianRidge(n_features=2), actions=2), snapshots=2),
+    TwoOracles(
+        statistical=OnlineToBatch(inner=Glmtron(n_features=3, n_outcomes=2)),
+        online=Ridge(n_features=3, n_outcomes=2, width=Fixed(0.2)),
+        taught=4,
+        answers=6,
+    ),
+    TwoOracles(
+        statistical=Logistic(n_features=2), online=Sampled(inner=Logistic(n_features=2), scale=0.5), taught=2, answers=2
+    ),
     Bootstrapped(inner=PerAction(inner=Ridge(n_features=2), actions=3), members=3),
 ]
 
@@ -353,6 +388,11 @@ def _constrained(problem, step, **options):
 def _hedged(problem, max_price, step, **options):
     rows, bound = constraint_rows(problem, problem.subject_to)
     return DualHedge(rows=rows, bound=bound, max_price=max_price, step=step, **options)
+
+
+def _drifting(problem, **options):
+    rows, bound = constraint_rows(problem, problem.subject_to)
+    return Lyapunov(rows=rows, bound=bound, horizon=problem.horizon, **options)
 
 
 def _resolved(problem, **options):
@@ -392,6 +432,9 @@ MIRRORS = [
     Descent(0.0, Falling(0.5)),
     Entropic(2.0, Falling(0.5)),
     Entropic(1.0, Steady(0.1)),
+    PowerBall(2.0, Steady(0.1), 1.5),
+    PowerBall(1.0, Falling(0.3), 4.0),
+    PowerBall(1.0, Steady(0.2), math.inf),
 ]
 
 GOALS = [
@@ -418,6 +461,8 @@ GOALS = [
     ),
     (fenchel(EVERYTHING, _GINI), EVERYTHING),
     (fenchel(EVERYTHING, _GINI, norm="sup", on="observed"), EVERYTHING),
+    (fenchel(EVERYTHING, EVERYTHING.objective, norm=3.0), EVERYTHING),
+    (fenchel(EVERYTHING, EVERYTHING.objective, norm="one"), EVERYTHING),
     (fenchel(EVERYTHING, EVERYTHING.objective, by=Entropic(1.0, Falling(0.5)), on="observed"), EVERYTHING),
     (replace(fenchel(LITTLE, _FAIR, by=Descent(2.0, Falling(0.5))), optimism="net"), LITTLE),
     (_approached(EVERYTHING, ("hours", "letters"), (0.1, 0.5)), EVERYTHING),
@@ -447,12 +492,19 @@ GOALS = [
     (_constrained(EVERYTHING, Doubling(0.05, (1.0, 2.0), reset=True), on="optimistic"), EVERYTHING),
     (_constrained(LITTLE_SPENT, Steady(0.1), start_at=(0.4,)), LITTLE_SPENT),
     (_constrained(COURT.problem, Doubling(0.02, (3.0, 3.0))), COURT.problem),
+    (_drifting(EVERYTHING, worth=1.0, scale=5.0), EVERYTHING),
+    (_drifting(EVERYTHING, worth=0.5, scale=2.0, optimism="net"), EVERYTHING),
+    (_drifting(LITTLE_SPENT, worth=3.0, scale=1.0), LITTLE_SPENT),
+    (_drifting(COURT.problem, worth=1.0, scale=14.0), COURT.problem),
     (_hedged(EVERYTHING, 3.0, 0.2), EVERYTHING),
     (_hedged(EVERYTHING, 0.5, 1.0, optimism="net"), EVERYTHING),
     (_hedged(LITTLE_SPENT, 4.0, 0.0), LITTLE_SPENT),
     (_hedged(COURT.problem, 20.0, 0.05), COURT.problem),
     (hard_budget(EVERYTHING), EVERYTHING),
     (hard_budget(LITTLE_SPENT), LITTLE_SPENT),
+    (hard_budget(SHOP.problem), SHOP.problem),
+    (_constrained(SHOP.problem, Falling(0.3), on="optimistic"), SHOP.problem),
+    (frank_wolfe(SHOP.problem, SHOP.problem.objective, Moreau(0.1)), SHOP.problem),
     (
         HardBudget(
             rows=select(EVERYTHING, ("hours", "miles")),
@@ -464,7 +516,7 @@ GOALS = [
     ),
 ]
 
-RATES = [Rate(2.0), Rate(5.0, 0.5)]
+RATES = [Rate(2.0), Rate(5.0, 0.5), OracleRate(regret=2.0, growth=0.5, delta=0.1, lipschitz=0.5, diameter=0.1)]
 FOR_FOUR = [  # they know their candidates one by one
     GradientLottery(GeneralizedGini(("a", "b")), candidates=4, scale=0.5, steps=20),
     Staged(10, GradientLottery(AlphaFair(("a", "b"), alpha=1.0, offset=2.0), candidates=4, scale=2.0)),
@@ -595,6 +647,10 @@ _MATCHED = Matching(
 )
 
 ENVIRONMENTS = [
+    PackingCovering(horizon=40),
+    PackingCovering(arms=2, costs=1, goods=3, instance=3, slack=0.5, horizon=40),
+    Hours(horizon=48),
+    Hours(hours=((0.2, 0.5, 0.3),), rate=0.5, horizon=40),
     _RANKING,
     _PRODUCTS,
     Ranking(audience=AUDIENCE, horizon=60, slots=4, fees={"film": 2.0}, users=(1.0, 3.0, 2.0), flat=True),
@@ -629,9 +685,12 @@ ENVIRONMENTS = [
     Market(problem=LITTLE),
     BernoulliKnapsacks(arms=3, resources=2, horizon=80),
     Routing(types=2, routes=2, edges=3, horizon=80),
+    Requests(types=2, edges=5, horizon=80),
+    Requests(types=3, edges=4, outcomes="edges", horizon=80),
     Sensors(sensors=3, points=4, horizon=80),
     Sensors(sensors=3, points=4, outcomes="points", horizon=80),
     PayPerClick(ads=2, demographics=2, campaigns=2, traits=1, horizon=80),
+    PayPerClick(ads=3, demographics=2, campaigns=3, traits=1, families=5, horizon=80),
     MixedArms(horizon=80),
     MixedContexts(horizon=80),
     Lessons(horizon=80),
@@ -683,9 +742,12 @@ _PRICED_MATCHING = replace(_MATCHING, costs=(0.0, 0.5, 1.0), subject_to=(Budget(
 _MATCHES = Logistic(n_features=5, ridge=5.0, width=Fixed(0.5), clipped=False, room=20)
 _LISTENS = Ridge(n_features=3, width=Fixed(0.1))
 
+_SHOP = Shop(horizon=60)
+
 _TASTES = Bilinear(who=2, what=2, ridge=0.1, width=SelfNormalised(delta=0.1))
 _BLIND_TASTES = Bilinear(who=2, what=2)
 
+_PACKED, _HOURS = PackingCovering(horizon=120), Hours(horizon=120)
 _FREELY_MATCHED = Matching(users=5, arms=3, horizon=40)
 
 # By recipe: policies, each with an environment in which it can act.
@@ -738,7 +800,7 @@ RECIPES = {
         (molincb(LITTLE, Ridge(n_features=3)), Market(problem=LITTLE)),
     ],
     "fw": [
-        (fw(_GOALS.problem, lambda p: ucb(p, _WIDE, warmup=5)), _GOALS),
+        (fw(_GOALS.problem, lambda p: ucb(p, _WIDE), warmup=5), _GOALS),
         (fw(_SHARED, lambda p: lin_cbwk(p, _PAIR), smoothing=Moreau(0.1)), _SHARED_MARKET),
     ],
     "fw_dual": [
@@ -811,6 +873,17 @@ RECIPES = {
         (square_cbwk(MIXED.problem, Gradient(n_features=9, n_outcomes=3), rate=Rate(2.0, 0.5), max_price=3.0), MIXED),
         (square_cbwk(EVERYTHING, _PAIR, rate=5.0), Delayed(_MARKET, delay=4)),
     ],
+    "lagrange_cbw": [
+        (lagrange_cbw(_PACKED.problem, Ridge(n_features=12, n_outcomes=5)), _PACKED),
+        (lagrange_cbw(EVERYTHING, _PAIR, rate=5.0, max_price=3.0), Delayed(_MARKET, delay=4)),
+        (lagrange_cbw(EVERYTHING, _PAIR, hard=False, step=0.1), _MARKET),
+    ],
+    "lyapunov": [
+        (lyapunov(_HOURS.problem, BayesianLogistic(n_features=6)), _HOURS),
+        (lyapunov(_SHARED, _PAIR, choice=InverseGap(Rate(9.0)), warmup=3), Delayed(_SHARED_MARKET, delay=4)),
+        (lyapunov(_CURVED, _PAIR, hard=False), _CURVED_MARKET),
+        (lyapunov(_BOUND.problem, _TASTES, worth=2.0), Delayed(_BOUND, delay=(0, 4))),
+    ],
     "lin_cbwk": [
         (lin_cbwk(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2))), MIXED),
         (lin_cbwk(COURT.problem, _LEARNER), COURT),
@@ -834,6 +907,7 @@ RECIPES = {
     "resolving": [
         (resolving(_LESSONS.problem, Ridge(n_features=12, n_outcomes=4, width=Fixed(0.3)), warmup=5), _LESSONS),
         (resolving(_LESSONS.problem, BayesianRidge(n_features=12, n_outcomes=4), warmup=5), Delayed(_LESSONS, delay=4)),
+        (resolving(SHOP.problem, BayesianRidge(n_features=6, n_outcomes=2), every=7), Delayed(SHOP, delay=4)),
         (resolving(_SHARED, _PAIR, contexts=3, warmup=0), Delayed(_SHARED_MARKET, delay=4)),
         (resolving(_CURVED, _PAIR, contexts=9, every=4, warmup=3), Delayed(_CURVED_MARKET, delay=4)),
         (resolving(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),
@@ -847,6 +921,7 @@ RECIPES = {
         (pgd(COURT.problem, _LEARNER, warmup=20), COURT),
         (pgd(COURT.problem, _LEARNER, step=0.05, hard=True), Delayed(COURT, delay=5)),
         (pgd(EVERYTHING, _PAIR, warmup=0, step=0.1, margin=0.01), _MARKET),
+        (pgd(_SHOP.problem, Ridge(n_features=6, n_outcomes=2), warmup=5, hard=True), _SHOP),
         (pgd(EVERYTHING, _PAIR, warmup=10, step=0.1, hard=True), Delayed(_MARKET, delay=4)),
         (pgd(EVERYTHING, Ridge(n_features=8, n_outcomes=2), warmup=10, hard=True), LOG),
         (pgd(EVERYTHING, Ridge(n_features=8, n_outcomes=2), warmup=10, hard=True), UNEVEN_LOG),

@@ -85,9 +85,9 @@ def test_arrays_carry_learned_then_noisy_then_known_outcomes():
     ("bills", "masks", "message"),
     [
         (np.ones((1, 1, 1)), {}, r"^outcomes: expected shape \(1, 1, 2\), a column for each of \('gain', 'cost'\)"),
-        (y(1.25), {}, r"^outcome 'cost' of replica 0: expected a finite number in \[0, 1\]"),
-        (y(np.nan), {}, r"^outcome 'cost' of replica 0"),
-        (y(1.25, gain=0.0), {"exposed": np.array([[False]])}, r"^outcome 'cost' of replica 0"),
+        (y(1.25), {}, r"^outcome 'cost': expected a finite number in \[0, 1\]"),
+        (y(np.nan), {}, r"^outcome 'cost': "),
+        (y(1.25, gain=0.0), {"exposed": np.array([[False]])}, r"^outcome 'cost': "),
         (y(0.5), {"observed": np.ones((1, 1, 1), bool)}, r"^observed: expected true or false, of shape \(1, 1, 2\)"),
     ],
 )
@@ -107,7 +107,7 @@ def test_what_is_free_has_no_bill_and_is_never_masked():
     policy.act(state, CASE)
     decision = policy.act(state, both)  # 0.5 is left, and "go" may cost 1
     assert decision.plays[0, 0] == 0
-    with pytest.raises(InvalidInput, match=r"^outcome 'cost' of replica 0: .* 0 under \('wait',\)"):
+    with pytest.raises(InvalidInput, match=r"^outcome 'cost': .* 0 under \('wait',\)"):
         policy.learn(state, decision, y(0.25))
     policy.learn(state, decision, y(0.0))
 

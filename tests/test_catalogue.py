@@ -1,4 +1,72 @@
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from evenhand import recipes
 from evenhand.core.catalogue import KINDS, catalogue
+
+ROOT = Path(__file__).parents[1]
+ROWS = {"C": 9, "K": 8, "B": 11, "A": 8, "S": 5, "X": 6}  # of the five papers, and evenhand's own
+ID = re.compile(r"(?<![\w-])(?:[ABCKS]\d{1,2}|X\d{1,2})(?![\w-])")
+LOOKS = re.compile(r"C\d-*")  # of matplotlib
+
+
+@pytest.mark.parametrize("row", [f"{paper}{i}" for paper, last in ROWS.items() for i in range(1, last + 1)])
+def test_every_row_is_listed(row):
+    assert row in {s.id for s in catalogue()}
+
+
+def test_the_readme_names_every_recipe():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in recipes.__all__ if f"`{name}`" not in text] == []
+
+
+STATED = [s for s in catalogue() if s.kind == "recipe"]
+
+
+@pytest.mark.parametrize("system", STATED, ids=lambda s: s.name)
+def test_every_recipe_states_its_guarantee_with_the_conditions_or_says_that_there_is_none(system):
+    """A number of a theorem is not enough: a bound as a formula, after what it takes for granted."""
+    _, found, text = inspect.getdoc(getattr(recipes, system.name)).partition("Guarantee: ")
+    assert found, "no line `Guarantee:`"
+    text = " ".join(text.partition("\nArgs:")[0].split())
+    bound = text.find("<=") if "<=" in text else text.find("of order")
+    assert text.startswith("none") or (text.startswith(("for ", "as for ", "without contexts, for ")) and bound > 0)
+
+
+def told(path):
+    """What a file says to its readers: its strings, without the ids of `@named` and the looks of pictures."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    marks = {
+        id(call.args[0])
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "named" and call.args
+    }
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) and id(node) not in marks else None
+        if isinstance(text, str) and not LOOKS.fullmatch(text):
+            yield text
+
+
+def test_no_text_speaks_of_rows_or_papers_by_numbers_that_no_reader_has():
+    """`evenhand systems` lists ids; a source is named by its authors, its year, and its theorem or section."""
+    of_ids = {"core/catalogue.py", "cli.py", "report/style.py", "report/plots.py"}
+    found = []
+    for path in sorted((ROOT / "src" / "evenhand").rglob("*.py")):
+        name = str(path.relative_to(ROOT / "src" / "evenhand"))
+        for text in told(path):
+            if name not in of_ids:
+                text = re.sub(r"'C\d-*'", "", text)
+                found += [(name, hit) for hit in ID.findall(text)]
+            found += [(name, hit) for hit in re.findall(r"\b(?:rows? [ABCKSX]\d+|paper [1-5])\b", text)]
+    pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        found += [(page.name, hit) for hit in re.findall(r"\b(?:rows? [ABCKSX]\d+|paper [1-5])\b", text)]
+    assert found == []
 
 
 def test_systems_are_found_in_the_code():

@@ -53,6 +53,17 @@ def test_pictures_of_comparisons_and_sweeps_have_no_overlaps():
     assert [a.get_title() for a in figure.axes][:2] == [line.name for line in found["uniform"].summary().lines][:2]
 
 
+def test_a_sweep_over_named_environments_keeps_their_order():
+    grid = eh.sweep(some, "court", {"poor": court(0.05), "and rich": court(0.1)}, replicas=2, progress=False)
+    assert list(grid.comparisons) == ["poor", "and rich"]
+    assert str(grid).startswith("court = poor\n")
+    assert list(grid.to_frame()["court"].unique()) == ["poor", "and rich"]
+    for axes in grid.plot().axes:
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["poor", "and rich"]
+    with pytest.raises(eh.InvalidInput, match=r"^court: expected one of \('poor', 'and rich'\), got rich"):
+        grid["rich"]
+
+
 def test_a_sweep_has_a_comparison_per_value():
     grid = eh.sweep(some, "rides per person", {0.1: court(0.1), 0.05: court(0.05)}, replicas=2, progress=False)
     assert list(grid.comparisons) == [0.1, 0.05]
@@ -98,5 +109,7 @@ def test_bad_input_is_refused():
         eh.sweep(some, "rides", {})
     with pytest.raises(eh.InvalidInput, match=r"^environments: rides: expected a finite number"):
         eh.sweep(some, "rides", {float("nan"): court()})
+    with pytest.raises(eh.InvalidInput, match=r"^environments: rides: expected all numbers or all names"):
+        eh.sweep(some, "rides", {"few": court(), 0.1: court()})
     with pytest.raises(eh.InvalidInput, match=r"^policy: expected one of \('uniform',\), got 'greedy'"):
         _ = eh.compare([twin], court(), replicas=1, progress=False)["greedy"]

@@ -22,7 +22,7 @@ from evenhand.testing import (
 from tests import parts
 
 EXAMPLES = {
-    models: [*parts.MODELS, *parts.WIDTHS, *parts.EXPERTS],
+    models: [*parts.MODELS, *parts.WIDTHS, *parts.EXPERTS, *parts.PRIORS],
     goals: [*(goal for goal, _ in parts.GOALS), *parts.STEPS, *parts.MIRRORS],
     choices: [*parts.CHOICES, *parts.ALLOCATIONS, *parts.RATES],
     environments: [*parts.ENVIRONMENTS, *parts.OFFERS, *parts.AUDIENCES],

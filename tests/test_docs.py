@@ -22,15 +22,17 @@ def names():
 
 
 def test_the_page_has_what_is_tested():
-    assert len(BLOCKS) == 4
-    assert len(LINES) == 8
+    assert len(BLOCKS) == 5
+    assert len(LINES) == 9
 
 
 def test_blocks_run_in_their_order(capsys):
     space = {}
     for block in BLOCKS:
         exec(block, space)
-    assert "BayesianRidge: mean" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "large 35.0" in printed
+    assert "BayesianRidge: mean" in printed
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -41,8 +41,8 @@ def test_the_numbers_of_a_case_do_not_depend_on_the_unit_in_which_it_is_stated()
     in_months = eh.Numeric("age", 240, 720)
     assert in_months.encode(600) == AGE.encode(50) == (0.5,)
     assert AGE.encode(-1e300) == (-1.0,)
-    assert eh.Numeric("new").encode(True) == (1.0,)
-    assert eh.Numeric("new").encode(np.float32(0.5)) == (0.0,)
+    assert eh.Numeric("new", 0, 1).encode(True) == (1.0,)
+    assert eh.Numeric("new", 0, 1).encode(np.float32(0.5)) == (0.0,)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_numbers_of_a_case_do_not_depend_on_the_unit_in_which_it_is_stated()
         (lambda: eh.Numeric("age", 5, 5), r"Numeric\('age'\): expected a range"),
         (lambda: eh.Numeric("age", math.nan, 5), r"Numeric\('age'\).low: expected a finite"),
         (lambda: eh.Numeric("age", -1e308, 1e308), r"Numeric\('age'\): expected a range"),
-        (lambda: eh.Numeric(""), r"Numeric.name"),
+        (lambda: eh.Numeric("", 0, 1), r"Numeric.name"),
         (lambda: eh.Categorical("c", "web"), r"Categorical\('c'\).levels: expected a sequence"),
         (lambda: eh.Categorical("c", ("web",)), r"at least two different levels"),
         (lambda: eh.Categorical("c", ("web", "web")), r"at least two different levels"),
@@ -68,9 +68,17 @@ def test_the_numbers_of_a_case_do_not_depend_on_the_unit_in_which_it_is_stated()
         (lambda: eh.Categorical("channel", {"web", "phone"}), r"Categorical\.levels: expected a sequence"),
         (lambda: eh.Categorical("channel", None), r"Categorical\.levels: expected a sequence"),
         (lambda: eh.Numeric("age", lo=3), r"lo: expected one of the arguments of Numeric"),
-        (lambda: eh.Numeric(), r"name: expected a value"),
         (
-            lambda: eh.Problem(**{**problem_of(MAIL), "features": (AGE, eh.Numeric("zone"))}),
+            lambda: eh.Numeric(),
+            r"^name, low, high: expected a value each, as in Numeric\(name, low, high\), got nothing",
+        ),
+        (
+            lambda: eh.Numeric("age"),
+            r"^low, high: expected a value each, as in Numeric\(name, low, high\), got nothing",
+        ),
+        (lambda: eh.Numeric("age", 18), r"^high: expected a value, as Numeric needs one"),
+        (
+            lambda: eh.Problem(**{**problem_of(MAIL), "features": (AGE, eh.Numeric("zone", 0, 1))}),
             "features: 'zone': expected another name than that of a grouping, as no case can be in group 'town'",
         ),
         (lambda: short("one"), r"Short\('x'\)\.encode: expected as many numbers as it has units, 2, got 1"),

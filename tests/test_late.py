@@ -457,7 +457,7 @@ def test_numbers_whose_squares_overflow_are_refused():
     policy = ucb(endless, Ridge(n_features=2, width=Fixed(0.1)))
     state = policy.start()
     decision = policy.act(state, CASE)
-    with pytest.raises(InvalidInput, match=r"^outcome 'gain' of replica 0: expected a finite number in \[-1e\+100, "):
+    with pytest.raises(InvalidInput, match=r"^outcome 'gain': expected a finite number in \[-1e\+100, "):
         policy.learn(state, decision, np.full((1, 1, 1), -1e308))
 
 

@@ -89,5 +89,7 @@ def test_the_reference_lines_of_last_fm():
     welfare = unfair(world, GeneralizedGini.welfare, 0.5)
     assert opt(welfare, replicas=1, progress=False).value == pytest.approx(2.87264, abs=2e-5)
     labels = {name: str(i % 5) for i, name in enumerate(world.audience.names)}
-    floor = replace(world, labels=labels, subject_to=(Floor("exposure", rate=0.9, by="label"),))
-    assert opt(floor, replicas=1, progress=False).value < greedy(world)
+    looked = float((1.0 / np.log2(2.0 + np.arange(10))).sum())  # the exposure of a list; equal labels have it per share
+    for share, cost in ((0.9, 0.0), (0.98, 1.847e-4)):  # without floors, the worst-off of the labels has 0.928 of it
+        floor = replace(world, labels=labels, subject_to=(Floor("exposure", rate=share * looked, by="label"),))
+        assert greedy(world) - opt(floor, replicas=1, progress=False).value == pytest.approx(cost, abs=2e-7)

@@ -16,7 +16,7 @@ from evenhand.problem.constraints import Budget
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
-from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, ucb, uniform
+from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, resolving, ucb, uniform
 from tests.parts import EVERYTHING, LITTLE
 from tests.worlds import Market
 
@@ -262,7 +262,7 @@ def test_a_bad_seed_is_refused_before_anything_runs(seed):
 def test_explain_says_prices_groups_values_and_what_was_masked_and_played():
     policy = POLICIES[1]
     state, _ = after(policy, COURT, [0, 1], 40)
-    state.goals[2].left[1, 0] = 0.0  # no ride is left in the second replica
+    state.goals[2].taken[0, 1, 0] += state.goals[2].left[1, 0]  # no ride is left in the second replica
     context = COURT.start(5, state.replicas).context(40)
     decision = policy.decide(state, context)
     text = policy.explain(state, context, decision, replica=1)
@@ -386,3 +386,26 @@ def test_what_was_carried_out_is_entered_even_if_it_no_longer_fits():
 def ucb_with_budget(problem):
     model = Ridge(n_features=2, width=Fixed(0.1))
     return Policy(problem=problem, model=model, goals=(reward(problem), hard_budget(problem)), choice=TopK(1))
+
+
+def test_an_empty_decision_may_be_cancelled_as_it_may_be_learned_from_and_expired():
+    fee = Outcome("fee", known={"a": 1})
+    problem = Problem(
+        actions=("n", "a"),
+        outcomes=(Outcome("gain"), fee),
+        maximize="gain",
+        subject_to=(Budget("fee", total=1),),
+        horizon=5,
+    )
+    policy = resolving(problem, Ridge(n_features=1))
+    state, only = policy.start(), np.array([[False, True]])
+    case = Context(np.ones((1, 2, 1)), problem.declared[None], np.zeros((1, 1, 0), np.int64), only)
+    policy.learn(state, policy.act(state, case), np.zeros((1, 1, 1)))
+    empty = policy.act(state, case)
+    assert (empty.plays == -1).all()
+    before = {name: np.copy(z) for name, z in flatten(state)}
+    policy.cancel(state, empty)
+    policy.expire(state, empty)
+    policy.learn(state, empty, np.zeros((1, 1, 1)))
+    for name, z in flatten(state):
+        np.testing.assert_array_equal(z, before[name])

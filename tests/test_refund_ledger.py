@@ -69,8 +69,8 @@ class Net:
         return sum(average(run, name) for name in self.parts)
 
 
-def world(rng: np.random.Generator) -> Problem:
-    """Costs and what comes back, in every way that a problem can state them."""
+def world(rng: np.random.Generator, scaled: bool = False) -> Problem:
+    """Costs and what comes back, in every way that a problem can state them, also by factors where `scaled`."""
     plays = int(rng.integers(1, 4))
     actions = tuple("abcde"[: rng.integers(plays + 1, 6)])
     unit = 10.0 ** rng.integers(-2, 4)
@@ -87,6 +87,11 @@ def world(rng: np.random.Generator) -> Problem:
         Outcome("shown", known=each(-3.0), sure=False),
     )
     names = [o.name for o in outcomes[1:]]
+    if scaled:
+        factors = [None, "rate", *(o.name for o in outcomes[3:] if any(o.known.values()))]
+        times = (rng.choice(factors) for _ in range(3))
+        products = [replace(o, times=by) for o, by in zip(outcomes[:3], times, strict=True)]
+        outcomes = *products, *outcomes[3:], Outcome("rate", known=each(-1.0) | {actions[0]: 0.5})
     budgets = [Budget(name, total=unit * float(rng.integers(8, 25))) for name in names if rng.random() < 0.5]
     parts = tuple(name for name in names if rng.random() < 0.6) or ("cost",)
     return Problem(
@@ -130,12 +135,16 @@ class Account:
         for name in row:
             o = next(o for o in self.problem.outcomes if o.name == name)
             if o.is_known and o.sure:
-                sure += o.known.get(action, 0.0)
+                sure += self._known(name, decision, r, p)
             elif o.is_known:
-                if_exposed += max(o.known.get(action, 0.0), 0.0)
+                if_exposed += max(self._known(name, decision, r, p), 0.0)
             elif action not in o.free:
-                if_exposed += o.high if o.high > 0 else 0.0
+                f = 1.0 if o.times is None else self._known(o.times, decision, r, p)
+                if_exposed += max(f * o.low, f * o.high, 0.0)
         return sure + if_exposed
+
+    def _known(self, name: str, decision: Decision, r: int, p: int) -> float:
+        return float(decision.known[r, p, self.problem.known.index(name)])
 
     def use(self, decision: Decision, r: int, y: np.ndarray, exposed: np.ndarray) -> np.ndarray:
         """What a decision used, given what really happened."""
@@ -143,13 +152,13 @@ class Account:
         for row in self.rows:
             used = 0.0
             for p in self._plays(decision, r):
-                action = self.problem.actions[decision.plays[r, p]]
                 for name in row:
                     o = next(o for o in self.problem.outcomes if o.name == name)
                     if o.is_known:
-                        used += o.known.get(action, 0.0) if o.sure or exposed[r, p] else 0.0
+                        used += self._known(name, decision, r, p) if o.sure or exposed[r, p] else 0.0
                     elif exposed[r, p]:
-                        used += y[r, p, self.problem.learned.index(name)]
+                        f = 1.0 if o.times is None else self._known(o.times, decision, r, p)
+                        used += f * y[r, p, self.problem.learned.index(name)]
             found.append(used)
         return np.array(found)
 
@@ -191,12 +200,13 @@ class Account:
 
 
 def cases(problem: Problem, rng: np.random.Generator) -> Iterator[Context]:
-    a = len(problem.actions)
+    a, scaled = len(problem.actions), any(o.times is not None for o in problem.outcomes)
     while True:
         offered = rng.random((REPLICAS, a)) < 0.8
-        yield Context(
-            rng.random((REPLICAS, a, 1)), problem.declared[None], np.zeros((REPLICAS, 1, 0), np.int64), offered
-        )
+        x, known = rng.random((REPLICAS, a, 1)), problem.declared[None]
+        if scaled:  # what is known differs from case to case
+            known = known * rng.choice([0.0, 0.5, 1.0], (REPLICAS, a, 1))
+        yield Context(x, known, np.zeros((REPLICAS, 1, 0), np.int64), offered)
 
 
 def outcomes(problem: Problem, decision: Decision, rng: np.random.Generator) -> np.ndarray:
@@ -210,9 +220,9 @@ def outcomes(problem: Problem, decision: Decision, rng: np.random.Generator) -> 
 class Run:
     """A policy, what waits for its outcome, and an account per replica."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, scaled: bool = False) -> None:
         self.rng = np.random.default_rng(seed)
-        self.problem = world(self.rng)
+        self.problem = world(self.rng, scaled)
         self.policy = uniform(self.problem, n_features=1)
         (self.index,) = (i for i, g in enumerate(self.policy.goals) if isinstance(g, HardBudget))
         self.state = self.policy.start(seed=seed, replicas=REPLICAS)
@@ -307,6 +317,20 @@ def test_books_agree_with_the_account_after_every_event(block, tmp_path):
         for _ in range(EVENTS):
             getattr(run, run.rng.choice(list(MOVES), p=list(MOVES.values())))(tmp_path)
             run.check()
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_books_agree_where_outcomes_have_factors(block, tmp_path):
+    """60 worlds in which costs and bills are multiplied by rates and fees, of either sign, that differ by case."""
+    negative = 0
+    for seed in range(1000 + 10 * block, 1010 + 10 * block):
+        run = Run(seed, scaled=True)
+        for _ in range(EVENTS):
+            getattr(run, run.rng.choice(list(MOVES), p=list(MOVES.values())))(tmp_path)
+            run.check()
+        factors = run.problem.factors
+        negative += factors is not None and bool((factors.of(run.problem.declared[None]) < 0.0).any())
+    assert negative
 
 
 def test_the_worlds_put_the_books_to_the_test(tmp_path):

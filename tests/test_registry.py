@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.choices import InverseGap, Rate
+from evenhand.choices import InverseGap, OracleRate, Rate
 from evenhand.core.arguments import arguments, build, can_be_written, described, kinds, read
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import exported
@@ -48,6 +48,10 @@ def test_parts_within_parts():
     choice = arguments(resolving)["choice"].hint
     gamma = {"kind": "inverse_gap", "rate": {"scale": 3, "power": 0.5}}
     assert read("choice", gamma, choice, {}) == InverseGap(Rate(3.0, 0.5))
+    gamma["rate"] = {"kind": "rate", "scale": 3, "power": 0.5}
+    assert read("choice", gamma, choice, {}) == InverseGap(Rate(3.0, 0.5))
+    gamma["rate"] = {"kind": "oracle_rate", "regret": 3, "delta": 0.5}
+    assert read("choice", gamma, choice, {}) == InverseGap(OracleRate(regret=3.0, delta=0.5))
     assert read("smoothing", {"kind": "randomized", "beta": 1}, Randomized | None, {}) == Randomized(1.0)
 
 

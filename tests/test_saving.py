@@ -53,7 +53,7 @@ def test_loading_gives_every_array_back(tmp_path):
             taken, arrivals = world.respond(step, context, policy.decide(state, context))
             policy.commit(state, context, taken)
             for a in arrivals:
-                policy.learn(state, a.decision, a.y)
+                policy.learn(state, a.decision, a.y, exposed=a.exposed, pending=a.pending)
         policy.save(state, tmp_path / "s.npz")
         loaded = policy.load(tmp_path / "s.npz")
         before, after = dict(flatten(state)), dict(flatten(loaded))

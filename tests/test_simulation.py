@@ -312,7 +312,7 @@ def test_a_free_action_that_costs_something_is_refused():
     y = np.zeros((1, 1, 5))
     policy.learn(state, decision, y)
     y[0, 0, 2] = 0.1
-    with pytest.raises(InvalidInput, match=r"'cost 2' of replica 0.*0 under \('nothing',\)"):
+    with pytest.raises(InvalidInput, match=r"'cost 2': expected .*0 under \('nothing',\)"):
         policy.learn(state, decision, y)
 
 
@@ -343,6 +343,28 @@ def test_a_grid_takes_no_more_memory_for_more_rounds():
         assert tracemalloc.get_traced_memory()[1] < 5e6  # bytes at the peak; a play a round would be 400 MB
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("horizon", [1, 7, 300, 11_000])
+def test_sums_are_kept_at_round_numbers_whatever_the_length_of_the_run(horizon):
+    """So that values of a round are those of that round, and not of the next point of a grid that spreads the run."""
+    world = Court(horizon=horizon)
+    trace = simulate(uniform(world.problem, n_features=5), world, replicas=1, record="all", progress=False)
+    for step in (s for s in (1, 2, 5, 10, 20, 50, 100, 200, 10_000, horizon) if s <= horizon):
+        i = trace.at(step)
+        assert trace.elapsed[i, 0] == trace.times[i] == step
+        assert trace.plays is not None
+        appeared = trace.plays.outcomes[:step, 0, 0, 0].sum()
+        assert trace.totals[i, 0, 0] == pytest.approx(appeared)
+
+
+def test_a_step_at_which_nothing_was_kept_is_refused():
+    world = Court(horizon=5000)
+    trace = simulate(uniform(world.problem, n_features=5), world, replicas=1, progress=False)
+    with pytest.raises(InvalidInput, match=r"^step: expected one after .* kept, such as \[\d+, \d+\], got 4999"):
+        trace.at(4999)
+    with pytest.raises(InvalidInput, match=r"such as \[5000\], got 6000"):
+        trace.at(6000)
 
 
 def test_true_means_of_another_shape_are_refused(monkeypatch):

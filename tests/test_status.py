@@ -11,7 +11,7 @@ from evenhand.models import BayesianRidge
 ACTIONS, KIND = ("a", "b", "c", "d"), {"a": "own", "b": "own", "c": "other", "d": "other"}
 SHOP = eh.Problem(
     actions=ACTIONS,
-    features=(eh.Numeric("size"),),
+    features=(eh.Numeric("size", 0, 1),),
     outcomes=(
         eh.Outcome("click"),
         eh.Outcome("cents", high=9.0, mean={"a": 2.0, "b": 3.0, "c": 4.0, "d": 1.0}),
@@ -194,3 +194,28 @@ def test_before_the_rest_of_a_list_arrives_a_part_counts_as_its_share_of_a_round
     status = POLICY.status(state)
     assert status.averages["click"] == status.objective == 2.0
     assert "missed so far" not in str(POLICY.status(POLICY.start()))
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+def test_what_is_kept_does_not_depend_on_units(unit):
+    """A tenth short of a floor, and a distance of rounding alone."""
+    problem = eh.Problem(
+        actions=("a", "b"),
+        outcomes=(eh.Outcome("x", high=unit), eh.Outcome("y", high=unit)),
+        maximize="x",
+        subject_to=(
+            eh.Floor("x", rate=0.5 * unit),
+            eh.Within(("x", "y"), eh.sets.Box((0.0, 0.0), (0.5 * unit, 0.1 * unit))),
+            eh.Within(("y",), eh.sets.Box((0.0,), (0.1 * unit,))),
+        ),
+        horizon=20,
+    )
+    policy = eh.ucb(problem, BayesianRidge(n_features=1, n_outcomes=2))
+    state = policy.start()
+    case = eh.Context(
+        np.array([[[1.0], [0.5]]]), problem.declared[None], np.zeros((1, 1, 0), np.int64), np.ones((1, 2), bool)
+    )
+    for _ in range(10):
+        policy.learn(state, policy.act(state, case), np.array([[[0.45, 0.1]]]) * unit)
+    floor, both, one = policy.status(state).standings.values()
+    assert (floor.kept, both.kept, one.kept) == (False, True, True)

@@ -1,11 +1,12 @@
 """The shipped contract checks catch parts that break their promises: one broken part per promise."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from evenhand import recipes
 from evenhand.choices import Pick, Random, TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Worth
@@ -17,7 +18,7 @@ from evenhand.models import NullModel, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Floor, Within, constraint_rows
 from evenhand.problem.rows import Rows
-from evenhand.sets import Ball, Box
+from evenhand.sets import Ball, Box, Intersection
 from evenhand.testing import check_choice, check_constraint, check_environment, check_goal, check_model, check_policy
 from tests.parts import COURT, EVERYTHING
 
@@ -42,7 +43,7 @@ class Model:
     def value(self, state, x, w, u):
         if self.fault == "prices all by the first":
             w = w[:, :, :1].copy()
-        mean, bonus, random, _ = INNER.value(state, x, w, u)
+        mean, bonus, random, *_ = INNER.value(state, x, w, u)
         if u.shape[1]:
             bonus, random = bonus + u[:, :, None] - 0.5, True
         if self.fault == "denies its luck":
@@ -164,7 +165,7 @@ class Limit:
     def room(self, state, frame):
         worst, left = HARD.room(state, frame)
         if self.fault == "room moves the state":
-            state.left[:] -= 0.1
+            state.taken[0] += 0.1
         if self.fault == "mixes replicas":
             left = np.broadcast_to(left.min(0), left.shape)
         if self.fault == "one room":
@@ -184,7 +185,7 @@ class Limit:
     def on_outcome(self, state, decision, rounds, v):
         HARD.on_outcome(state, decision, rounds, v)
         if self.fault == "settles rounds of 0":
-            state.left[:] -= 0.5
+            state.taken[0] += 0.5
 
 
 GOAL_FAULTS = {
@@ -316,6 +317,31 @@ def test_a_faulty_choice_is_caught(fault):
     check_choice(Choice())
     with pytest.raises(AssertionError, match=CHOICE_FAULTS[fault]):
         check_choice(Choice(fault))
+
+
+class Strict:
+    """The first that is playable, looked up without asking whether there is one."""
+
+    n_plays, reads_bonus = 1, False
+
+    def draws(self, candidates):
+        return 0
+
+    def start(self, n_replicas):
+        return None
+
+    def pick(self, state, worth, offer, t, u):
+        first = np.array([np.flatnonzero(one)[0] for one in offer.playable])
+        lottery = np.eye(offer.playable.shape[1])[first]
+        return Pick(first[:, None], np.ones((len(t), 1)), lottery, np.zeros(len(t)))
+
+
+def test_an_error_of_a_choice_names_the_offer_on_which_it_was_raised():
+    """An IndexError of code in a batch of 64 rounds says nothing of where nothing could be played."""
+    with pytest.raises(
+        AssertionError, match=r"^`pick` answers where none of 4 candidates is playable, .*IndexError: ind"
+    ):
+        check_choice(Strict())
 
 
 CHOICE_FAULTS_OF_TWO = {
@@ -541,8 +567,55 @@ class Letters:
     ids=repr,
 )
 def test_a_faulty_constraint_is_caught(constraint, promise):
-    check_constraint(Letters(), EVERYTHING)
+    check_constraint(Letters(), EVERYTHING, rounds=0)
     with pytest.raises(AssertionError, match=promise):
+        check_constraint(constraint, EVERYTHING, rounds=0)
+
+
+DISC = Within(("gain", "hours"), Intersection((Ball((0.2, 0.2), 0.3), Box((0.0, 0.0), (1.0, 0.4)))))
+
+
+@dataclass(frozen=True)
+class RowsOnly:
+    """The rows of a constraint, without its set."""
+
+    inner: Any
+
+    def __getattr__(self, name):
+        if name in ("inner", "outcomes", "within", "curved", "tightened"):
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+
+def forgets_kinds(problem, model):
+    """As by a question for the classes that it knows; a recipe that reads no constraint at all may drop this one."""
+    known = tuple(c for c in problem.subject_to if not isinstance(c, Letters | Within))
+    return recipes.fw_dual(replace(problem, subject_to=known), model)
+
+
+def forgets_sets(problem, model):
+    return recipes.resolving(replace(problem, subject_to=tuple(map(RowsOnly, problem.subject_to))), model)
+
+
+def stumbles(problem, model):
+    return recipes.ucb(problem, model) if not problem.subject_to else problem.subject_to[1]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "constraint", "promise"),
+    [
+        (forgets_kinds, Letters(), "keeps a constraint or refuses it, but drops rows of letters"),
+        (forgets_kinds, DISC, "keeps a constraint or refuses it, but drops"),
+        (forgets_sets, DISC, "keeps a constraint or refuses it, but drops a set of distance of gain, hours from Inter"),
+        (stumbles, Letters(), "refuses with a sentence, not by IndexError: tuple index out of range"),
+    ],
+)
+def test_a_recipe_that_drops_a_constraint_is_caught(monkeypatch, recipe, constraint, promise):
+    monkeypatch.setattr(recipes, "__all__", ["pgd", "ucb", "lin_cbwk"])
+    check_constraint(constraint, EVERYTHING)
+    monkeypatch.setattr(recipes, "__all__", [recipe.__name__])
+    monkeypatch.setattr(recipes, recipe.__name__, recipe, raising=False)
+    with pytest.raises(AssertionError, match=f"^{recipe.__name__} {promise}"):
         check_constraint(constraint, EVERYTHING)
 
 
@@ -574,7 +647,10 @@ class Half:
         (check_choice, "Half has all members of `Choice`, unlike reads_bonus, draws, start, pick"),
         (check_model, "Half has all members of `Model`, unlike n_outcomes, draws, start, value, update"),
         (check_environment, "Half has all members of `Environment`, unlike start"),
-        (lambda half: check_constraint(half, EVERYTHING), "members of `Constraint`, unlike hard, spends, worst, rows"),
+        (
+            lambda half: check_constraint(half, EVERYTHING, rounds=0),
+            "members of `Constraint`, unlike hard, spends, worst, rows",
+        ),
     ],
 )
 def test_what_a_part_lacks_is_named(check, missing):

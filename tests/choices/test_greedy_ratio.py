@@ -54,6 +54,24 @@ def test_what_is_free_comes_first_the_best_of_it_and_ties_share():
     )
 
 
+def test_where_nothing_gains_the_least_loss_is_played_and_losses_are_never_divided():
+    """A ratio of a negative gain is least where a candidate costs least; a free one's gain is no ratio at all."""
+    np.testing.assert_array_equal(lottery(GreedyRatio(1), [-0.2, -0.1, -0.3], [0.0, 0.2, 5.0], 9.0), [0, 1, 0])
+    np.testing.assert_array_equal(lottery(GreedyRatio(1), [-0.2, 0.1, 0.3], [0.0, 0.2, 5.0], 9.0), [0, 1, 0])
+    np.testing.assert_array_equal(
+        lottery(GreedyRatio(1, nothing=0), [0.0, -0.1, -0.3], [0.0, 0.2, 5.0], 9.0), [1, 0, 0]
+    )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_units_of_gains_and_costs_change_nothing(seed):
+    rng = np.random.default_rng(seed)
+    gain, cost = rng.uniform(-1.0, 0.3, 6), rng.random(6) * (rng.random(6) < 0.7)
+    plain_one = lottery(GreedyRatio(1), gain, cost, 0.5)
+    for g, c in ((1e-6, 1e6), (1e6, 1e-6), (1e-6, 1e-6)):
+        np.testing.assert_array_equal(lottery(GreedyRatio(1), g * gain, c * cost, c * 0.5), plain_one)
+
+
 def test_bad_arguments_are_refused():
     with pytest.raises(InvalidInput, match=r"^GreedyRatio\.wanted: expected a whole number of at least 1, got 0"):
         GreedyRatio(0)

@@ -1,11 +1,18 @@
 import math
+import typing
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.choices import InverseGap, Rate
+from evenhand.choices import InverseGap, OracleRate, Rate, Schedule
 from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import exported
+from evenhand.environments import FixedContexts
+from evenhand.models import Ridge
+from evenhand.policy.saving import fingerprint
+from evenhand.recipes import fw_squarecb, square_cbwk, two_stage_square_cbwk
 from tests import twins
 from tests.choices import plain
 
@@ -105,6 +112,32 @@ def test_every_replica_has_a_rate_of_its_own():
     np.testing.assert_array_equal(got.forced, np.zeros(2))
 
 
+def test_a_number_is_a_fixed_rate():
+    assert InverseGap(3) == InverseGap(Rate(3.0)) == InverseGap(rate=np.float64(3.0))
+    assert fingerprint(InverseGap(3)) == fingerprint(InverseGap(Rate(3.0)))
+    with pytest.raises(InvalidInput, match=r"^InverseGap\.rate: expected a Rate or a Schedule or a number, got '3'"):
+        InverseGap("3")
+    with pytest.raises(InvalidInput, match=r"^Rate\.scale: expected a finite number above 0, got -3"):
+        InverseGap(-3)
+
+
+def test_wherever_a_rate_of_choosing_is_meant_a_number_is_taken():
+    parts = {**exported("evenhand.recipes"), **exported("evenhand.choices")}
+    hints = {name: typing.get_type_hints(part).get("rate") for name, part in parts.items()}
+    taking = {name for name, hint in hints.items() if Schedule in (hint, *typing.get_args(hint))}
+    assert taking == {"fw_squarecb", "square_cbwk", "two_stage_square_cbwk", "inverse_gap"}
+    assert all(set(typing.get_args(hints[name])) == {Rate, Schedule, float} for name in taking)
+    world = FixedContexts(arms=3, dimension=6, horizon=40)
+    model = Ridge(n_features=6, n_outcomes=5)
+    free = replace(world.problem, subject_to=())
+    for build in (
+        lambda rate: square_cbwk(world.problem, model, rate=rate),
+        lambda rate: two_stage_square_cbwk(world.problem, model, rate=rate, explore=1, radius=0.1),
+        lambda rate: fw_squarecb(free, model, rate=rate),
+    ):
+        assert build(10).fingerprint() == build(Rate(10.0)).fingerprint()
+
+
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
 def test_a_rate_is_positive_and_finite(scale):
     with pytest.raises(InvalidInput, match=r"^Rate\.scale: expected a finite number above 0"):
@@ -115,3 +148,63 @@ def test_a_rate_is_positive_and_finite(scale):
 def test_a_power_lies_between_a_fixed_rate_and_a_linear_one(power):
     with pytest.raises(InvalidInput, match=r"^Rate\.power: expected a number in \[0, 1\]"):
         Rate(1.0, power)
+
+
+def gamma(t, arms, regret, delta, steep, size):
+    """Theorem 20 by the route of its proof: 2 sqrt(2 t K / R'), R' the bound on the errors of all estimates."""
+    errors = 2 * steep**2 * regret + 16 * steep**2 * size**2 * math.log(2 * t**2 / (delta / 2))
+    return 2 * math.sqrt(2 * t * arms / errors)
+
+
+@given(
+    t=st.integers(1, 10**6),
+    arms=st.integers(1, 60),
+    regret=st.sampled_from([0.0, 3.0, 1e4]),
+    growth=st.sampled_from([0.0, 2.0]),
+    delta=st.sampled_from([0.01, 0.3]),
+    steep=st.sampled_from([0.1, 1.0, 7.0]),
+    size=st.sampled_from([0.5, 1.0, 20.0]),
+)
+def test_the_rate_of_an_oracle_is_that_of_the_theorem(t, arms, regret, growth, delta, steep, size):
+    rate = OracleRate(regret=regret, growth=growth, delta=delta, lipschitz=steep, diameter=size)
+    expected = gamma(t, arms, regret + growth * math.log(1 + t), delta, steep, size)
+    np.testing.assert_allclose(rate.rates(np.array([t - 1.0]), arms), expected, rtol=1e-12)
+
+
+def test_it_balances_the_two_terms_of_the_bound():
+    """2 K / gamma for exploring, and gamma / 4 times the errors, R' in all, are equal at the end of a run of t."""
+    rate, (t, arms) = OracleRate(regret=30.0, delta=0.1), (5000, 7)
+    (found,) = rate.rates(np.array([t - 1.0]), arms)
+    errors = 2 * 30.0 + 16 * math.log(4 * t**2 / 0.1)
+    assert 2 * arms * t / found == pytest.approx(found / 4 * errors)
+
+
+def test_the_draw_takes_the_rate_of_its_round_and_all_candidates():
+    rate = OracleRate(regret=2.0, delta=0.1)
+    mean, playable = np.tile([[[0.0, 1.0, 5.0]]], (2, 1, 1)), np.tile([[True, True, False]], (2, 1))
+    got = plain.pick(InverseGap(rate), plain.worth(mean), plain.offer(playable), [0.0, 999.0], 0.0)
+    expected = [1 / (2 + gamma(t, 3, 2.0, 0.1, 1.0, 1.0)) for t in (1, 1000)]
+    np.testing.assert_allclose(got.lottery[:, 0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("regret", -1.0, "a finite number of at least 0"),
+        ("growth", math.inf, "a finite number of at least 0"),
+        ("delta", 1.0, r"a risk in \(0, 1\)"),
+        ("lipschitz", 0.0, "a finite number above 0"),
+        ("diameter", math.inf, "a finite number above 0"),
+    ],
+)
+def test_numbers_of_an_oracle_are_in_their_ranges(field, value, expected):
+    with pytest.raises(InvalidInput, match=rf"^OracleRate\.{field}: expected {expected}"):
+        OracleRate(**{"regret": 1.0, "delta": 0.1, field: value})
+
+
+def test_a_number_is_a_fixed_rate_and_a_schedule_stays_what_it_is():
+    rate = OracleRate(regret=1.0, delta=0.1)
+    assert Rate.of(rate) is rate
+    assert Rate.of(3) == Rate.of(np.float32(3.0)) == Rate(3.0)
+    with pytest.raises(InvalidInput, match=r"^Rate\.scale: expected"):
+        Rate.of("3")

@@ -4,6 +4,7 @@ from hypothesis import given, strategies as st
 
 from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Mix
 from tests import twins
 from tests.choices import plain
 
@@ -105,6 +106,59 @@ def test_lists_come_with_the_stated_chances_in_any_order_of_the_candidates(k, li
         assert stated.sum() == pytest.approx(1.0)
         lists.append({tuple(row): p for row, p in zip(found.tolist(), stated.tolist(), strict=True)})
     assert lists[0] == pytest.approx(lists[1])
+
+
+@given(k=st.integers(1, 4), limits=st.integers(0, 2), seed=st.integers(0, 1000))
+def test_equal_gains_are_drawn_as_the_plan_mixes_them_in_any_order_of_the_candidates(k, limits, seed):
+    """Lists one place after the other: of the gain of the best one, in proportion to exp(worth / heat)."""
+    rng, draws, heat = np.random.default_rng(seed), 6000, 0.05
+    gain, order = rng.integers(0, 2, 5).astype(float), rng.permutation(5)
+    worth = gain - 0.1 * rng.random(5)
+    worst, left = rng.random((5, limits)), 2.0 * rng.random(limits)
+    within = plain.offer((worst <= left).all(1), worst[None], left[None])
+
+    def chances(free):
+        best = np.flatnonzero(free)[np.argmax(worth[free])]
+        return np.where(gain == gain[best], np.exp((worth - worth[best]) / heat), 0.0)
+
+    lists = []
+    for names in (np.arange(5), order):
+        each = np.ones((draws, 1))
+        offer = plain.offer(within.playable[0, names][None].repeat(draws, 0), worst[names][None], left * each)
+        mixed = plain.worth((worth[names] * each)[:, None])._replace(
+            mix=Mix(gain[names] * each, worth[names] * each, np.full(draws, heat))
+        )
+        pick = plain.pick(TopK(k), mixed, offer, u=(np.arange(draws)[:, None] + 0.5) / draws)
+        plays = np.where(pick.plays >= 0, names[pick.plays], -1)
+        found, where, count = np.unique(plays, axis=0, return_index=True, return_counts=True)
+        stated = pick.propensities[where].prod(1)
+        np.testing.assert_allclose(count / draws, stated, atol=2 / draws)
+        for row, r in zip(found, where, strict=True):
+            free, room = within.playable[0].copy(), left.copy()
+            for i, a in enumerate(row[row >= 0]):
+                p = np.where(free, chances(free), 0.0)
+                assert pick.propensities[r, i] == pytest.approx(p[a] / p.sum())
+                if i == 0:
+                    np.testing.assert_allclose(pick.lottery[r], (p / p.sum())[names])
+                room, free[a] = room - worst[a], False
+                free &= (worst <= room).all(1)
+        lists.append({tuple(row): p for row, p in zip(found.tolist(), stated.tolist(), strict=True)})
+    for row in lists[0].keys() | lists[1].keys():  # a list of less than a draw may be in one of them alone
+        assert lists[0].get(row, 0.0) == pytest.approx(lists[1].get(row, 0.0), abs=1 / draws)
+
+
+def test_without_heat_equal_gains_are_no_lottery():
+    worth, gain = np.array([[0.3, 0.2, 0.3]]), np.ones((1, 3))
+    for heat, lottery in ((0.0, [0.5, 0.0, 0.5]), (1.0, np.exp([0.3, 0.2, 0.3]) / np.exp([0.3, 0.2, 0.3]).sum())):
+        mixed = plain.worth(worth[:, None])._replace(mix=Mix(gain, worth, np.array([heat])))
+        np.testing.assert_allclose(plain.pick(TopK(), mixed, plain.offer([True] * 3)).lottery, [lottery])
+
+
+def test_draws_of_a_model_say_which_gain_is_best_and_the_plan_mixes_what_gains_it():
+    """Draws prefer candidate 2; without luck it gains as much as 1, which the plan plays three times as often."""
+    plan = np.array([[0.0, np.log(3.0), 0.0]])
+    mixed = plain.worth([[[0.1, 0.2, 0.9]]])._replace(mix=Mix(np.array([[1.0, 2.0, 2.0]]), plan, np.ones(1)))
+    np.testing.assert_allclose(plain.pick(TopK(), mixed, plain.offer([True] * 3)).lottery, [[0.0, 0.75, 0.25]])
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True])

@@ -55,7 +55,7 @@ def test_users_and_artists_with_the_largest_sums_are_kept_and_the_lowest_id_of_a
 def test_the_wide_set_has_the_artists_with_most_listeners_and_all_their_users(small):
     """Every artist has two listeners: the two lowest ids are kept, and with them all three users."""
     x = LastFM(path=small, users=1, items="2k", factors=1)
-    np.testing.assert_array_equal(x.listened, np.log(1.0 + np.array([[9, 1], [2, 0], [0, 3]])))
+    np.testing.assert_array_equal(x.listened, np.log1p(np.array([[9, 1], [2, 0], [0, 3]])))
     assert x.audience.names == ("Moon", "Sun")
 
 

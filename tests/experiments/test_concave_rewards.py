@@ -26,9 +26,11 @@ def test_results_follow_the_schema(tmp_path):
     assert found["settings"]["arms"] == [4]
     assert [r["system"] for r in found["rows"] if r["metric"] == "t=60"] == [
         "truth", "fw_linucb", "fw_linucb, scalarised", "fw_linucb, random smoothing", "fw_squarecb",
-        "fw_epsilon_greedy", "molincb", "uniform",
+        "fw_epsilon_greedy", "fw_linucb, epsilon=0.1", "fw_linucb, epsilon=1", "fw_squarecb, gamma_0=1,000",
+        "fw_epsilon_greedy, epsilon=0.1", "molincb", "uniform",
     ]  # fmt: skip
-    assert (tmp_path / "concave-rewards-arms=4-outcomes=2.png").read_bytes()[:4] == b"\x89PNG"
+    for name in ("concave-rewards-arms=4-outcomes=2.png", "concave-rewards-exploration-arms=4-outcomes=2.png"):
+        assert (tmp_path / name).read_bytes()[:4] == b"\x89PNG"
     assert "share late" in "\n".join(said)
     assert [r["mean"] >= 1.0 for r in found["rows"] if r["system"] == "optimum in hindsight"] == [True]
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,24 +31,54 @@ def test_the_objectives_are_those_of_the_paper():
 
 def test_systems_are_measured_on_every_objective_and_drawn(tmp_path):
     said: list[str] = []
-    parts = ("objectives", "trade-off")
-    settings = FairRankingExperiment(rounds=1500, replicas=2, parts=parts, aims=("eq. 2", "welfare"))
+    settings = FairRankingExperiment(rounds=1500, replicas=2, parts=("objectives",), aims=("eq. 2", "welfare"))
     results = run(settings, out=tmp_path, progress=False, log=said.append)
     systems = ["optimum"]
     for name in ("eq. 2", "welfare"):
-        systems += [f"fw_linucb_rank, {name}", f"fw_linucb_rank, {name}, BayesianBilinear"]
-    systems += ["linucb_rank", "unbiased_linucb_rank", "fairlearn_rank", "uniform"]
+        systems += [f"fw_linucb_rank, {name}{model}" for model in ("", ", clipped", ", BayesianBilinear")]
+    systems += ["linucb_rank", "unbiased_linucb_rank", "unbiased_linucb_rank, clipped", "fairlearn_rank", "uniform"]
     for name in settings.aims:
         found = {r.system: r.mean for r in results.rows if r.metric == f"{name}, t=1,500"}
         assert list(found) == systems
         assert found["optimum"] > found[f"fw_linucb_rank, {name}"] > found["linucb_rank"]
-    ends = {r.system: r.mean for r in results.rows if r.metric == "inequality"}
-    assert ends["fw_linucb_rank, beta=1"] < 0.05 * ends["fairlearn_rank, c=0.02"]
-    assert ends["fairlearn_rank, c=0.19"] < 0.5 * ends["fairlearn_rank, c=0.02"]
     pictures = {f.name for f in tmp_path.glob("*.png")}
-    assert pictures == {f"fair-ranking-{x}.png" for x in ("eq-2", "welfare", "trade-off")}
+    assert pictures == {f"fair-ranking-{x}.png" for x in ("eq-2", "welfare")}
     assert "synthetic" in said[0]
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["rounds"] == 1500
+
+
+@pytest.mark.parametrize(("model", "part"), [("clipped", 0.05), ("bilinear", 0.1)])
+def test_utility_is_measured_against_inequality_and_drawn(tmp_path, model, part):
+    """After so few rounds bounds as printed are wide, and rank by the lengths of factors beside the slope."""
+    settings = FairRankingExperiment(rounds=1500, replicas=2, parts=("trade-off",), model=model)
+    results = run(settings, out=tmp_path, progress=False, log=lambda _: None)
+    ends = {r.system: r.mean for r in results.rows if r.metric == "inequality"}
+    assert ends["fw_linucb_rank, beta=1"] < part * ends["fairlearn_rank, c=0.02"]
+    assert ends["fairlearn_rank, c=0.19"] < 0.5 * ends["fairlearn_rank, c=0.02"]
+    assert [f.name for f in tmp_path.glob("*.png")] == ["fair-ranking-trade-off.png"]
+
+
+def test_systems_of_the_paper_are_run_as_printed_beside_ours():
+    """Bounds that may exceed 1 in all systems that are named without an addition, in every part."""
+    session = Session(progress=False, asked_to_stop=lambda: True)  # without the optimum
+    settings = FairRankingExperiment(rounds=100, aims=("eq. 2",))
+    objectives, trade_off, constrained = sections(settings, session)
+    clipped = {c.system: getattr(c.policy.model, "clipped", None) for c in objectives.cases({})}
+    assert clipped == {
+        "fw_linucb_rank, eq. 2": False,
+        "fw_linucb_rank, eq. 2, clipped": True,
+        "fw_linucb_rank, eq. 2, BayesianBilinear": None,
+        "linucb_rank": False,
+        "unbiased_linucb_rank": False,
+        "unbiased_linucb_rank, clipped": True,
+        "fairlearn_rank": False,
+        "uniform": None,
+    }
+    assert not any(c.policy.model.clipped for c in [*trade_off.cases({}), *constrained.cases({"set": 0})])
+    first, *_ = sections(replace(settings, model="clipped"), session)
+    assert [c.system for c in first.cases({}) if getattr(c.policy.model, "clipped", False)] == [
+        "fw_linucb_rank, eq. 2", "linucb_rank", "unbiased_linucb_rank", "fairlearn_rank"
+    ]  # fmt: skip
 
 
 def test_constraints_are_measured_beside_the_optimum(tmp_path):

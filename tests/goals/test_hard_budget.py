@@ -9,7 +9,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.environments import Delayed
 from evenhand.goals import HardBudget
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_budget import hard_budget, hard_limits, refuse_unspendable
 from evenhand.goals.linear_reward import reward
 from evenhand.models import NullModel, Ridge
 from evenhand.objectives import Linear
@@ -32,11 +32,11 @@ def test_what_fits_is_its_twin_which_tries_every_corner_of_the_ranges(frame, see
     high, total = low + rng.uniform(0.1, 2, y.shape[2]), rng.uniform(0.5, 6, len(rows))
     goal = HardBudget(rows=rows, total=total, low=low, high=high)
     state = goal.start(len(y))
-    state.left[:] *= rng.uniform(0, 1, state.left.shape)
+    state.taken[0] = total * rng.uniform(0, 1.2, state.left.shape)
     worst, left = goal.room(state, context)
     expected = twins.worst_case(rows, context.known, low, high)
     np.testing.assert_allclose(worst, np.broadcast_to(expected, worst.shape), atol=1e-12)
-    np.testing.assert_allclose(left, state.left + 1e-9 * total, rtol=1e-12)
+    np.testing.assert_allclose(left, np.maximum(state.left + 1e-9 * total, 0.0), rtol=1e-12)
 
 
 def spending(low=0.0, high=1.0, rate=0.3, horizon=120, actions=("a", "b", "c"), plays=1):
@@ -272,12 +272,12 @@ def test_it_is_over_only_when_nothing_is_under_way_and_nothing_fits():
 
 
 def test_a_budget_below_the_worst_case_of_every_play_is_refused():
-    """Costs are learned, within [0, 3]: with 2 in all nothing could ever be played, unless an action is free."""
+    """Costs are learned or noisy, within [0, 3]: with 2 in all nothing could ever be played, or ever be spent."""
 
-    def problem(total, free=()):
+    def problem(total, **cost):
         return Problem(
             actions=("a", "b"),
-            outcomes=(Outcome("gain"), Outcome("cost", high=3.0, free=free)),
+            outcomes=(Outcome("gain"), Outcome("cost", high=3.0, **cost)),
             maximize="gain",
             subject_to=(Budget("cost", total=total),),
             horizon=10,
@@ -287,4 +287,11 @@ def test_a_budget_below_the_worst_case_of_every_play_is_refused():
     with pytest.raises(InvalidInput, match=expected):
         hard_budget(problem(2.0))
     assert hard_budget(problem(3.0)).total[0] == 3.0
-    assert hard_budget(problem(2.0, free=("a",))).total[0] == 2.0
+    expected = "at least 3: any single play that is not free may use that much, got 2"
+    for cost in ({"free": ("a",)}, {"mean": {"b": 0.5}}):
+        tight, enough = problem(2.0, **cost), problem(3.0, **cost)
+        with pytest.raises(InvalidInput, match=expected):
+            refuse_unspendable(hard_limits(tight, True), tight)  # what is free can be played
+        refuse_unspendable(hard_limits(enough, True), enough)
+    nothing = problem(2.0, free=("a", "b"))
+    refuse_unspendable(hard_limits(nothing, True), nothing)  # which is never spent, and masks nothing

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.core.errors import InvalidInput
-from evenhand.goals import Descent, Entropic, Falling, Steady
+from evenhand.core.norms import dual_order, order
+from evenhand.goals import Descent, Entropic, Falling, PowerBall, Steady
 from evenhand.goals.conjugates import Box, OfObjective, OfSet
 from evenhand.goals.mirrors import mirror
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
@@ -54,7 +55,9 @@ def distance(within, x, norm):
     else:
         a, b = within.halfspaces()
         inside = [a @ y <= b]
-    problem = cp.Problem(cp.Minimize(cp.norm(y - x, 2 if norm == "euclidean" else "inf")), [*inside, y >= 0, y <= 1])
+    problem = cp.Problem(
+        cp.Minimize(cp.norm(y - x, "inf" if norm == "sup" else order(norm))), [*inside, y >= 0, y <= 1]
+    )
     return problem.solve(solver="CLARABEL")
 
 
@@ -64,7 +67,8 @@ def losses(conjugate, learns, sequence, rng, rounds=T):
     for t in range(rounds):
         count = np.full(1, float(t))
         theta = learns.theta(at, count)
-        assert np.linalg.norm(theta, 2 if isinstance(learns, Descent) else 1) <= learns.radius * (1 + 1e-12)
+        ball = {Descent: 2.0, Entropic: 1.0}.get(type(learns)) or learns.order
+        assert np.linalg.norm(theta[0], ball) <= learns.radius * (1 + 1e-12)
         value, y = conjugate.best(theta)
         x = sequence(theta, t, rng)
         total, mean = total + value[0] - theta[0] @ x, mean + x / rounds
@@ -73,14 +77,16 @@ def losses(conjugate, learns, sequence, rng, rounds=T):
 
 
 @pytest.mark.parametrize("sequence", SEQUENCES)
-@pytest.mark.parametrize("norm", ["euclidean", "sup"])
+@pytest.mark.parametrize("norm", ["euclidean", "sup", "one", 1.4, 3.0])
 def test_regret_is_within_the_bound_of_the_theorem(norm, sequence):
     """The best fixed vector has the loss T f(average), by Lemma 2.2."""
     for name, conjugate, radius, value in conjugates(norm):
         learns = mirror(norm, radius, 3, T)
         total, mean = losses(conjugate, learns, SEQUENCES[sequence], np.random.default_rng(0))
         regret = total - T * value(mean)
-        bound = radius * math.sqrt(3 * T) if norm == "euclidean" else radius * math.sqrt(2 * T * math.log(7))
+        bound = radius * 3 ** (1.0 / order(norm)) * math.sqrt(T / min(dual_order(norm) - 1.0 or 1.0, 1.0))
+        if norm == "sup":
+            bound = radius * math.sqrt(2 * T * math.log(7))
         assert regret <= bound + 1e-5 * T, name
 
 
@@ -92,6 +98,24 @@ def test_falling_steps_need_no_horizon(sequence):
             learns = Descent(radius, Falling(radius / math.sqrt(3.0)))
             total, mean = losses(conjugate, learns, SEQUENCES[sequence], np.random.default_rng(1), rounds)
             assert total - rounds * value(mean) <= 3.0 * radius * math.sqrt(3 * rounds), name
+
+
+@pytest.mark.parametrize("p", [1.2, 1.5, 2.5, 4.0, 12.0, math.inf])
+@pytest.mark.parametrize("m", [1, 3, 5])
+def test_vectors_in_balls_of_any_power_are_the_regularised_leader(m, p):
+    """argmin step theta.G + ||theta||^2 / 2 over the ball, by cvxpy: the square of L_p below 2, else Euclidean."""
+    rng = np.random.default_rng(int(10 * min(p, 100)) + m)
+    for step, radius in ((0.1, 1.0), (2.0, 0.3), (5.0, 2.0)):
+        learns, at = PowerBall(radius, Steady(step), p), np.zeros((1, m))
+        for g in rng.normal(size=(4, m)) * 10.0 ** rng.integers(-2, 2, (4, m)):
+            learns.move(at, g[None], np.ones(1))
+        theta = cp.Variable(m)
+        ball = cp.norm(theta, "inf" if p == math.inf else p)
+        square = cp.square(ball) if p < 2.0 else cp.sum_squares(theta)
+        cp.Problem(cp.Minimize(step * at[0] @ theta + square / 2), [ball <= radius]).solve(solver="CLARABEL")
+        np.testing.assert_allclose(learns.theta(at, np.ones(1))[0], theta.value, atol=2e-4 * radius)
+    assert not learns.theta(np.zeros((2, m)), np.ones(2)).any()
+    assert not PowerBall(0.0, Steady(1.0), p).theta(at, np.ones(1)).any()
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.floats(0.01, 3.0), st.floats(0.1, 5.0))

@@ -157,7 +157,7 @@ def test_the_plan_reads_rows_as_decisions_do():
     for j in range(len(goal.rows)):
         w, offset = goal.rows.pull(c, problem.shares[None], -np.eye(len(goal.rows))[None, j : j + 1])
         mean, bonus, *_ = model.value(state.model, x, w, np.zeros((1, 0)))
-        np.testing.assert_allclose(look.use[0, 0, j], -(mean + bonus + offset)[0, 0], atol=1e-12)
+        np.testing.assert_allclose(look.hope[0, 0, j], -(mean + bonus + offset)[0, 0], atol=1e-12)
 
 
 def test_the_temperature_follows_the_declared_range():

@@ -101,7 +101,7 @@ class Knowing:
         return 0
 
     def value(self, state, x, w, u):
-        mean = self.times * w[:, :, 0] @ np.swapaxes(x @ np.swapaxes(SLOPES, 0, 1).reshape(4, -1).T, 1, 2)
+        mean = self.times * (w * (x @ np.swapaxes(SLOPES, 0, 1).reshape(4, -1).T)[:, None]).sum(3)
         return Worth(mean, np.zeros_like(mean))
 
     def update(self, state, x, y, seen, w):

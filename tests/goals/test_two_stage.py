@@ -9,6 +9,7 @@ from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import two_stage_square_cbwk
+from evenhand.recipes.square_cbwk import square_cbwk_rate
 from evenhand.recipes.two_stage_square_cbwk import linear_exploration, linear_radius, smooth_exploration
 from evenhand.run.simulation import play, simulate
 from tests.calls import ask
@@ -113,3 +114,54 @@ def test_it_takes_the_scale_of_what_is_to_be_had():
     z = state.goals[1].max_price
     # with slack 0.2 the program is worth (1/4 + 0.2) / (1/2) = 0.9, plus M: 4 (0.9 + 0.1) = 4, up to noise in the means
     assert np.abs(z.mean() - 4.0) <= 4 * 4 * 0.2 / np.sqrt(40 * 10) * 2
+
+
+def test_the_program_reads_an_oracle_that_only_the_pulls_of_the_first_stage_taught():
+    """Assumption 4.1: Z from a regression of our own on the T0 pulls of each arm, whatever the online model says."""
+    env, arms = MixedContexts(horizon=4000), 4
+    other = Ridge(n_features=9, n_outcomes=3, ridge=50.0)  # which is far off
+    policy = two_stage_square_cbwk(
+        env.problem,
+        other,
+        rate=20.0,
+        explore=EXPLORE,
+        radius=RADIUS,
+        statistical=Ridge(n_features=9, n_outcomes=3, ridge=0.5),
+    )
+    state = policy.start(seed=5, replicas=2)
+    first, last = arms * EXPLORE, (arms + 1) * EXPLORE
+    x, y, contexts = [], [], []
+    for r in play(policy, state, env.start(5, state.replicas), range(last + 20)):
+        rows = np.arange(2)[:, None], r.decision.plays
+        if r.step < first:
+            x.append(r.context.features[rows][:, 0])
+            y.append(r.arrivals[0].y[:, 0])
+        elif r.step < last:
+            contexts.append(r.context.features.copy())
+        elif r.step == last:  # from now on the online model answers
+            said = ask(policy.model, state.model, r.context.features, np.ones((2, 1, 3)))[0]
+            alone = ask(other, state.model.online, r.context.features, np.ones((2, 1, 3)))[0]
+            np.testing.assert_array_equal(said, alone)
+    for r in range(2):
+        features, outcomes = np.array(x)[:, r], np.array(y)[:, r]
+        theta = np.linalg.solve(features.T @ features + 0.5 * np.eye(9), features.T @ outcomes)
+        means = np.array([c[r] @ theta for c in contexts])
+        found = linprog(
+            -means[:, :, 0].ravel() / EXPLORE,
+            A_ub=means[:, :, 1:].reshape(-1, 2).T / EXPLORE,
+            b_ub=np.array([0.15, 0.12]) + 2 * RADIUS,
+            A_eq=np.kron(np.eye(EXPLORE), np.ones(arms)),
+            b_eq=np.ones(EXPLORE),
+        )
+        assert state.goals[1].max_price[r] == pytest.approx((-found.fun + RADIUS) / 0.12, rel=1e-6)
+
+
+def test_the_rate_of_the_theory_has_its_factor():
+    """c = T/B + 1 = 5 on the paper's instance (T/B = 4), whatever range the rewards are declared to have."""
+    problem = FixedContexts(horizon=2000).problem
+    assert square_cbwk_rate(problem, 3, 7.0, 11.0) == pytest.approx(
+        np.sqrt(3 * 2000 / (7.0 + 25.0 * 11.0 + 4 * np.log(4000)))
+    )
+    assert square_cbwk_rate(problem, 3, 7.0, 11.0, max_price=2.0) == pytest.approx(
+        np.sqrt(3 * 2000 / (7.0 + 4.0 * 11.0 + 4 * np.log(4000)))
+    )

@@ -74,3 +74,23 @@ def test_many_outcomes_that_expired():
         campaign.observe(number, {"answer": 1, "minutes": 5})
     clock.now += 2 * DAY
     assert raised(campaign) == ["13.3% of the outcomes that were due expired (4 of 30)."]
+
+
+def test_a_floor_that_is_missed_by_more_than_chance_explains():
+    """No answer where half is asked for: after eight cases three standard errors are 0.53, after ten 0.47."""
+    problem = eh.Problem(
+        actions=("nothing", "call"),
+        outcomes=(eh.Outcome("answer"),),
+        maximize="answer",
+        subject_to=(eh.Floor("answer", rate=0.5),),
+        horizon=30,
+    )
+    campaign = Campaign.open(MemoryStore(Clock()), "calls", eh.resolving(problem, eh.PerAction.of(problem)))
+    for i in range(17):
+        if i in (0, 8):
+            assert raised(campaign) == []
+        if i in (10, 16):
+            (said,) = raised(campaign)
+            begin = "answer per round, at least: 0, at least 0.5. It is "
+            assert said.startswith(begin + ("missed so far; the rounds to come need" if i == 10 else "out of reach"))
+        campaign.observe(campaign.decide({}, key=f"{i}").id, {"answer": 0})

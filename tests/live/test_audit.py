@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import evenhand as eh
-from evenhand.live import auditing
+from evenhand.live.folding import Folding
 from evenhand.live.memory import MemoryStore
 
 SHOP = eh.Problem(
@@ -188,7 +188,7 @@ def test_revisions_in_a_row_are_folded_once(monkeypatch):
             free = campaign.decisions().set_index("id").loc[i, "action"] == "none"
             campaign.observe(i, {"answer": 1, "cents": 0 if free else 10 + revise}, revise=revise)
     campaign.decide({"age": 30, "channel": "web"}, key="last")
-    again = auditing._again
-    monkeypatch.setattr(auditing, "_again", lambda *args: [folds.append(args[-1]), again(*args)][1])
+    whole = Folding.whole
+    monkeypatch.setattr(Folding, "whole", lambda *args: [folds.append(args[-1]), whole(*args)][1])
     assert eh.audit(store, "shop", [POLICY]).clean
     assert len(folds) == 1

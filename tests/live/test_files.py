@@ -123,6 +123,22 @@ def test_what_is_learned_from_a_log_is_what_a_policy_learns_and_costs_nothing(tm
         eh.audit(store, "post", [stated.policy], encoders=[stated.coded])
 
 
+def test_rows_of_a_log_count_as_the_problem_file_weighs_them(tmp_path):
+    weighed = PROBLEM.replace("horizon", "log_weight = 0.25\nhorizon")
+    log, file = folder_of(tmp_path, weighed.replace("[policy]", '[policy]\nmodel = "bayesian_ridge"'))
+    campaign = eh.open_campaign(f"sqlite:///{tmp_path}/weighed.db", "post", file, log_path=log)
+    state = campaign._worker.fold.state
+    assert state.model.count[0] == 100.0
+    assert state.model.taught[0] == 100.0
+    assert state.t[0] == 0.0
+
+
+def test_a_weight_of_a_log_that_is_none_is_refused(tmp_path):
+    log, file = folder_of(tmp_path, PROBLEM.replace("horizon", "log_weight = 0\nhorizon"))
+    with pytest.raises(eh.InvalidInput, match=r"log_weight: expected a finite number above 0, got 0"):
+        of_log(Text.of(file), log)
+
+
 @pytest.mark.parametrize(
     ("action", "outcomes", "says"),
     [

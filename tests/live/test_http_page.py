@@ -108,7 +108,7 @@ def test_names_that_are_html_are_shown_as_text():
         actions=(SCRIPT, '"><img src=x onerror=alert(1)>'),
         outcomes=(eh.Outcome("a<b>&'c"), eh.Outcome("<i>", known={SCRIPT: 1})),
         maximize="a<b>&'c",
-        subject_to=(eh.Budget("<i>", total=5), eh.Floor("a<b>&'c", 0.1)),
+        subject_to=(eh.Budget("<i>", total=5), eh.Floor("a<b>&'c", rate=0.1)),
         horizon=10,
     )
     campaign = Campaign.open("memory://", SCRIPT, eh.uniform(shop, 1, name="<b>policy</b>"))

@@ -78,7 +78,8 @@ def test_what_a_server_is_refused_for(tmp_path, capsys, monkeypatch):
     assert "open it with that one, or switch" in refused(capsys, file, "--store", store)
     file.write_text(PROBLEM)
     told = refused(capsys, file, "--store", f"sqlite:///{tmp_path}/new.db")
-    assert "features.ranges.age: expected the ranges of every column, as there is no log" in told
+    expected = "the range of its usual values, [low, high], as there is no log to learn it from"
+    assert f"features.ranges.age: expected {expected}, got nothing" in told
     log.write_text("")
     assert "log.csv" in refused(capsys, file, "--store", f"sqlite:///{tmp_path}/new.db", "--learn-from", log)
 

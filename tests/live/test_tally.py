@@ -12,10 +12,22 @@ from evenhand.live.dashboard.spans import MOST, Span, Spans
 from evenhand.live.dashboard.tally import Tally
 from tests.live.worked import MAIL, worked
 
+PAID = replace(
+    MAIL,
+    outcomes=(
+        eh.Outcome("answer", times="value", fallback=0.25),
+        *MAIL.outcomes[1:2],
+        eh.Outcome("minutes", high=60, free=("nothing",), times="wage", fallback=30.0),
+        eh.Outcome("value", known={"nothing": 1, "letter": 3, "call": 2, "visit": 5}),
+        eh.Outcome("wage", known={"letter": 0.4, "call": 0.5, "visit": 1.5}),
+    ),
+)
 
+
+@pytest.mark.parametrize("problem", [MAIL, PAID], ids=["plain", "with factors"])
 @pytest.mark.parametrize("on_expiry", ["hold", "fallback", "release"])
-def test_a_tally_adds_up_to_the_status(on_expiry):
-    campaign = worked(rounds=260, on_expiry=on_expiry)
+def test_a_tally_adds_up_to_the_status(on_expiry, problem):
+    campaign = worked(rounds=260, on_expiry=on_expiry, problem=problem)
     tally, status = Tally(campaign), campaign.status()
     tally.update(status)
     assert status.waiting > 0

@@ -112,6 +112,10 @@ PROBLEMS = {
     "a budget as an array": (lambda: Budget("cost", total=np.ones(2)), "Budget.total", "number"),
     "a budget of an outcome": (lambda: problem(subject_to=[Budget(Outcome("cost"), rate=1)]), "Budget.outcome", "text"),
     "a budget misspelt": (lambda: problem(subject_to=[Budget("csot", rate=1)]), "Budget", f"({DID} cost?)"),
+    "a budget without a word": (lambda: Budget("cost", 5), "Budget", "by name (total=, rate=, hard=), got 2"),
+    "what to minimise": (
+        lambda: problem(minimize="cost"), "minimize", 'give a weight of -1: maximize=Linear({"cost": -1})',
+    ),
     "hard as text": (lambda: Budget("cost", rate=1, hard="no"), "Budget.hard", "True or False"),
     "a tolerance as text": (lambda: Parity("cost", by="side", tolerance="1"), "Parity.tolerance", "number"),
     "a grouping misspelt": (

@@ -70,11 +70,12 @@ def test_the_state_is_that_of_a_ridge_on_products(r, s, m, replicas, plays, ridg
     k=st.integers(1, 3),
     each=st.booleans(),
     width=st.sampled_from([Fixed(), Fixed(0.4), Logarithmic(0.2), SelfNormalised(delta=0.1)]),
+    clipped=st.booleans(),
     seed=st.integers(0, 10_000),
 )
-def test_values_and_draws_are_those_of_a_ridge_on_products(r, s, m, replicas, count, k, each, width, seed):
+def test_values_and_draws_are_those_of_a_ridge_on_products(r, s, m, replicas, count, k, each, width, clipped, seed):
     rng = np.random.default_rng(seed)
-    models = pair(r, s, m, width=width)
+    models = pair(r, s, m, width=width, clipped=clipped)
     mine, flats = teach(rng, models, replicas, 8, 3, r, s, m)
     x, w = candidates(rng, replicas, count, r, s), rng.normal(size=(replicas, k, count if each else 1, m)).round(1)
     found, expected = models[0].value(mine, x, w, NONE), models[1].value(flats, flat(x, r), w, NONE)

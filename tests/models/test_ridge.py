@@ -66,11 +66,12 @@ def test_two_thousand_rounds_stay_the_closed_form(ridge):
     m=st.integers(1, 3),
     k=st.integers(1, 3),
     width=st.sampled_from([Fixed(), Fixed(0.4), Logarithmic(0.2), SelfNormalised(delta=0.1)]),
+    clipped=st.booleans(),
     seed=st.integers(0, 10_000),
 )
-def test_value_is_its_twin(replicas, candidates, n, m, k, width, seed):
+def test_value_is_its_twin(replicas, candidates, n, m, k, width, clipped, seed):
     rng = np.random.default_rng(seed)
-    model = Ridge(n_features=n, n_outcomes=m, width=width)
+    model = Ridge(n_features=n, n_outcomes=m, width=width, clipped=clipped)
     low = rng.uniform(-1, 0, m)
     state = model.start(replicas, low, low + rng.uniform(0.1, 2, m), 100)
     x, y, rounds = history(rng, replicas, 10, 2, n, m)
@@ -81,7 +82,8 @@ def test_value_is_its_twin(replicas, candidates, n, m, k, width, seed):
     half = width.radius(state.count, state.log_det, 1.0)[:, None] * twins.norms(query, state.inverse)
     half = half[:, None] * (state.high - state.low)[:, None]
     center = np.einsum("ran,rmn->rma", query, state.theta)
-    expected = twins.values(center, half, state.low, state.high, w)
+    ends = (state.low, state.high) if clipped else (np.full(m, -np.inf), np.full(m, np.inf))
+    expected = twins.values(center, half, *ends, w)
     np.testing.assert_allclose(mean, expected[0], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(bonus, expected[1], rtol=1e-8, atol=1e-10)
 

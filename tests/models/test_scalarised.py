@@ -102,3 +102,29 @@ def test_units_of_outcomes_do_not_matter():
     first, again = (model.value(s, query, g, np.zeros((1, 0))) for s, g in ((plain, w), (restated, w / factor)))
     np.testing.assert_allclose(again.mean, first.mean, rtol=1e-9)
     np.testing.assert_allclose(again.bonus, first.bonus, rtol=1e-9)
+
+
+@given(n=st.integers(1, 3), m=st.integers(1, 3), width=st.sampled_from([0.0, 0.4, 3.0]), seed=st.integers(0, 10_000))
+def test_a_clipped_bound_ends_at_what_outcomes_in_their_ranges_can_be_worth(n, m, width, seed):
+    rng = np.random.default_rng(seed)
+    low = rng.uniform(-2.0, 1.0, m)
+    high = low + rng.uniform(0.1, 2.0, m)
+    plain, clipped = (Scalarised(n_features=n, n_outcomes=m, width=Fixed(width), clipped=c) for c in (False, True))
+    states = [model.start(1, low, high, 100) for model in (plain, clipped)]
+    for _ in range(6):
+        x, y, w = rng.normal(size=(1, 1, n)), rng.uniform(low, high, (1, 1, m)), rng.normal(size=(1, 2, m))
+        for model, state in zip((plain, clipped), states, strict=True):
+            tell(model, state, x, y, np.ones(1), w)
+    query, w = rng.normal(size=(1, 4, n)), rng.normal(size=(1, 2, m))
+    mean, bonus = ask(plain, states[0], query, w)
+    again, found = ask(clipped, states[1], query, w)
+    np.testing.assert_array_equal(again, mean)
+    least, most = np.sort([w * low, w * high], axis=0).sum(3)[:, :, :, None]  # worths of every reading
+    np.testing.assert_allclose(mean + found, np.clip(mean + bonus, least, most), atol=1e-12)
+
+
+def test_a_clipped_bound_has_no_end_where_a_priced_outcome_has_none():
+    one, x = Scalarised(n_features=1, n_outcomes=2, width=Fixed(9.0), clipped=True), np.ones((1, 1, 1))
+    state = one.start(1, np.zeros(2), np.array([1.0, np.inf]), 100)
+    _, bonus = ask(one, state, x, np.array([[[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]]))
+    np.testing.assert_allclose(bonus[0, :, 0], [1.0, 9.0, 1.0])

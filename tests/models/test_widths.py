@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from evenhand.models import Fixed, Logarithmic, Ridge, SelfNormalised
+from evenhand.core.errors import InvalidInput
+from evenhand.models import Fixed, Logarithmic, Ridge, Scalarised, SelfNormalised, WorstCase
 from tests.calls import ask, tell
 
 RUNS, ROUNDS = 200, 300
@@ -17,6 +18,45 @@ def test_the_radii_are_those_of_the_equations():
     radius = SelfNormalised(delta=0.05, noise=0.3, norm=2.0).radius(count, log_det, 3.0)
     expected = [0.3 * math.sqrt(z + 2 * math.log(1 / 0.05)) + math.sqrt(3.0) * 2.0 for z in log_det]
     np.testing.assert_allclose(radius, expected)
+
+
+def test_the_worst_case_is_equation_76_of_the_reduction():
+    """alpha_t = L D_K / 2 sqrt(n M ln((1 + t (L D_X)^2 / ridge) / delta)) + sqrt(ridge) D_theta."""
+    steep, size, length, norm, ridge, delta = 1.7, 2.0, 3.0, 0.4, 0.1, 0.05
+    width = WorstCase(n_parameters=20, delta=delta, noise=steep * size / 2, norm=norm, length=steep * length)
+    for t in (0, 1, 500):
+        first = steep * size / 2 * math.sqrt(20 * math.log((1 + t * (steep * length) ** 2 / ridge) / delta))
+        found = width.radius(np.array([float(t)]), np.array([7.0]), ridge)
+        np.testing.assert_allclose(found, first + math.sqrt(ridge) * norm, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "m", "ridge"), [(2, 1, 1.0), (3, 4, 0.1)])
+def test_the_worst_case_is_never_narrower_than_what_features_give(n, m, ridge):
+    """With features and slopes as long as allowed, in all rounds of a scalarised regression."""
+    rng, options = np.random.default_rng(5), {"delta": 0.1, "noise": 0.7, "norm": 2.0}
+    model = Scalarised(n_features=n, n_outcomes=m, ridge=ridge, width=SelfNormalised(**options))
+    wide = WorstCase(n_parameters=n * m, length=1.0, **options)
+    state = model.start(1, np.full(m, -np.inf), np.full(m, np.inf), 100)
+    for _ in range(300):
+        x, g = rng.normal(size=(1, 1, n)), rng.normal(size=(1, 1, m))
+        x, g = x / np.linalg.norm(x), g / np.linalg.norm(g)
+        tell(model, state, x, rng.normal(size=(1, 1, m)), np.ones(1), g)
+        narrow = model.width.radius(state.count, state.log_det, ridge)
+        assert wide.radius(state.count, state.log_det, ridge)[0] >= narrow[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("n_parameters", 1, "a whole number of at least 2"),
+        ("delta", 0.0, r"a risk in \(0, 1\)"),
+        ("noise", -1.0, "a finite number of at least 0"),
+        ("length", math.inf, "a finite number of at least 0"),
+    ],
+)
+def test_numbers_of_the_worst_case_are_in_their_ranges(field, value, message):
+    with pytest.raises(InvalidInput, match=rf"^WorstCase\.{field}: expected {message}"):
+        WorstCase(**{"n_parameters": 2, "delta": 0.1, field: value})
 
 
 def gaussian(rng, mean):

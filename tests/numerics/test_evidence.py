@@ -17,7 +17,7 @@ def fitted(x, y, ridge=0.0, times=1):
     theta, inverse, sigma = np.zeros((m, n)), np.zeros((n, n)), np.zeros((m, m))
     for _ in range(times):
         sums = (x.T @ x)[None], (y.T @ x)[None], y.T @ y
-        ridge = fit(*sums, float(len(x)), ridge, theta[None], inverse[None], sigma)
+        ridge = fit(*sums, float(len(x)), ridge, np.full(m, BELIEVED), theta[None], inverse[None], sigma)
     return ridge, theta, inverse, sigma
 
 
@@ -167,11 +167,20 @@ def test_penalties_stay_within_what_can_be_inverted():
 
 
 def test_observations_ahead_go_on_at_the_rate_so_far():
-    assert ahead(0.0, 0.0, 100.0) == 100.0
-    assert ahead(10.0, 10.0, 100.0) == 90.0
-    assert ahead(0.0, 9.0, 100.0) == pytest.approx(9.1)  # not 0: else a run that saw nothing would never look
-    assert ahead(2999.0, 999.0, 1999.0) == 3000.0
-    assert ahead(10.0, 100.0, 100.0) == ahead(10.0, 200.0, 100.0) == 0.0
+    assert ahead(0.0, 0.0, 0.0, 100.0, 1.0) == 100.0
+    assert ahead(10.0, 10.0, 0.0, 100.0, 1.0) == 90.0
+    assert ahead(0.0, 9.0, 0.0, 100.0, 1.0) == pytest.approx(9.1)  # not 0: a run that saw nothing would never look
+    assert ahead(2999.0, 999.0, 0.0, 1999.0, 1.0) == 3000.0
+    assert ahead(10.0, 100.0, 0.0, 100.0, 1.0) == ahead(10.0, 200.0, 0.0, 100.0, 1.0) == 0.0
+
+
+def test_rounds_that_were_taught_are_not_taken_from_the_horizon_and_what_cannot_be_paid_for_is():
+    assert ahead(1000.0, 1000.0, 1000.0, 1000.0, 1.0) == 1000.0
+    assert ahead(1010.0, 1010.0, 1000.0, 1000.0, 1.0) == 990.0
+    assert ahead(499.0, 999.0, 1000.0, 1000.0, 1.0) == 500.0  # half of the rows taught something
+    assert ahead(10.0, 10.0, 0.0, 100.0, 0.25) == 25.0
+    assert ahead(10.0, 90.0, 0.0, 100.0, 0.25) == pytest.approx(10.0 * 11.0 / 91.0)
+    assert ahead(10.0, 10.0, 0.0, 100.0, 0.0) == 0.0
 
 
 def test_reach_is_finite_for_any_square():

@@ -9,6 +9,7 @@ from evenhand.numerics.likelihood import EXPONENTIAL, IDENTITY, LOGISTIC, add_lo
 from evenhand.numerics.newton import fit
 from tests.numerics.test_newton import nothing, room
 
+NONE = np.zeros(0)  # no weights: 1 for all
 LINKS = {"identity": IDENTITY, "logistic": LOGISTIC, "exponential": EXPONENTIAL}
 POTENTIAL = {"identity": lambda u: 0.5 * u**2, "logistic": lambda u: np.logaddexp(0.0, u), "exponential": np.exp}
 MEAN = {"identity": lambda u: u, "logistic": lambda u: 1.0 / (1.0 + np.exp(-u)), "exponential": np.exp}
@@ -64,7 +65,7 @@ def data(link, s, n, seed, scale=0.7):
 
 def fitted(link, x, y, ridge, older=None, start=None, tolerance=1e-14):
     theta = np.zeros(x.shape[1]) if start is None else start.copy()
-    passes = fit(LINKS[link], x, y, older or nothing(x.shape[1]), theta, room(theta), ridge, tolerance)
+    passes = fit(LINKS[link], x, y, NONE, older or nothing(x.shape[1]), theta, room(theta), ridge, tolerance)
     return theta, passes
 
 
@@ -79,11 +80,25 @@ def test_costs_their_gradient_and_their_hessian_are_numpys_and_add_to_what_is_th
     x, y = data(link, 40, 3, 1)
     x[x < -0.5] = 0.0
     theta, gradient, hessian = np.array([0.2, -0.4, 0.9]), np.ones(3), np.ones((3, 3))
-    value = add_losses(LINKS[link], x, y, theta, 5.0, gradient, hessian, np.empty(3, np.int64))
+    value = add_losses(LINKS[link], x, y, NONE, theta, 5.0, gradient, hessian, np.empty(3, np.int64))
     expected = losses(link, x, y, theta)
     assert value == pytest.approx(5.0 + expected[0], rel=1e-12)
     np.testing.assert_allclose(gradient, 1.0 + expected[1], rtol=1e-11)
     np.testing.assert_allclose(np.tril(hessian), np.tril(1.0 + expected[2]), rtol=1e-11)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_weight_of_3_is_three_observations(link):
+    x, y = data(link, 40, 3, 1)
+    weight = np.where(np.arange(40) % 2, 3.0, 1.0)
+    often = np.repeat(np.arange(40), weight.astype(int))
+    theta, found = np.array([0.2, -0.4, 0.9]), []
+    for own in ((x, y, weight), (x[often], y[often], NONE)):
+        gradient, hessian = np.zeros(3), np.zeros((3, 3))
+        value = add_losses(LINKS[link], *own, theta, 0.0, gradient, hessian, np.empty(3, np.int64))
+        found.append((value, gradient, hessian))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -100,8 +115,8 @@ def test_a_folded_half_is_its_second_order_expansion_and_fits_take_it_as_part_of
     """Two folds at different points: anchors move, and the function stays."""
     x, y = data(link, 90, 3, 3)
     older, first, second = nothing(3), np.array([0.5, 0.1, 0.7]), np.array([0.4, 0.3, 0.6])
-    fold(LINKS[link], x[:30], y[:30], first, *older)
-    fold(LINKS[link], x[30:60], y[30:60], second, *older)
+    fold(LINKS[link], x[:30], y[:30], NONE, first, *older)
+    fold(LINKS[link], x[30:60], y[30:60], NONE, second, *older)
     np.testing.assert_array_equal(older[0], second)
     np.testing.assert_array_equal(older[2], older[2].T)
     parts = expansion(link, x[:30], y[:30], first), expansion(link, x[30:60], y[30:60], second)
@@ -119,7 +134,7 @@ def test_a_folded_half_is_its_second_order_expansion_and_fits_take_it_as_part_of
 def test_of_the_identity_link_nothing_is_lost_by_folding():
     x, y = data("identity", 60, 3, 5)
     older = nothing(3)
-    fold(IDENTITY, x[:50], y[:50], np.array([3.0, -2.0, 9.0]), *older)
+    fold(IDENTITY, x[:50], y[:50], NONE, np.array([3.0, -2.0, 9.0]), *older)
     theta, _ = fitted("identity", x[50:], y[50:], 0.5, older)
     np.testing.assert_allclose(theta, np.linalg.solve(x.T @ x + 0.5 * np.eye(3), x.T @ y), rtol=1e-10)
 

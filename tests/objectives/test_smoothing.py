@@ -5,6 +5,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, Randomized
 from evenhand.objectives.smoothing import ball, default_smoothing, moreau_gradient
+from evenhand.objectives.steepness import worth_of_an_outcome
 from tests.parts import OBJECTIVES, SUMS
 
 GINI = GeneralizedGini(("a", "b", "c"))
@@ -34,13 +35,28 @@ def test_the_ball_of_round_t_has_the_radius_beta_over_the_root_of_t():
 
 
 def test_by_default_what_cannot_be_smoothed_exactly_is_smoothed_by_luck():
-    assert [default_smoothing(f) for f in SUMS] == [Randomized(0.01)] * len(SUMS)
+    def unit(f):
+        return np.zeros(len(f.outcomes)), np.ones(len(f.outcomes))
+
+    assert [default_smoothing(f, *unit(f)) for f in SUMS] == [Randomized(0.01)] * len(SUMS)
     for f in SUMS:
-        smoothing, m = default_smoothing(f), len(f.outcomes)
+        smoothing, m = default_smoothing(f, *unit(f)), len(f.outcomes)
         slope = smoothing.gradient(f, np.full((2, m), 0.5), np.zeros(2), normals(2, smoothing.draws(m)))
         assert np.isfinite(slope).all()
     for f in OBJECTIVES:
-        assert default_smoothing(f) == (None if f.smooth else Moreau(0.01))
+        worth = worth_of_an_outcome(f, *unit(f))
+        assert default_smoothing(f, *unit(f)) == (None if f.smooth else Moreau(0.01 * (1.0 / worth)))
+    assert default_smoothing(GeneralizedGini(("a", "b")), np.zeros(2), np.ones(2)) == Moreau(0.01)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+@pytest.mark.parametrize("f", [GeneralizedGini(("a", "b")), AlphaFair(("a", "b"), alpha=1.0)], ids=repr)
+def test_by_default_units_only_change_the_unit_of_slopes(f, unit):
+    """A Gini function is worth as much per unit of outcomes, and a logarithm less."""
+    z, t = np.array([0.3, 0.02]), np.array(4.0)
+    plain = default_smoothing(f, np.zeros(2), np.ones(2)).gradient(f, z, t, np.zeros(0))
+    scaled = default_smoothing(f, np.zeros(2), np.full(2, unit)).gradient(f, unit * z, t, np.zeros(0))
+    np.testing.assert_allclose(scaled * (unit if isinstance(f, AlphaFair) else 1.0), plain, rtol=1e-9)
 
 
 def test_each_replica_has_its_own_clock():

@@ -14,7 +14,9 @@ from evenhand.recipes import (
     fw_linucb,
     fw_squarecb,
     greedy_bwk,
+    lagrange_cbw,
     lin_cbwk,
+    lyapunov,
     mixed_oracle,
     molincb,
     pd_bwk,
@@ -38,7 +40,7 @@ from tests.optima.worlds import SAMPLE, World
 
 
 def _rate(w: World) -> float:
-    """The theory's, for oracles of n parameters and prices of up to Z = T OPT / B (Theorem 2).
+    """The theory's, for oracles of n parameters and prices of up to Z = T OPT / B (Theorem A.1).
 
     The regret of a ridge in squares is about noise^2 n ln T per outcome; known costs have none.
     """
@@ -81,7 +83,7 @@ def _mixed(w: World) -> Policy:
 def _fw(w: World) -> Policy:
     """Over `lin_cbwk` where something is spent, else over `ucb`."""
     problem = w.environment.problem
-    return fw(problem, lambda p: lin_cbwk(p, w.model) if p.spending else ucb(p, w.model))
+    return fw(problem, lambda p: lin_cbwk(p, w.model) if p.spending else ucb(p, w.model), warmup=0)
 
 
 CALLS: dict[str, Callable[[World], Policy]] = {
@@ -93,7 +95,9 @@ CALLS: dict[str, Callable[[World], Policy]] = {
     "fw_linucb": lambda w: fw_linucb(w.environment.problem, w.model),
     "fw_squarecb": lambda w: fw_squarecb(w.environment.problem, w.model, rate=_growing(w)),
     "greedy_bwk": lambda w: greedy_bwk(w.environment.problem, w.model),
+    "lagrange_cbw": lambda w: lagrange_cbw(w.environment.problem, w.model),
     "lin_cbwk": lambda w: lin_cbwk(w.environment.problem, w.model),
+    "lyapunov": lambda w: lyapunov(w.environment.problem, w.model),
     "mixed_oracle": _mixed,
     "molincb": lambda w: molincb(w.environment.problem, w.model),
     "pd_bwk": lambda w: pd_bwk(w.environment.problem, w.model),

@@ -14,7 +14,7 @@ BUDGETS_ONLY = "problem.subject_to: expected budgets only, as constraints by gro
 TOGETHER_ONLY = (
     "problem.subject_to: expected budgets, floors and convex sets only, as constraints by group are not supported"
 )
-SETS_TOO = "problem.subject_to: expected budgets and convex sets, as constraints by group are not supported"
+SETS_TOO = "problem.subject_to: expected budgets, floors and convex sets, as constraints by group are not supported"
 UNLIMITED = "problem.subject_to: expected no constraints; fw_dual keeps to them"
 UNLIMITED_BY_BWCR = "problem.subject_to: expected no constraints; bwcr keeps to them"
 BOUNDED = "the range of 'outcome 1': expected finite ends, as dual updates need them"
@@ -56,7 +56,7 @@ STATED: dict[str, dict[str, float | str]] = {
         "MixedContexts": 0.87,
         "Lessons": 0.95,
         "Lessons, goal only": 0.96,
-        "MultiObjective": 0.97,
+        "MultiObjective": 0.99,
         "Delayed(MixedContexts, 50)": 0.84,
         "WithoutContexts(MixedArms)": 0.88,
         "WithoutContexts(Lessons)": 0.97,
@@ -133,6 +133,20 @@ STATED: dict[str, dict[str, float | str]] = {
         "BernoulliKnapsacks": 0.85,
         "Routing": PLAIN,
     },
+    "lagrange_cbw": {
+        "Court": 0.96,
+        "FixedContexts": 0.92,
+        "MixedArms": 0.96,
+        "MixedContexts": 0.90,
+        "Lessons": PLAIN,
+        "Lessons, goal only": LIMITED,
+        "MultiObjective": LIMITED,
+        "Delayed(MixedContexts, 50)": 0.84,
+        "WithoutContexts(MixedArms)": 0.96,
+        "WithoutContexts(Lessons)": PLAIN,
+        "BernoulliKnapsacks": 0.87,
+        "Routing": PLAIN,
+    },
     "lin_cbwk": {
         "Court": 0.95,
         "FixedContexts": 0.93,
@@ -146,6 +160,20 @@ STATED: dict[str, dict[str, float | str]] = {
         "WithoutContexts(Lessons)": PLAIN,
         "BernoulliKnapsacks": 0.81,
         "Routing": PLAIN,
+    },
+    "lyapunov": {
+        "Court": 0.92,
+        "FixedContexts": 0.99,
+        "MixedArms": 0.99,
+        "MixedContexts": 0.90,
+        "Lessons": 0.75,
+        "Lessons, goal only": 0.96,
+        "MultiObjective": 0.99,
+        "Delayed(MixedContexts, 50)": 0.82,
+        "WithoutContexts(MixedArms)": 0.89,
+        "WithoutContexts(Lessons)": 0.98,
+        "BernoulliKnapsacks": 0.84,
+        "Routing": 0.99,
     },
     "mixed_oracle": {
         "Court": 0.94,

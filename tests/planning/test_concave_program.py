@@ -57,6 +57,20 @@ def test_it_agrees_with_cvxpy_and_knows_how_far_off_it_is(objective, seed):
     assert objective.value(end) == pytest.approx(found.value, abs=1e-5)
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1e-5, 1e-4, 1e6])
+@pytest.mark.parametrize("objective", [f for f in OBJECTIVES if not isinstance(f, AlphaFair)], ids=repr)
+def test_units_of_outcomes_and_rows_change_no_digit_that_counts(objective, unit):
+    """Functions of degree 1; rows in the inverse unit. The solver's tolerances, and those of the gap, are absolute."""
+    truth, limit = sample(1), np.array([0.2, 0.3])
+    plain = maximize(objective, truth, limit, np.full(3, 0.5))
+    scaled = truth._replace(outcomes=unit * truth.outcomes, rows=truth.rows / unit)
+    found = maximize(objective, scaled, limit / unit, np.full(3, 0.5 * unit))
+    assert found.value / unit == pytest.approx(plain.value, abs=2e-6)
+    assert found.gap / unit <= 2e-6
+    if not isinstance(objective, EqualExposure):
+        assert found.prices / unit**2 == pytest.approx(plain.prices, abs=1e-3)
+
+
 def test_without_rows_it_is_the_best_mixture_of_policies():
     truth = sample(4, rows=0)
     found = maximize(GeneralizedGini(NAMES), truth, np.zeros(0), np.zeros(3))

@@ -15,7 +15,7 @@ from evenhand.planning.concave_program import Truth, maximize
 from evenhand.planning.list_ascent import maximize_lists
 from evenhand.planning.list_program import is_linear_program, solve_lists
 from evenhand.planning.lists import pooled
-from evenhand.problem import Budget, Floor, Parity
+from evenhand.problem import Budget, Floor, Outcome, Parity
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.rows import select
 
@@ -105,6 +105,27 @@ def test_the_linear_program_against_all_rankings(objective, subject_to, slots):
     near = maximize_lists(*given)
     assert near.value - 1e-6 <= expected <= near.value + near.gap + 1e-9
     assert near.gap <= 2e-5
+
+
+@pytest.mark.parametrize("objective", [CLICKS, EQ2], ids=["clicks", "eq2"])
+@pytest.mark.parametrize("sure", [True, False])
+def test_what_a_click_pays_is_a_factor_of_its_chance(objective, sure):
+    """A known payment per item is the same as clicks in units of payments, whatever payments count by themselves."""
+    pays = np.array([3.0, 1.0, 0.0, 2.0])
+    world = replace(SMALL, maximize=objective, subject_to=(*SPREAD, Floor("click", rate=0.6)))
+    _, problem, lists, rows, limit = stated(world)
+    click, *others = problem.outcomes
+    pay = Outcome("pay", known=dict(zip(problem.actions, pays.tolist(), strict=True)), sure=sure)
+    paid = replace(problem, outcomes=(replace(click, times="pay"), *others, pay))
+    known = np.concatenate([lists.known, pays[None, :, None]], 2)
+    mine = constraint_rows(paid, paid.subject_to)[0]
+    scaled = lists._replace(learned=lists.learned * pays[:, None])
+    for method, gap in ((solve_lists, 1e-7), (maximize_lists, 1e-5)):
+        expected = method(objective, problem, scaled, rows, limit)
+        assert method(objective, paid, lists._replace(known=known), mine, limit).value == pytest.approx(
+            expected.value, abs=gap
+        )
+    assert expected.value > 0.1
 
 
 def test_fees_per_placement_make_an_assignment():

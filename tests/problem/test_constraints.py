@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import evenhand
+from evenhand import recipes
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court
 from evenhand.goals import HardBudget
@@ -48,18 +49,47 @@ def run(policy, **options):
     return simulate(policy, Under(policy.problem), replicas=3, progress=False, **options)
 
 
-def test_no_code_outside_their_folder_asks_which_kind_a_constraint_is():
-    home = Path(evenhand.__file__).parent
-    asked = []
-    for path in home.rglob("*.py"):
-        if "constraints" in path.parts or path.parent.name == "constraints":
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "type"):
-                names = {n.id for arg in node.args for n in ast.walk(arg) if isinstance(n, ast.Name)}
-                if names & {"Budget", "Parity", "Floor"}:
-                    asked.append(f"{path}:{node.lineno}")
-    assert asked == []
+HOME = Path(evenhand.__file__).parent
+FOLDER = HOME / "problem" / "constraints"
+DECLARED = [n for path in FOLDER.glob("*.py") for n in ast.parse(path.read_text()).body if isinstance(n, ast.ClassDef)]
+CONTRACTS = {n.name for n in DECLARED if any(getattr(b, "id", "") in ("Protocol", "NamedTuple") for b in n.bases)}
+KINDS = {n.name for n in DECLARED} - CONTRACTS
+TELLING = {"within", "outcomes", "curved", "tightened", "outcome", "by", "tolerance", "spends", "rate", "total"}
+ASKING = ("isinstance", "issubclass", "type", "hasattr", "getattr")
+OUTSIDE = sorted(p for p in HOME.rglob("*.py") if FOLDER not in p.parents)
+
+
+def questions(path):
+    """Where a file asks which kind a constraint is: by class, by a member that only some have, or by a pattern."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        parts = []
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ASKING:
+            parts = node.args
+        elif isinstance(node, ast.MatchClass):
+            parts = [node.cls]
+        within = [n for part in parts for n in ast.walk(part)]
+        named = {n.id for n in within if isinstance(n, ast.Name)} | {
+            n.attr for n in within if isinstance(n, ast.Attribute)
+        }
+        texts = {n.value for n in within if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+        if named & KINDS or (path.parent.name == "recipes" and (named & CONTRACTS or texts & TELLING)):
+            yield node.lineno
+
+
+def test_the_kinds_are_all_known():
+    assert {"Budget", "Floor", "Parity", "Within"} == KINDS
+    assert {"Constraint", "OneOutcome", "Curved", "Region", "Rest", "Sums"} == CONTRACTS
+    assert {p.stem for p in OUTSIDE if p.parent.name == "recipes"} >= set(recipes.__all__)
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda p: str(p.relative_to(HOME)))
+def test_no_code_outside_their_folder_asks_which_kind_a_constraint_is(path):
+    """Recipes may not even import a kind, nor ask for a contract that only some kinds fulfil."""
+    assert list(questions(path)) == []
+    if path.parent.name == "recipes":
+        tree = ast.walk(ast.parse(path.read_text()))
+        imports = [node for node in tree if isinstance(node, ast.ImportFrom) and node.module]
+        assert not {a.name for node in imports if "problem" in node.module for a in node.names} & (KINDS | {"Curved"})
 
 
 # Totals
@@ -70,6 +100,15 @@ def test_a_stated_total_is_the_total_to_the_last_bit(total, horizon):
     assert Budget("x", total=total).total_over(horizon) == total
     assert Floor("x", total=total).total_over(horizon) == total
     assert Budget("x", total=total).limit(horizon) == total / horizon
+
+
+@pytest.mark.parametrize("kind", [Budget, Floor])
+def test_a_total_is_a_rate_times_the_horizon(kind):
+    """The same sum in either words, and each has to be named: 500 could be either."""
+    total, rate = kind("x", total=500), kind("x", rate=0.05)
+    assert (
+        (total.limit(10_000), total.total_over(10_000)) == (rate.limit(10_000), rate.total_over(10_000)) == (0.05, 500)
+    )
 
 
 def test_a_hard_limit_holds_the_stated_total_to_the_last_bit():
@@ -136,8 +175,10 @@ def test_the_same_problem_without_any_hard_limit_has_no_goal_for_one():
             r"^Parity\('x'\)\.hard: expected False or None, as no play",
         ),
         (lambda: Floor("x", rate=0.1, hard=True), r"^Floor\('x'\)\.hard: expected False or None, as forbidding plays"),
-        (lambda: Floor("x"), r"^Floor\('x'\): expected exactly one of rate= and total="),
-        (lambda: Floor("x", rate=1, total=2), r"^Floor\('x'\): expected exactly one of rate= and total="),
+        (lambda: Budget("x", 5), r"^Budget: expected at most 1 argument .* by name \(total=, rate=, hard=\), got 2"),
+        (lambda: Floor("x", 5), r"^Floor: expected at most 1 argument .* by name \(total=, rate=, by=, hard=\), got 2"),
+        (lambda: Floor("x"), r"^Floor\('x'\): expected exactly one of total= and rate="),
+        (lambda: Floor("x", rate=1, total=2), r"^Floor\('x'\): expected exactly one of total= and rate="),
         (lambda: Floor("x", rate=np.nan), r"^Floor\('x'\)\.rate: expected a finite number"),
         (lambda: Floor("x", total=np.inf), r"^Floor\('x'\)\.total: expected a finite number"),
         (lambda: court(Floor("bus", rate=0.1)), r"^Floor: expected one of the outcomes"),

@@ -19,7 +19,7 @@ from evenhand.problem.rows import Rows, select
 from evenhand.recipes import fw_linucb, lin_cbwk
 from evenhand.recipes.defaults import default_margin, evened
 from evenhand.recipes.uniform import even_lottery
-from evenhand.sets import Ball
+from evenhand.sets import Ball, Box, Halfspaces
 from tests.parts import EVERYTHING
 
 
@@ -160,3 +160,36 @@ def test_units_do_not_decide_what_is_feasible(unit):
     assert not possible(cheap, near(0.5, 0.5, radius=0.09))
     assert not possible(other)
     assert not possible(cheap, Floor("used", rate=0.41 * unit))
+
+
+def shared(*constraints):
+    """Two learned outcomes that several constraints read."""
+    outcomes = tuple(Outcome(name) for name in ("gain", "x", "y"))
+    return Problem(actions=("a", "b"), outcomes=outcomes, maximize="gain", subject_to=constraints, horizon=100)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
+def test_sets_of_the_same_outcomes_that_exclude_each_other_are_refused_and_named(unit):
+    def stated(*constraints):
+        outcomes = tuple(Outcome(name, high=unit) for name in ("gain", "x", "y"))
+        return Problem(actions=("a", "b"), outcomes=outcomes, maximize="gain", subject_to=constraints, horizon=100)
+
+    def ball(x, y, r):
+        return Within(("x", "y"), Ball((unit * x, unit * y), unit * r))
+
+    stated(Budget("gain", rate=0.5 * unit), ball(0.2, 0.2, 0.15), ball(0.4, 0.1, 0.15))  # .224 apart
+    with pytest.raises(InfeasibleProblem) as caught:
+        stated(Budget("gain", rate=0.5 * unit), ball(0.2, 0.2, 0.1), ball(0.4, 0.1, 0.1))
+    assert str(caught.value).count("Within (distance of x, y from Ball: 0)") == 2
+    assert "Budget" not in str(caught.value)
+    with pytest.raises(InfeasibleProblem, match=r"Within \(distance of x, y from Ball: 0\), Floor \(x per round"):
+        stated(ball(0.2, 0.2, 0.1), Floor("x", rate=0.31 * unit))
+    low = Within(("x", "y"), Box((0.3 * unit, 0.3 * unit), (unit, unit)))
+    with pytest.raises(InfeasibleProblem, match=r"keeps to Within \(.*Box: 0\), Within \(.*Halfspaces: 0\) over"):
+        stated(low, Within(("y", "x"), Halfspaces(((1.0, 1.0),), (0.59 * unit,))), Floor("gain", rate=0.1 * unit))
+
+
+def test_a_budget_and_a_floor_on_one_learned_outcome_may_exclude_each_other():
+    assert feasible(shared(Budget("x", rate=0.4), Floor("x", rate=0.4)))
+    with pytest.raises(InfeasibleProblem, match=r"Budget \(x per round: 0.4\), Floor \(x per round, at least: 0.41"):
+        shared(Budget("x", rate=0.4), Floor("x", rate=0.41))

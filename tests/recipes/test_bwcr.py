@@ -23,7 +23,7 @@ GAMMA = 0.5
 
 
 class Plain:
-    """The source's algorithm for one replica, its averages over the arms that were drawn."""
+    """The source's algorithm for one replica, its averages over the arms that were drawn, costs in units of plays."""
 
     def __init__(self, problem, margin):
         arms, names = len(problem.actions), problem.names
@@ -31,6 +31,7 @@ class Plain:
         self.wanted = [names.index(n) for n in problem.objective.outcomes]
         self.bounded = [names.index(b.outcome) for b in problem.spending]
         self.bound = np.array([b.limit(problem.horizon) for b in problem.spending]) - margin
+        self.unit = np.append(np.ones(len(problem.learned)), problem.declared.max(0))[self.bounded]
         self.t, self.x, self.c = 0, np.full(len(self.wanted), 0.5), self.bound
 
     def vectors(self):
@@ -38,14 +39,18 @@ class Plain:
         f = self.problem.objective
         smooth = isinstance(f, Linear)
         g = f.supergradient(self.x) if smooth else moreau_gradient(f, self.x, 0.01 / np.sqrt(self.t + 1))
-        phi = np.maximum(self.c - self.bound, 0.0)
-        n = self.count[:, None] + 1
-        v = self.total / n
-        rad = np.sqrt(GAMMA * v / n) + GAMMA / n
-        high = np.hstack([np.minimum(v + 2 * rad, 1.0), self.problem.declared])
-        low = np.hstack([np.maximum(v - 2 * rad, 0.0), self.problem.declared])
+        phi = np.maximum(self.c - self.bound, 0.0) / self.unit**2
+        low, high = self.ends()
         wanted = np.where(g >= 0, high[:, self.wanted], low[:, self.wanted])
         return g, phi, wanted, np.where(phi > 0, low[:, self.bounded], high[:, self.bounded])
+
+    def ends(self):
+        """Ends of intervals; what an action is declared not to bring is 0."""
+        n = self.count[:, None] + 1
+        v = self.total / n
+        rad, not_free = np.sqrt(GAMMA * v / n) + GAMMA / n, ~self.problem.free
+        high = np.hstack([np.minimum(v + 2 * rad, 1.0) * not_free, self.problem.declared])
+        return np.hstack([np.maximum(v - 2 * rad, 0.0) * not_free, self.problem.declared]), high
 
     def solve(self, wanted, slack):
         best = linprog(-wanted, -slack[None], [0.0], np.ones((1, len(wanted))), [1.0])
@@ -93,7 +98,7 @@ def test_every_lottery_is_the_linear_programs(inner):
         plain.learn(arm, r.arrivals[0].y[0, 0], wanted[arm], used[arm])
         if isinstance(policy.goals[0], FrankWolfe):  # the slope of a linear objective needs no average
             np.testing.assert_allclose(plain.x, policy.goals[0].average(state.goals[0])[0], atol=1e-12)
-        np.testing.assert_allclose(plain.c, policy.goals[1].average(state.goals[1])[0], atol=1e-12)
+        np.testing.assert_allclose(plain.c / plain.unit, policy.goals[1].average(state.goals[1])[0], atol=1e-12)
     assert bound > 50
     assert mixed > 50
 
@@ -143,8 +148,8 @@ def test_of_two_budgets_on_one_outcome_the_tighter_counts():
     twice = replace(problem, subject_to=(*problem.subject_to, Budget("hours", rate=0.5), Budget("hours", rate=0.7)))
     goals = bwcr(twice, Tabular(arms=5, n_outcomes=4, confidence=GAMMA), margin=0.0).goals
     assert isinstance(goals[1], FrankWolfe)
-    assert goals[1].objective.outcomes == ("hours", "money")
-    assert goals[1].objective.within.high == (0.5, 0.6)
+    assert goals[1].objective.outcomes == ("money / 2", "hours / 3")
+    assert goals[1].objective.within.high == (0.6 / 2, 0.5 / 3)
 
 
 def test_what_smooths_the_distance_does_not_matter():

@@ -16,7 +16,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import bwcr, dual_bwc, dual_bwr, primal_bwc, primal_bwr
 from evenhand.recipes.bwcr import theoretical_gamma
-from evenhand.recipes.defaults import fluctuation
+from evenhand.recipes.defaults import fluctuation, in_units_of_plays
 from evenhand.run.simulation import play, simulate
 from evenhand.sets import Box
 from tests.recipes.test_bwcr import GAMMA, MEANS, Plain, Remembered, best_lottery
@@ -42,11 +42,7 @@ class PlainDual(Plain):
 
     def vectors(self):
         g, phi, wanted, used = super().vectors()
-        n = self.count[:, None] + 1
-        v = self.total / n
-        rad = np.sqrt(GAMMA * v / n) + GAMMA / n
-        high = np.hstack([np.minimum(v + 2 * rad, 1.0), self.problem.declared])
-        low = np.hstack([np.maximum(v - 2 * rad, 0.0), self.problem.declared])
+        low, high = self.ends()
         if self.dual[0]:
             g = -self.at[0] / self.most[0]
             wanted = np.where(g >= 0, high[:, self.wanted], low[:, self.wanted])
@@ -66,6 +62,7 @@ class PlainDual(Plain):
         for at, g, radius in zip(self.at, gradients, self.radius, strict=True):
             at -= radius / np.sqrt(len(at) * self.problem.horizon) * g
             at *= radius / max(np.linalg.norm(at), radius)
+            at[np.abs(at) <= 1e-13 * radius] = 0.0  # rounding alone: its sign decides which end is read
         super().learn(arm, y, wanted, used)
 
 
@@ -100,7 +97,7 @@ def test_the_default_is_frank_wolfe_on_both_sides_bit_for_bit(hard):
     """The policy as it was written out before there were sides."""
     world = WithoutContexts(Lessons(horizon=400, parity=False))
     problem = world.problem
-    rows, bound = constraint_rows(problem, problem.subject_to, fluctuation(problem))
+    rows, bound = in_units_of_plays(problem, *constraint_rows(problem, problem.subject_to, fluctuation(problem)))
     slope = frank_wolfe(problem, problem.objective, on="optimistic")
     bounds = tuple(bound.tolist())
     penalty = FrankWolfe(

@@ -16,7 +16,6 @@ from evenhand.goals import HardBudget
 from evenhand.models import Fixed, Ridge, Stacked, Tabular
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem import Budget, Outcome, Problem, Within
-from evenhand.problem.rows import select
 from evenhand.recipes import bwcr, greedy_bwk, pd_bwk, ucb_bwcr, ucb_bwk
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import play, simulate
@@ -169,50 +168,9 @@ def test_features_of_arms_are_worth_something(recipe, own):
         assert share.mean() - blind.mean() >= 3.0 * spread
 
 
-@dataclass(frozen=True)
-class InBall:
-    """The average of two outcomes within a distance of a point, as a constraint of a user's own."""
-
-    outcomes: tuple[str, str]
-    center: tuple[float, float]
-    radius: float
-    label = "distance"
-    hard, spends, worst = False, False, "high"
-
-    @property
-    def within(self):
-        return self
-
-    dim = 2
-
-    def halfspaces(self):
-        return None
-
-    def project(self, z):
-        off = z - np.array(self.center)
-        far = np.linalg.norm(off, axis=-1, keepdims=True)
-        return np.array(self.center) + off * np.minimum(1.0, self.radius / np.maximum(far, 1e-300))
-
-    def rows(self, problem):
-        return select(problem, self.outcomes)
-
-    def bound(self, problem):
-        return np.full(2, 1e6)
-
-    def limit(self, horizon):
-        return self.radius
-
-    def total_over(self, horizon):
-        return self.radius * horizon
-
-    def measure(self, run):
-        z = np.stack([run.average(name) for name in self.outcomes], -1)
-        return np.linalg.norm(z - self.project(z), axis=-1)
-
-
 def test_averages_move_into_a_ball_beside_budgets():
     world = MixedArms(horizon=1500)
-    ball = InBall(("cost 1", "cost 2"), (0.2, 0.2), 0.06)
+    ball = Within(("cost 1", "cost 2"), Ball((0.2, 0.2), 0.06))
     problem = replace(world.problem, subject_to=(*world.problem.subject_to, ball))
     policy = ucb_bwcr(problem, tabular(problem, 0.1), every=5)
     state, blind = policy.start(replicas=8), WithoutContexts(world)
@@ -235,7 +193,7 @@ def test_other_constraints_are_refused():
         gini = replace(Lessons(parity=False).problem, maximize=GeneralizedGini(("reading", "writing")))
         with pytest.raises(InvalidInput, match=r"^problem\.maximize"):
             RECIPES[name](gini, tabular(gini))
-    with pytest.raises(InvalidInput, match=r"^problem\.subject_to: expected budgets and convex sets"):
+    with pytest.raises(InvalidInput, match=r"^problem\.subject_to: expected budgets, floors and convex sets"):
         ucb_bwcr(court, tabular(court))
     with pytest.raises(InvalidInput, match=r"^epsilon: expected a number in \[0, 1\), got 1"):
         ucb_bwk(MixedArms().problem, tabular(MixedArms().problem), epsilon=1.0)
@@ -245,5 +203,5 @@ def test_sets_of_sums_over_groups_are_refused_as_no_round_concerns_all_groups():
     ball = Within(CLICKS, Ball((0.16, 0.12, 0.1), 0.04))
     for within in (ball, Within(CLICKS[:1], Box((0.1,), (0.2,)))):
         problem = Ads(extra=(within,)).problem
-        with pytest.raises(InvalidInput, match=r"^problem\.subject_to: expected budgets and convex sets"):
+        with pytest.raises(InvalidInput, match=r"^problem\.subject_to: expected budgets, floors and convex sets"):
             ucb_bwcr(problem, Ridge(n_features=25, width=Fixed(0.1)))

@@ -323,7 +323,7 @@ def test_feedback_for_an_item_that_was_not_shown_is_refused():
     while decision is None or decision.plays[0, 2] >= 0:
         decision = policy.act(state, there.context(step))
         step += 1
-    with pytest.raises(InvalidInput, match=r"^outcome 'click' of replica 0: expected 0 or NaN where nothing was"):
+    with pytest.raises(InvalidInput, match=r"^outcome 'click': expected 0 or NaN where nothing was"):
         policy.learn(state, decision, np.array([[[0.0], [0.0], [1.0]]]))
     shown = decision._replace(plays=(decision.plays + 1) % 4)
     with pytest.raises(InvalidInput, match=r"^decision"):

@@ -28,6 +28,8 @@ STRAIGHT = {
     "fw_dual": lambda p: recipes.fw_dual(p, model(p)),
     "fw_linucb_rank": lambda p: recipes.fw_linucb_rank(p, model(p)),
     "lin_cbwk": lambda p: recipes.lin_cbwk(p, model(p)),
+    "lagrange_cbw": lambda p: recipes.lagrange_cbw(p, model(p)),
+    "lyapunov": lambda p: recipes.lyapunov(p, model(p)),
     "square_cbwk": lambda p: recipes.square_cbwk(p, model(p), rate=Rate(100.0)),
     "resolving": lambda p: recipes.resolving(p, BayesianRidge(n_features=25, n_outcomes=len(p.learned))),
 }
@@ -124,7 +126,7 @@ def test_a_price_on_the_distance_keeps_to_a_curved_set_too():
         assert trace.measure(world.problem.subject_to[1])[-1].max() < 0.003
         assert trace.average("click")[-1].mean() > 0.85 * best
         without = simulate(recipes.fw_dual(Ads(horizon=2000).problem, BayesianRidge(n_features=25)), Ads(horizon=2000))
-        assert without.measure(Within(CLICKS, BALL))[-1].min() > 0.02
+        assert without.measure(Within(CLICKS, BALL))[-1].mean() > 0.05
 
 
 @pytest.mark.slow
@@ -181,6 +183,7 @@ CANNOT = {
     "pgd_adaptive": lambda p: recipes.pgd_adaptive(p, model(p)),
     "mixed_oracle": lambda p: recipes.mixed_oracle(p, model(p), np.ones(1)),
     "primal_lp": lambda p: recipes.primal_lp(p, model(p)),
+    "lagrange_cbw": lambda p: recipes.lagrange_cbw(p, model(p)),
     "lin_cbwk": lambda p: recipes.lin_cbwk(p, model(p)),
     "square_cbwk": lambda p: recipes.square_cbwk(p, model(p), rate=Rate(100.0)),
     "two_stage_square_cbwk": lambda p: recipes.two_stage_square_cbwk(
@@ -195,8 +198,8 @@ def test_recipes_that_cannot_name_those_that_can(name):
     with pytest.raises(InvalidInput) as caught:
         CANNOT[name](Ads(extra=(within,)).problem)
     assert str(caught.value) == (
-        "problem.subject_to: expected constraints with straight sides here; resolving and fw_dual keep to curved sets, "
-        f"got {within.label}"
+        "problem.subject_to: expected constraints with straight sides here; resolving, fw_dual and bwcr keep to curved "
+        f"sets, got {within.label}"
     )
 
 

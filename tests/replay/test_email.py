@@ -21,7 +21,8 @@ def test_the_log_as_it_is_known():
     encoded, bad = read_log(LOG, spec)
     log = environment(spec.problem(encoded.levels), encoded)
     assert bad.count == 0
-    assert encoded.notes == []
+    ends = "recency 1 to 12, history 29.99 to 3,346, mens 0 to 1, womens 0 to 1, newbie 0 to 1"
+    assert encoded.notes == [f"numbers standardised by the log: {ends}"]
     arms = [(log.actions == a).sum() for a in range(3)]
     assert arms == [21_306, 21_307, 21_387]
     visits = [round(float(log.outcomes[log.actions == a].mean()), 4) for a in range(3)]

@@ -28,7 +28,9 @@ def test_units_are_standardised_and_one_hot(tmp_path):
     assert encoded.actions.tolist() == [["", "A", "B"].index(line[2]) for line in lines]
     assert encoded.outcomes[:, 0].tolist() == [float(line[3]) for line in lines]
     assert encoded.levels == {"town": {"north": north.mean(), "south": 1 - north.mean()}}
-    assert (bad.count, encoded.notes) == (0, [])
+    ends = f"age {age.min():.1f} to {age.max():.1f}"
+    note = f"numbers standardised by the log: {ends}"
+    assert (bad.count, encoded.notes) == (0, [note])
 
 
 def test_every_action_has_a_block_by_default(tmp_path):
@@ -165,7 +167,10 @@ def test_logs_that_cannot_be_replayed(tmp_path):
     many = [[line[0], f"town {i}", *line[2:]] for i, line in enumerate(shop.rows(150))]
     with pytest.raises(InvalidInput, match=r"features.categorical: 'town': expected at most 100 values, got 150"):
         encode(tmp_path, many)
-    with pytest.raises(InvalidInput, match=r"groups.town: expected at most 100 groups, got 150"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"groups.town: expected at most 20 groups, each .*: a column of bands, not of numbers, got 150",
+    ):
         encode(tmp_path, many, shop.PROBLEM.replace('categorical = ["town"]', ""))
 
 
@@ -174,4 +179,38 @@ def test_propensities_that_do_not_fit_are_noted(tmp_path):
     _, encoded, _ = encode(tmp_path, lines)
     assert any("do not fit the log: rows with 'b'" in note for note in encoded.notes)
     _, encoded, _ = encode(tmp_path, shop.rows(900))
-    assert encoded.notes == []
+    assert not any("do not fit" in note for note in encoded.notes)
+
+
+def test_a_log_that_charges_for_what_is_free_has_bad_rows(tmp_path):
+    """A limit holds nothing back for a free action, so that a bill of one would go beyond the budget."""
+    text = shop.PROBLEM.replace("[outcomes.visit]\n", '[outcomes.visit]\nfree = ["none"]\n').replace(
+        "horizon", "allow_bad = 0.9\nhorizon"
+    )
+    lines = shop.rows(300)
+    charged = sum(line[2] == "" and line[3] == "1" for line in lines)
+    _, encoded, bad = encode(tmp_path, lines, text)
+    assert charged > 5
+    assert bad.count == charged
+    assert "'visit' is not 0 under none, as declared free" in next(iter(bad.messages()))
+    assert not encoded.outcomes[encoded.actions == 0].any()
+
+
+def test_groups_of_numbers_and_groups_without_cases_are_refused(tmp_path):
+    """Parity by age has a group and a column per age; a group of one row in 400 has no case in most runs of 300."""
+    by_age = shop.PROBLEM.replace('by = "town"', 'by = "age"').replace('numeric = ["age"]\n', "")
+    with pytest.raises(InvalidInput, match=r"^groups.age: expected at most 20 groups, .* got \d+"):
+        encode(tmp_path, shop.rows(400), by_age)
+    lines = shop.rows(400)
+    lines[7][1] = "island"
+    with pytest.raises(
+        InvalidInput, match=r"groups that 300 rounds can be expected to have a case of, got 1 of 400 rows"
+    ):
+        encode(tmp_path, lines)
+    lines[8][1] = "island"
+    assert len(encode(tmp_path, lines)[1].levels["town"]) == 3
+
+
+def test_ranges_that_are_stated_are_not_told_as_learned(tmp_path):
+    stated = shop.PROBLEM.replace("[action]", "[features.ranges]\nage = [18, 90]\n\n[action]")
+    assert not any("standardised" in note for note in encode(tmp_path, shop.rows(200), stated)[1].notes)

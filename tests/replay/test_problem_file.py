@@ -171,7 +171,7 @@ WRONG = [
     (
         "[policy]",
         "[policy]\nsteps = 3",
-        "policy.steps: expected one of the keys name, .*, warmup, hard, ridge, width, got",
+        "policy.steps: expected one of the keys name, .*, warmup, hard, ridge, width, clipped, got",
     ),
     ("[policy]", "[policy]\nridge = 0", "policy.model: Ridge.ridge: expected a number above 0"),
     ("[policy]", "[policy]\nwidth = -1", "policy.width: expected a number of at least 0"),
@@ -344,3 +344,29 @@ def test_what_a_recipe_or_model_does_not_take_is_one_error(tmp_path, text, messa
 def test_wrong_objectives(tmp_path, value, message):
     with pytest.raises(EvenhandError, match=message):
         read(tmp_path, shop.PROBLEM.replace('maximize = "visit"', f"maximize = {value}"))
+
+
+def test_a_learned_or_noisy_outcome_may_be_free_under_some_actions(tmp_path):
+    text = shop.PROBLEM.replace(
+        "[outcomes.visit]", '[outcomes.cents]\nrange = [0, 9]\nfree = ["none"]\n\n[outcomes.visit]'
+    )
+    spec = read(tmp_path, text)
+    (cents,) = (o for o in spec.outcomes if o.name == "cents")
+    assert (cents.free, cents.is_learned, cents.is_free("none"), cents.is_free("a")) == (("none",), True, True, False)
+    noisy = read(tmp_path, text.replace("range = [0, 9]", "range = [0, 9]\nmean = { a = 2, b = 3 }")).outcomes[0]
+    assert (noisy.free, noisy.is_noisy) == (("none",), True)
+    with pytest.raises(InvalidInput, match=r"line 18: .*cents.*free: expected one of the actions .* got nobody"):
+        read(tmp_path, text.replace('free = ["none"]', 'free = ["nobody"]'))
+    with pytest.raises(InvalidInput, match=r"outcomes\.cents\.free: expected a list of different texts"):
+        read(tmp_path, text.replace('free = ["none"]', 'free = "none"'))
+
+
+@pytest.mark.parametrize("kind", ['free = ["none"]', "mean = { a = 2, b = 3 }", "mean = { a = 2, b = 3 }\nfree = []"])
+def test_a_total_below_what_any_paid_play_may_cost_is_refused_before_the_log_is_read(tmp_path, kind):
+    """0.02 x 300 rounds are 6, and any letter may cost 9: nothing would ever be spent, and all systems be alike."""
+    text = shop.PROBLEM.replace("[outcomes.visit]", f"[outcomes.cents]\nrange = [0, 9]\n{kind}\n\n[outcomes.visit]")
+    budget = '[[budget]]\noutcome = "cents"\nrate = '
+    expected = r"Budget 'cents', kept hard: expected a total of at least 9: any single play that is not free may use"
+    with pytest.raises(InvalidInput, match=expected):
+        read(tmp_path, text.replace("[[parity]]", f"{budget}0.02\n\n[[parity]]"))
+    assert read(tmp_path, text.replace("[[parity]]", f"{budget}0.03\n\n[[parity]]")).horizon == 300

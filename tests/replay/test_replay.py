@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,9 @@ from evenhand.run.simulation import simulate
 from tests.replay import shop
 
 QUICK = {"replicas": 3, "bootstrap": 4, "progress": False}
+FLOORS = shop.PROBLEM.replace(
+    '[[parity]]\noutcome = "post"\nby = "town"\ntolerance = 0.1', '[[floor]]\noutcome = "visit"\nrate = RATE'
+)
 SYSTEMS = ["pgd, budget and parity", "pgd, budget alone", "no constraints", "uniform"]
 
 
@@ -136,7 +140,23 @@ def test_a_shuffle_does_not_depend_on_how_many_there_are(tmp_path, result):
     for a, b in zip(fewer.runs, result[0].runs, strict=True):
         assert (a.trace.totals[-1] == b.trace.totals[-1, :2]).all()
     assert {row["se"] for row in fewer.to_dict()["rows"]} == {None}
-    assert str(fewer)
+    text = str(fewer)
+    assert "per system 2 shuffles, seed 3" in text
+    assert "bootstrap" not in text
+    assert "resampled" not in text
+    assert "±" not in text
+    assert not re.search(r"^se  |  se  ", text, re.MULTILINE)
+    assert "se log" in text
+    assert "note: numbers standardised by the log: age 20" in text
+
+
+def test_a_floor_of_everybody_is_compared_with_its_limit(tmp_path):
+    log, toml = shop.write(tmp_path, shop.rows(900), FLOORS.replace("RATE", "0.9"))
+    text = str(replay_log(log, toml, replicas=2, bootstrap=0, progress=False))
+    assert re.search(r"visit per round, at least, is 0\.\d+ on average; limit 0\.9,\nNOT kept within 3 standard", text)
+    log, toml = shop.write(tmp_path, shop.rows(900), FLOORS.replace("RATE", "0.1"))
+    text = str(replay_log(log, toml, replicas=2, bootstrap=0, progress=False))
+    assert re.search(r"visit per round, at least, is 0\.\d+ on average; limit 0\.1,\nkept within 3 standard", text)
 
 
 @pytest.mark.parametrize("name", ["pgd_adaptive", "uniform"])

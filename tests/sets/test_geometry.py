@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
 from tests.sets import twins
 
-NORMS = ("euclidean", "sup", "one")
+NORMS = ("euclidean", "sup", "one", 1.5, 3.0)
 EACH = pytest.mark.parametrize("s", twins.SETS, ids=lambda s: f"{type(s).__name__}{s.dim}")
 
 
@@ -106,9 +106,9 @@ def test_what_is_near_a_shrunk_set_is_in_the_set(s, norm):
         return
     z = small.project(cloud(s))
     step = rng.normal(size=z.shape)
-    order = {"euclidean": 2, "sup": np.inf, "one": 1}[norm]
+    order = {"euclidean": 2, "sup": np.inf, "one": 1}.get(norm, norm)
     step *= 0.02 / np.linalg.norm(step, order, axis=1)[:, None]
-    corner = 0.02 * np.sign(step) / (np.sqrt(s.dim) if norm == "euclidean" else 1.0 if norm == "sup" else s.dim)
+    corner = 0.02 * np.sign(step) / s.dim ** (1.0 / order)
     for away in (step, corner):
         assert s.contains(z + away, 1e-7).all()
     assert s.shrunk(0.0, norm).distance(z) == pytest.approx(0.0, abs=1e-6)
@@ -116,7 +116,7 @@ def test_what_is_near_a_shrunk_set_is_in_the_set(s, norm):
 
 def test_margins_of_half_spaces_cost_the_dual_norm_of_a_row():
     s = Halfspaces(((3.0, 4.0),), (2.0,))
-    for norm, dual in (("euclidean", 5.0), ("sup", 7.0), ("one", 4.0)):
+    for norm, dual in (("euclidean", 5.0), ("sup", 7.0), ("one", 4.0), (3.0, (3**1.5 + 4**1.5) ** (2 / 3))):
         assert s.shrunk(0.1, norm).bounds[0] == pytest.approx(2.0 - 0.1 * dual)
         assert s.distance(np.array([1.0, 1.0]), norm) == pytest.approx(5.0 / dual)
 

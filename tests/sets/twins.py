@@ -92,7 +92,7 @@ def solve(goal, stated, z):
 
 def distance(s, point, norm):
     z = cp.Variable(s.dim)
-    size = {"euclidean": cp.norm(z - point), "sup": cp.norm_inf(z - point), "one": cp.norm1(z - point)}[norm]
+    size = cp.norm(z - point, {"euclidean": 2, "sup": "inf", "one": 1}.get(norm, norm))
     return solve(cp.Minimize(size), constraints(s, z), z)[0]
 
 

@@ -1,0 +1,128 @@
+"""A world of letters and calls whose outcomes may come late, and one of floors on several learned outcomes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.luck import Luck, Stream
+from evenhand.core.records import Context
+from evenhand.environments import Arrival
+from evenhand.objectives import Linear
+from evenhand.problem.constraints import Budget, Floor
+from evenhand.problem.outcome import Outcome
+from evenhand.problem.problem import Problem
+
+CENTS = np.array([0.0, 80.0, 300.0])
+CHANCES = np.array([0.05, 0.15, 0.4])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Letters:
+    """None, a letter at 80 or a call at 300 cents, a budget of 50 per case and play, and answers after `delay` rounds.
+
+    Cases differ, but `Letters` answers as often whatever the case.
+    """
+
+    horizon: int
+    delay: int
+    plays: int = 1
+    learned: bool = False  # costs
+    objective: object = "answer"
+    more: tuple = ()
+    n_features: int = 3
+
+    @cached_property
+    def problem(self):
+        actions = ("none", "letter", "call")
+        cents = Outcome("cents", known=dict(zip(actions, CENTS.tolist(), strict=True)))
+        if self.learned:
+            cents = Outcome("cents", high=300.0, free=("none",))
+        return Problem(
+            actions=actions,
+            outcomes=(Outcome("answer"), Outcome("sale"), cents),
+            maximize=self.objective,
+            subject_to=(Budget("cents", rate=50.0 * self.plays), *self.more),
+            horizon=self.horizon,
+            n_plays=self.plays,
+        )
+
+    def start(self, seed, replicas):
+        return _Letters(self, Luck(seed=seed, replicas=replicas))
+
+
+class _Letters:
+    counts_idle_steps, unsaveable = True, "outcomes on their way"
+
+    def __init__(self, letters, luck):
+        self._letters, self._luck, self.steps, self._waiting = letters, luck, letters.horizon, {}
+
+    def context(self, step):
+        """The action and what is known of the case, as `PerAction` reads them."""
+        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 2)
+        x = np.empty((len(u), 3, 3))
+        x[:, :, 0], x[:, :, 1:] = np.arange(3), u[:, None]
+        groups = np.zeros((len(u), 1, 0), np.int64)
+        return Context(x, self._letters.problem.declared[None], groups, np.ones((1, 3), bool))
+
+    def expected(self, context, plays):
+        played, p = (plays >= 0)[:, :, None], np.maximum(plays, 0)
+        means = [CHANCES[p], CHANCES[p] / 2] + [CENTS[p]] * self._letters.learned
+        return played * np.stack(means, 2)
+
+    def respond(self, step, context, decision):
+        y = self.expected(context, decision.plays)
+        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 2 * y.shape[1]).reshape(*y.shape[:2], 2)
+        y[:, :, :2] = u < y[:, :, :2]
+        self._waiting[step + self._letters.delay] = Arrival(step, decision, y)
+        return decision, [self._waiting.pop(step)] if step in self._waiting else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Targets:
+    """n actions at cost 1 and an idle one; each succeeds in an outcome of its own, declared free under all others."""
+
+    horizon: int
+    n: int = 6
+    rate: float = 0.08
+    chance: float = 0.6
+
+    @property
+    def n_features(self):
+        return self.n
+
+    @cached_property
+    def problem(self):
+        actions = ("idle", *(f"act {i}" for i in range(self.n)))
+        hits = [Outcome(f"hit {i}", free=tuple(a for a in actions if a != f"act {i}")) for i in range(self.n)]
+        return Problem(
+            actions=actions,
+            outcomes=(*hits, Outcome("cost", known=dict.fromkeys(actions[1:], 1.0))),
+            maximize=Linear({"cost": -1.0}),
+            subject_to=tuple(Floor(o.name, rate=self.rate) for o in hits),
+            horizon=self.horizon,
+        )
+
+    def start(self, seed, replicas):
+        return _Targets(self, Luck(seed=seed, replicas=replicas))
+
+
+class _Targets:
+    counts_idle_steps = True
+
+    def __init__(self, targets, luck):
+        self._targets, self._luck, self.steps = targets, luck, targets.horizon
+        count, n = len(luck.replicas), targets.n
+        x = np.broadcast_to(np.vstack([np.zeros(n), np.eye(n)]), (count, n + 1, n))
+        known, groups = targets.problem.declared[None], np.zeros((count, 1, 0), np.int64)
+        self._context = Context(x, known, groups, np.ones((1, n + 1), bool))
+
+    def context(self, step):
+        return self._context
+
+    def expected(self, context, plays):
+        return self._targets.chance * (plays[:, :, None] == 1 + np.arange(self._targets.n))
+
+    def respond(self, step, context, decision):
+        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)[:, :, None]
+        return decision, [Arrival(step, decision, (u < self.expected(context, decision.plays)).astype(float))]

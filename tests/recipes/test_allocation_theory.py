@@ -1,0 +1,80 @@
+"""The constants of the theory of allocations, and that models take them as the theorems want."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from evenhand.core.errors import InvalidInput
+from evenhand.environments import Matching
+from evenhand.models import Fixed, GeneralizedLinear, Perturbed
+from evenhand.recipes import cab_ts, cab_ucb
+from evenhand.recipes.cab_ucb import theoretical_constants
+from evenhand.run.simulation import simulate
+from evenhand.welfare import Capped, Logarithmic, PerArm, Piecewise
+from tests.calls import ask
+
+USERS, ARMS, T, N = 8, 3, 60, 5
+
+
+def written_out(norm, noise, delta, steep, kappa, returns):
+    """Theorems D.4 and D.5 line by line."""
+    start = noise**2 / kappa**2 * (N * math.log(1 + USERS * T / N) + 2 * math.log(1 / delta))
+    inside = N * math.log(1 + USERS * T / (N * start)) + 2 * math.log(1 / delta)
+    c1 = returns * steep / kappa * (noise * math.sqrt(inside) + kappa * norm * math.sqrt(start))
+    return kappa * start, start, c1, c1 * math.sqrt(steep * USERS)
+
+
+@pytest.mark.parametrize(("norm", "reach"), [(0.5, 2.0), (1.0, 3.0), (3.0, 9.0)])
+def test_constants_are_those_of_the_theorems(norm, reach):
+    """The slope of the logistic link is least where |u| is largest: |truth| + max(D + 1, 2 D)."""
+    problem = Matching(users=USERS, arms=ARMS, horizon=T).problem
+    kappa = expit(reach) * (1 - expit(reach))
+    found = theoretical_constants(problem, N, norm=norm, delta=0.01)
+    assert found == pytest.approx(written_out(norm, 0.5, 0.01, 0.25, kappa, 1.0))
+    other = theoretical_constants(problem, N, norm=norm, kappa=0.2, steepest=1.0, noise=0.1, delta=0.3)
+    assert other == pytest.approx(written_out(norm, 0.1, 0.3, 1.0, 0.2, 1.0))
+
+
+def test_steep_returns_ask_for_more_exploration():
+    double = Piecewise((1.0, 3.0), (2.0, 4.0))
+    for curve, slope in ((Logarithmic(2.0), 1.0), (double, 2.0), (PerArm((Capped(1.0), double, Capped(2.0))), 2.0)):
+        problem = Matching(users=USERS, arms=ARMS, horizon=T, curve=curve).problem
+        found = theoretical_constants(problem, N, norm=1.0, kappa=0.1)
+        assert found == pytest.approx(written_out(1.0, 0.5, 0.05, 0.25, 0.1, slope))
+
+
+def test_models_take_them_and_recipes_run_with_them():
+    """The bonus of a pair is c1 ||x||_{V^-1} with V = lambda_0 I at first, and draws have a^2 / (kappa lambda_0)."""
+    world = Matching(users=USERS, arms=ARMS, horizon=T)
+    penalty, start, bonus, scale = theoretical_constants(world.problem, N, norm=1.0)
+    model = GeneralizedLinear(
+        n_features=N, link="logistic", ridge=penalty, width_ridge=start, width=Fixed(bonus), clipped=False
+    )
+    x = np.random.default_rng(0).normal(size=(1, 4, N))
+    state = model.start(1, np.zeros(1), np.ones(1), T)
+    found = ask(model, state, x, np.ones((1, 1, 1)))[1]
+    np.testing.assert_allclose(found.ravel(), bonus * np.linalg.norm(x[0], axis=1) / math.sqrt(start))
+    z = np.ones((1, 1, N))
+    np.testing.assert_allclose(scale * model.deviations(state, z).ravel(), scale / math.sqrt(penalty))
+    for policy in (
+        cab_ucb(world.problem, model),
+        cab_ts(world.problem, Perturbed(inner=model, scale=scale, units=USERS)),
+    ):
+        assert (simulate(policy, world, seed=0, progress=False).average("match")[-1] > 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"norm": 0.0}, "norm: expected"),
+        ({"kappa": 0.3}, r"kappa: expected a number in \(0, steepest\]"),
+        ({"delta": 1.0}, "delta: expected a risk"),
+        ({"noise": -1.0}, "noise: expected"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(wrong, said):
+    problem = Matching(users=USERS, arms=ARMS, horizon=T).problem
+    with pytest.raises(InvalidInput, match=said):
+        theoretical_constants(problem, N, **({"norm": 1.0} | wrong))

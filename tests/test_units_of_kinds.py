@@ -1,0 +1,193 @@
+"""Every recipe under every kind of constraint, restated in other units, takes the same actions.
+
+Recipes come from the registry (`evenhand.testing.recipes`), with each word that an option may be; constraints and sets
+from their packages: a kind without an example here fails.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenhand import recipes, sets
+from evenhand.core.errors import EvenhandError
+from evenhand.models import GeneralizedLinear, Perturbed
+from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
+from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem, Within, constraints
+from evenhand.run.simulation import play
+from evenhand.sets import Ball, Box, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
+from evenhand.testing.recipes import N_FEATURES, Bazaar, calls, ridge
+from evenhand.welfare import Linear as LinearCurve, Satisfaction
+
+ROUNDS = 30
+RESTATED = ((1e-6, 1e6, 1e-3, 1e6), (1e6, 1e-6, 1e6, 1e-6), (100.0, 60.0, 1.0, 1e-3))
+SIDES = Groups("side", {"left": 0.5, "right": 0.5})
+
+
+def problem(unit, constraints=(), maximize="gain", plays=1):
+    """Two learned outcomes that may be spent, and a known one, each in its own unit."""
+    gain, hours, cents, fee = unit
+    return Problem(
+        actions=("a", "b", "c", "d"),
+        outcomes=(
+            Outcome("gain", high=gain),
+            Outcome("hours", high=hours),
+            Outcome("cents", high=cents),
+            Outcome("fee", known={"b": 0.5 * fee, "c": fee}),
+        ),
+        maximize=maximize,
+        subject_to=constraints,
+        groups=(SIDES,),
+        horizon=ROUNDS,
+        n_plays=plays,
+    )
+
+
+def two(unit, plays=1):
+    """Budgets in two units."""
+    _, hours, cents, _ = unit
+    return Budget("hours", rate=0.4 * hours * plays), Budget("cents", rate=0.35 * cents * plays)
+
+
+def within(build):
+    """A set of (hours, cents), whose inequalities can be restated in their units."""
+    return lambda u, p=1: (Budget("fee", rate=0.3 * u[3] * p), Within(("hours", "cents"), build(p * u[1], p * u[2])))
+
+
+def around(build):
+    """A set of distances, of two outcomes in one unit: hours, and cents per hour."""
+    return lambda u, p=1: (Budget("fee", rate=0.3 * u[3] * p), Within(("hours", "cents"), build(p * u[1])))
+
+
+CONSTRAINTS = {
+    "none": lambda u, p=1: (),
+    "budgets": two,
+    "soft budgets": lambda u, p=1: tuple(replace(b, hard=False) for b in two(u, p)),
+    "a known budget": lambda u, p=1: (Budget("fee", rate=0.3 * u[3] * p), Budget("cents", rate=0.35 * u[2] * p)),
+    "Floor": lambda u, p=1: (*two(u, p), Floor("gain", rate=0.3 * u[0] * p)),
+    "Floor, by group": lambda u, p=1: (*two(u, p), Floor("gain", rate=0.2 * u[0] * p, by="side")),
+    "Parity": lambda u, p=1: (*two(u, p), Parity("cents", by="side", tolerance=0.05 * u[2] * p)),
+    "Box": within(lambda h, c: Box((0.05 * h, 0.0), (0.35 * h, 0.3 * c))),
+    "Halfspaces": within(lambda h, c: Halfspaces(((1 / h, 1 / c), (-1 / h, 0.5 / c)), (0.7, 0.0))),
+    "Polytope": within(lambda h, c: Polytope(((0.0, 0.0), (0.4 * h, 0.0), (0.0, 0.4 * c), (0.3 * h, 0.3 * c)))),
+    "Simplex": around(lambda h: DownwardClosed(Simplex(2, 0.6 * h))),
+    "Ball": around(lambda h: Ball((0.3 * h, 0.25 * h), 0.05 * h)),
+    "DownwardClosed": around(lambda h: DownwardClosed(Ball((0.25 * h, 0.25 * h), 0.1 * h))),
+    "Intersection": around(
+        lambda h: Intersection((Ball((0.3 * h, 0.25 * h), 0.1 * h), Box((0.0, 0.0), (0.32 * h, h))))
+    ),
+}
+ONE_UNIT = ("Simplex", "Ball", "DownwardClosed", "Intersection")
+OBJECTIVES = {
+    "gain": lambda u: "gain",
+    "a sum": lambda u: Linear({"gain": 1.0 / u[0], "hours": -0.5 / u[1]}),
+    "Gini": lambda u: GeneralizedGini(("gain", "cents"), (1.0, 0.3)),
+    "fair": lambda u: AlphaFair(("gain", "cents"), alpha=1.0),
+}
+SCALED = {  # what depends on units by the word of its paper
+    "two_stage_square_cbwk": "needs costs in [0, 1]",
+}
+NOT_BY_UNIT = {"Convex": "written in the user's own numbers, by conic programs that are accurate to 1e-8"}
+
+
+def units(kind, objective, unit):
+    """Distances, and functions that are smoothed by distances, need their outcomes in one unit."""
+    gain, hours, cents, fee = unit
+    if kind in ONE_UNIT:
+        cents = hours
+    if objective in ("Gini", "fair"):
+        gain = cents
+    return gain, hours, cents, fee
+
+
+def acts(call, kind, objective, unit, plays=1):
+    unit = units(kind, objective, unit)
+    policy = call.make(problem(unit, CONSTRAINTS[kind](unit, plays), OBJECTIVES[objective](unit), plays))
+    state = policy.start(seed=3, replicas=1)
+    world = Bazaar(policy.problem).start(3, state.replicas)
+    return np.array([r.decision.plays for r in play(policy, state, world, range(ROUNDS))])
+
+
+CASES = [(kind, "gain", 1) for kind in CONSTRAINTS] + [(k, o, 1) for k in ("none", "budgets") for o in OBJECTIVES]
+CASES += [("budgets", "gain", 2), ("Parity", "Gini", 2), ("Ball", "Gini", 1)]
+FEW = [("none", "Gini", 1), ("budgets", "gain", 1), ("Parity", "gain", 1), ("Box", "gain", 1), ("Ball", "gain", 1)]
+
+
+def compared(call):
+    """The cases that a recipe takes, and whether it takes the same actions in other units, which go by turns."""
+    word = "," in call.name  # an option of a recipe that goes through all cases without it
+    for i, (kind, objective, plays) in enumerate(FEW if word else CASES):
+        try:
+            plain = acts(call, kind, objective, (1.0,) * 4, plays)
+        except EvenhandError:
+            continue
+        unit = RESTATED[i % len(RESTATED)]
+        yield (kind, objective, plays, unit), np.array_equal(acts(call, kind, objective, unit, plays), plain)
+
+
+ALLOCATING = ("cab_ofu", "cab_ts", "cab_ts_parameter", "cab_ucb", "fairx", "max_match", "pgd_allocation")
+ALLOCATING += ("random_allocation", "resolving_allocation")
+
+
+@pytest.mark.parametrize("call", list(calls()), ids=lambda call: call.name)
+def test_units_change_no_action(call):
+    """Outcomes, budgets, floors and sets times 1e-6 to 1e6, by turns; features are continuous, so that little ties."""
+    found = list(compared(call))
+    if call.name not in SCALED:
+        assert [case for case, same in found if not same] == []
+    if call.name in recipes.__all__ and call.name not in (*ALLOCATING, *SCALED):
+        assert found  # a recipe that refuses all cases is not tested
+
+
+def matches(call, gain, cents):
+    """Users who share arms, under a budget and parity in two units."""
+    pairs = tuple(f"user {i} arm {a}" for i in range(4) for a in range(3))
+    spent = Budget("cents", rate=1.2 * cents), Parity("match", by="side", tolerance=0.3 * gain)
+    for subject_to in ((), spent):
+        stated = Problem(
+            actions=pairs,
+            outcomes=(Outcome("match", high=gain), Outcome("cents", known=dict.fromkeys(pairs[::2], cents))),
+            maximize="match",
+            subject_to=subject_to,
+            groups=(Groups("side", {"left": 0.5, "right": 0.5}),) if subject_to else (),
+            horizon=20,
+            n_plays=4,
+            measures=(Satisfaction(LinearCurve(), arms=3),),
+        )
+        try:
+            policy = call.make(stated)
+        except EvenhandError:
+            continue
+        state = policy.start(seed=3)
+        rounds = play(policy, state, Bazaar(stated).start(3, state.replicas), range(20))
+        yield np.array([r.decision.plays for r in rounds])
+
+
+def drawing(problem):
+    """Draws of an identity link, for recipes that need luck of their model."""
+    return Perturbed(inner=GeneralizedLinear(n_features=N_FEATURES, link="identity"), units=4)
+
+
+@pytest.mark.parametrize("model", [ridge, drawing], ids=["ridge", "drawing"])
+def test_units_change_no_allocation(model):
+    """A linear r, as another would be stated in units of matches; means of an identity link may be negative."""
+    taken = set()
+    drawn = [call for call in calls(model) if call.name.startswith("cab")]  # the recipes that ask for draws
+    for call in drawn if model is drawing else calls(model):
+        plain = list(matches(call, 1.0, 1.0))
+        for unit in ((1e-6, 1e6), (1e6, 1e-6)):
+            for mine, other in zip(plain, matches(call, *unit), strict=True):
+                np.testing.assert_array_equal(other, mine, err_msg=call.name)
+                taken.add(call.name.split(",")[0])
+    assert taken >= (
+        {"cab_ts", "cab_ts_parameter"} if model is drawing else set(ALLOCATING) - {"cab_ts", "cab_ts_parameter"}
+    )
+
+
+def test_every_kind_of_constraint_and_set_has_a_case():
+    kinds = {name for name, kind in vars(constraints).items() if isinstance(kind, type) and hasattr(kind, "rows")}
+    kinds -= {name for name in kinds if getattr(getattr(constraints, name), "_is_protocol", False)}
+    shown = {name.split(",")[0] for name in CONSTRAINTS} | {"Budget"}
+    assert kinds - {"Within", "Rows"} <= shown
+    assert set(sets.__all__) - {"ConvexSet"} <= shown | set(NOT_BY_UNIT)
+    assert not set(SCALED) - set(recipes.__all__)
