@@ -1,4 +1,4 @@
-"""The tables of docs/convex*.md that no experiment prints, each by name: `sets`, `mixture`, `gamma`, `dimensions`."""
+"""The tables of docs/convex*.md that no experiment prints, each by its name in `TABLES`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.environments import Environment, MixedArms, Sensors
+from evenhand.environments import Environment, MixedArms, Requests, Sensors
 from evenhand.experiments.concave_convex.rates import rate
 from evenhand.experiments.concave_convex.systems import SCALE
 from evenhand.experiments.concave_convex.worlds import settings
@@ -140,7 +140,34 @@ def _seen(world: Sensors, trace: Trace) -> Floats:
     return rates @ world.covers if world.outcomes == "sensors" else rates
 
 
-TABLES = {f.__name__: f for f in (sets, mixture, gamma, dimensions)}
+def requests(rounds: str = "2000", instances: str = "3", replicas: str = "3") -> Iterator[str]:
+    """The same network, with uses by type of request or of edges as outcomes: the largest use beyond a capacity."""
+    kinds: tuple[Literal["types", "edges"], ...] = ("types", "edges")
+    for instance in range(int(instances)):
+        for how in ("primal", "dual"):
+            for kind in kinds:
+                world = Requests(outcomes=kind, instance=instance, horizon=int(rounds))
+                yield f"instance {instance}, {how}, {kind}: {_beyond(world, how, int(replicas))}"  # type: ignore[arg-type]
+
+
+def _beyond(world: Requests, how: Literal["primal", "dual"], replicas: int) -> str:
+    """The largest excess of an edge, as a part of its capacity too, and payments beside the optimum's."""
+    learned = world.problem.learned
+    model = Tabular(arms=world.types, n_outcomes=len(learned), confidence=SCALE * theoretical_gamma(world.problem))
+    policy = bwcr(world.problem, model, objective=how, constraints=how, hard=False)
+    trace = simulate(policy, world, replicas=replicas, progress=False)
+    rates = np.stack([trace.average(name)[-1] for name in learned], 1)
+    edges = rates @ world.crosses if world.outcomes == "types" else rates
+    most = np.maximum(edges - world.capacities, 0.0).max(1)
+    part = (edges / world.capacities).max(1)
+    best = opt(world, contexts=1, replicas=1, progress=False).value
+    return (
+        f"beyond {most.mean():.4f} ({standard_error(most):.4f}), {part.mean():.3f} times the capacity, "
+        f"payments {trace.objective()[-1].mean() / best:.3f} of the optimum"
+    )
+
+
+TABLES = {f.__name__: f for f in (sets, mixture, gamma, dimensions, requests)}
 
 if __name__ == "__main__":
     for line in TABLES[sys.argv[1]](*sys.argv[2:]):

@@ -42,7 +42,7 @@ for _ in range(problem.horizon):
             policy.learn(state, oldest, np.array([[[found, bill]]]))  # in the order of problem.observed
             billed, solved = billed + bill, solved + found
 
-left, held = state.goals[-1].left[0, 0], 0.24 * sum(d.plays[0, 0] > 0 for d, _, _ in waiting)
+left, held = policy.status(state).accounts["dollars"].left, 0.24 * sum(d.plays[0, 0] > 0 for d, _, _ in waiting)
 print(f"{solved:.0f} of {problem.horizon:,} requests solved")
 print(f"{billed:.2f} dollars billed, {0.24 * lost:.2f} charged for {lost} lost bills, {held:.2f} held, {left:.2f} left")
 assert abs(30 - billed - 0.24 * lost - held - left) < 1e-6

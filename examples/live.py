@@ -58,4 +58,4 @@ with TemporaryDirectory() as folder:  # stop here, with five outcomes still to c
         policy.learn(state, decision, np.ones((1, 1, 1)))
     case = context(0.9, "north")
     assert policy.decide(again, case).plays == policy.decide(state, case).plays
-print(f"hours left: {state.goals[2].left[0, 0]:.1f} of 60 after {state.t[0]:.0f} cases")
+print(f"hours left: {policy.status(state).accounts['hours'].left:.1f} of 60 after {state.t[0]:.0f} cases")

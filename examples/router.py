@@ -10,7 +10,7 @@ SECONDS = {"nano": 0.5, "small": 1.0, "large": 2.5, "expert": 8.0}
 TRAITS = [f"trait {i}" for i in range(16)]
 problem = eh.Problem(
     actions=tuple(MODELS),
-    features=tuple(eh.Numeric(trait) for trait in TRAITS),
+    features=tuple(eh.Numeric(trait, 0, 1) for trait in TRAITS),
     outcomes=(
         eh.Outcome("quality"),
         eh.Outcome("dollars", high=0.4, mean=MODELS, fallback=0.1),  # a bill that is lost counts as 10 cents

@@ -16,7 +16,7 @@ import evenhand as eh
 
 problem = eh.Problem(
     actions=("wait", "call", "visit"),
-    features=(eh.Numeric("urgency"), eh.Categorical("channel", ("web", "phone"))),
+    features=(eh.Numeric("urgency", 0, 1), eh.Categorical("channel", ("web", "phone"))),
     outcomes=(eh.Outcome("solved"), eh.Outcome("hours", known={"call": 0.5, "visit": 2})),
     maximize="solved",
     subject_to=(eh.Budget("hours", total=60),),
