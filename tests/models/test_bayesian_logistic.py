@@ -88,7 +88,7 @@ def test_value_is_its_twin(n, t, k, each, seed):
         for a in range(4):
             p = odds(query[r, a], state.theta[r]) if a != 2 else 0.0  # without features there is no outcome
             square = p * (1 - p) * (query[r, a] @ state.inverse[r] @ query[r, a]) if state.count[r] else 1.0
-            half = 0.6 * math.sqrt(p * (1 - p) * square * math.log(1 + ahead * square / n))
+            half = 0.6 * math.sqrt(p * (1 - p) * square * math.log(1 + (ahead * square / n) ** 2))
             for j in range(k):
                 price = w[r, j, a if each else 0, 0]
                 far = np.clip(p + np.sign(price) * half, 0.0, 1.0) - p

@@ -91,7 +91,7 @@ def test_value_is_its_twin(replicas, plays, n, m, k, each, t, seed):
             for j in range(k):
                 p = w[r, j, a if each else 0]
                 noise = math.sqrt((p * units) @ state.sigma[r] @ (p * units))
-                half = 0.6 * noise * math.sqrt(square * math.log(1 + ahead * square / n))
+                half = 0.6 * noise * math.sqrt(square * math.log(1 + (ahead * square / n) ** 2))
                 far = (p * (np.where(p > 0, high, low) - center)).sum()
                 assert mean[r, j, a] == pytest.approx(p @ center, rel=1e-9, abs=1e-12)
                 assert bonus[r, j, a] == pytest.approx(min(half, far) if a != 2 else 0.0, rel=1e-9, abs=1e-12)

@@ -192,7 +192,7 @@ class BayesianRidge:
 
     Equation: V = rho I + sum x x^T, theta_m = V^-1 sum y_m x; rho and the covariance Sigma of the noise maximise the
     evidence (`numerics.evidence.fit`). At prices w the bonus of a candidate is
-    scale sqrt(w^T Sigma w) sqrt(q ln(1 + m q / n)), q = x^T V^-1 x, at most up to the liked ends of the ranges.
+    scale sqrt(w^T Sigma w) sqrt(q ln(1 + (m q / n)^2)), q = x^T V^-1 x, at most up to the liked ends of the ranges.
     m = L (1 + N) / (1 + t) is the number of observations to come, if they go on at the rate of the N in the t rounds so
     far and of one in a round before. L counts the rounds to come, at most as many as budgets can pay for; a policy says
     so. Rows that were taught are in N and t, and leave L as it is. What is unlikely to pay back is not explored.
@@ -221,7 +221,7 @@ class BayesianRidge:
     ...     model.update(state, one, np.full((1, 1, 1), y), one > 0, price)
     >>> mean, bonus, *_ = model.value(state, one, price, luck)
     >>> round(mean.item(), 2), round(bonus.item(), 2)
-    (0.48, 0.17)
+    (0.48, 0.23)
     """
 
     n_features: int

@@ -17,7 +17,7 @@ from evenhand.numerics.newton import cholesky, invert
 from evenhand.numerics.precision import dot, multiply
 
 BELIEVED = 0.25**2  # variance of noise, and of means, before any data
-_LARGEST = 1e200
+_LARGEST = 1e100
 _PASSES = 3
 
 
@@ -52,13 +52,15 @@ def first(spreads: Floats) -> float:
 
 @inlined
 def reach(square: float, more: float, n: int) -> float:
-    """sqrt(q ln(1 + m q / n)): how far a mean may be off, in standard deviations of the noise.
+    """sqrt(q ln(1 + (m q / n)^2)): how far a mean may be off, in standard deviations of the noise.
 
     q is the variance of the estimate in units of the noise's. m more observations, spread over n directions, would
-    leave a variance of n / m in each: what is known better than that is not worth exploring.
+    leave a variance of n / m in each: what is known better than that is hardly worth exploring. What is known worse is
+    off by more than sqrt(2 q ln(m q / n)) with a chance below n / (m q).
     """
     finite = square if square < _LARGEST else _LARGEST  # else it has overflowed, or is NaN by inf - inf
-    return math.sqrt(finite) * math.sqrt(math.log1p(more * (finite / n)))
+    left = more * (finite / n)
+    return math.sqrt(finite) * math.sqrt(math.log1p(left * left))
 
 
 @kernel
