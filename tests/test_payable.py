@@ -48,6 +48,20 @@ def played(policy, state, action, cost, observed=True):
     policy.learn(state, d, np.where(seen, y, 0.0), seen)
 
 
+def test_rounds_that_were_cancelled_need_not_be_paid_for():
+    p = problem(eh.Budget("cost", total=60.0), eh.Budget("fee", total=100.0))
+    policy = policy_of(p)
+    state, payable = policy.start(replicas=2), Payable(p)
+    played(policy, state, 1, 3.0)
+    played(policy, state, 1, 3.0)
+    c = context(p, 2)
+    for _ in range(70):
+        policy.cancel(state, policy.act(state, c))
+    np.testing.assert_array_equal(payable.rounds(state), 60.0 / 6.0 * 2.0 - 2.0)
+    loaded = policy.loads(policy.dumps(state)) if hasattr(policy, "loads") else state
+    np.testing.assert_array_equal(payable.rounds(loaded), payable.rounds(state))
+
+
 def test_by_hand():
     p = problem(eh.Budget("cost", total=60.0), eh.Budget("fee", total=100.0))
     policy = policy_of(p)

@@ -252,3 +252,11 @@ def test_outcomes_in_parts_leave_the_sums_of_the_same_plays_at_once():
         a, b = (getattr(state.model.inner, name) for state in (parts, whole))
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12, err_msg=name)
     assert (whole.model.inner.rounds == 15).all()
+
+
+@pytest.mark.parametrize("model", [BayesianRidge, BayesianLogistic])
+def test_nobody_else_can_say_of_how_many_blocks_a_model_is(model):
+    """Kernels would read beyond the replicas."""
+    with pytest.raises(InvalidInput, match="blocks"):
+        model(n_features=2, blocks=7)
+    assert "blocks" not in repr(model(n_features=2))

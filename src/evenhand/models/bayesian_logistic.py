@@ -195,9 +195,6 @@ class BayesianLogistic:
         scale: of the bonus; 0 is greedy.
         growth: fit again when there are this many times as many observations.
         room: the most observations that are kept, at least 2.
-        blocks: so many consecutive replicas are one, with coefficients for a block of features each, and rho, N and t
-            in common; n then counts the features of all blocks, and each keeps observations of its own. `PerAction`
-            sets it.
 
     Raises:
         InvalidInput: n_features below 1, a scale below 0, a growth that is not above 1, or room for less than 2.
@@ -217,17 +214,24 @@ class BayesianLogistic:
     scale: float = 1.0
     growth: float = 1.1
     room: int = 2000
-    blocks: int = 1
+    blocks: int = field(default=1, init=False, repr=False)  # so many consecutive replicas are one, see `in_blocks`
 
     def __post_init__(self) -> None:
         check_sizes("BayesianLogistic", self.n_features, 1)
         check_exploration("BayesianLogistic", self.scale, self.growth)
         whole("BayesianLogistic.room", self.room, 2)
-        whole("BayesianLogistic.blocks", self.blocks, 1)
 
     def in_blocks(self, blocks: int) -> BayesianLogistic:
-        """The model of which so many consecutive replicas are one."""
-        return replace(self, blocks=blocks)
+        """The model of which so many consecutive replicas are one.
+
+        They have coefficients for a block of features each, and rho, N and t in common. n in the bonus then counts the
+        features of all blocks. No argument says how many blocks there are: replicas that do not belong together would
+        be mixed up.
+        """
+        whole("blocks", blocks, 1)
+        same = replace(self)
+        object.__setattr__(same, "blocks", blocks)
+        return same
 
     @property
     def n_outcomes(self) -> int:

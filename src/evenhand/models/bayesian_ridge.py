@@ -208,8 +208,6 @@ class BayesianRidge:
         scale: of the bonus; 0 is greedy.
         growth: estimate rho and Sigma again when there are this many times as many observations; between two times the
             posterior is updated exactly at the present rho.
-        blocks: so many consecutive replicas are one, with coefficients for a block of features each, and rho, Sigma, N
-            and t in common; n then counts the features of all blocks. `PerAction` sets it.
 
     Raises:
         InvalidInput: a count below 1, a scale below 0, or a growth that is not above 1.
@@ -229,16 +227,23 @@ class BayesianRidge:
     prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
     growth: float = 1.3
-    blocks: int = 1
+    blocks: int = field(default=1, init=False, repr=False)  # so many consecutive replicas are one, see `in_blocks`
 
     def __post_init__(self) -> None:
         check_sizes("BayesianRidge", self.n_features, self.n_outcomes)
         check_exploration("BayesianRidge", self.scale, self.growth)
-        whole("BayesianRidge.blocks", self.blocks, 1)
 
     def in_blocks(self, blocks: int) -> BayesianRidge:
-        """The model of which so many consecutive replicas are one."""
-        return replace(self, blocks=blocks)
+        """The model of which so many consecutive replicas are one.
+
+        They have coefficients for a block of features each, and rho, Sigma, N and t in common. n in the bonus then
+        counts the features of all blocks. No argument says how many blocks there are: replicas that do not belong
+        together would be mixed up.
+        """
+        whole("blocks", blocks, 1)
+        same = replace(self)
+        object.__setattr__(same, "blocks", blocks)
+        return same
 
     def draws(self, candidates: int) -> int:
         """No luck."""

@@ -15,8 +15,10 @@ from evenhand.problem.problem import Problem
 
 
 @kernel
-def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: Floats, out: Floats) -> None:
-    """Fill in the rounds to come that can be paid for, `(),(),(1+C,2+3S),(d,S),(d)->()`."""
+def _rounds(
+    t: Floats, cancelled: Floats, horizon: float, books: Floats, weights: Floats, totals: Floats, out: Floats
+) -> None:
+    """Fill in the rounds to come that can be paid for, `(),(),(),(1+C,2+3S),(d,S),(d)->()`."""
     size = weights.shape[1]
     for r in range(len(out)):
         out[r], arrived, plays = max(horizon - t[r], 0.0), books[r, 0, 0], books[r, 0, 1]
@@ -27,7 +29,8 @@ def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: F
                 if weights[j, i] != 0.0 and seen > 0.0:  # what was not observed is taken for the average of the others
                     used += weights[j, i] * books[r, 0, 2 + i] * (plays / seen)
             if used > 0.0:
-                paid = totals[j] / used * arrived - t[r]  # rounds that wait for outcomes are to be paid for as well
+                # Rounds that wait for outcomes are to be paid for as well; cancelled ones are not.
+                paid = totals[j] / used * arrived - (t[r] - cancelled[r])
                 out[r] = min(out[r], max(paid, 0.0))
 
 
@@ -35,8 +38,9 @@ def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: F
 class Payable:
     """Tells a model how many rounds to come budgets can pay for.
 
-    Equation: L = min(T - t, min_k n total_k / used_k - t), with t decided rounds, n rounds whose outcomes arrived, and
-    used_k what these used of budget k. A budget of which nothing was used yet pays for everything.
+    Equation: L = min(T - t, min_k n total_k / used_k - (t - c)), with t decided rounds, c of them cancelled, n rounds
+    whose outcomes arrived, and used_k what these used of budget k. A budget of which nothing was used yet pays for
+    everything.
 
     Args:
         problem: its constraints say what spends; the horizon is T.
@@ -47,7 +51,7 @@ class Payable:
     def rounds(self, state: PolicyState) -> Floats:
         """L, in every replica, `->()`."""
         found = np.empty(len(state.t))
-        _rounds(state.t, float(self.problem.horizon), state.books, *self._budgets, found)
+        _rounds(state.t, state.cancelled, float(self.problem.horizon), state.books, *self._budgets, found)
         return found
 
     def tell(self, state: PolicyState) -> None:

@@ -96,6 +96,7 @@ class Policy:
             seed=seed,
             replicas=ids,
             t=np.zeros(count),
+            cancelled=np.zeros(count),
             seen=np.zeros((count, len(self.problem.columns))),
             inside=self._restating.start(count),
             books=tally.start(self.problem, count),

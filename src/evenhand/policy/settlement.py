@@ -160,6 +160,7 @@ class Settlement:
             expected = "one of which nothing was learned yet; the rest of this one can expire"
             raise InvalidInput("decision", expected, f"number {d.id[0]}, of which some outcomes arrived")
         state.receipts.settle(d, checksum)
+        state.cancelled += d.counted
         if self.can.restating:
             decision = self.restating.cancel(state, decision)
         for i, goal in self.can.cancelling:
