@@ -11,30 +11,34 @@ from evenhand.numerics.evidence import BELIEVED, ahead, fit, reach, within
 from evenhand.numerics.newton import cholesky, invert
 
 
-def fitted(x, y, ridge=0.0, times=1):
-    """(rho, theta, V^-1, Sigma) after fits in a row, `(N,n),(N,M)`."""
+def fitted(x, y, ridge=0.0, times=1, free=None):
+    """(rho, theta, V^-1, Sigma) after fits in a row, of data some of which are declared zeros, `(N,n),(N,M),(N,M)`."""
     n, m = x.shape[1], y.shape[1]
     theta, inverse, sigma = np.zeros((m, n)), np.zeros((n, n)), np.zeros((m, m))
+    zeros = np.zeros(m) if free is None else free.sum(0).astype(float)
     for _ in range(times):
         sums = (x.T @ x)[None], (y.T @ x)[None], y.T @ y
-        ridge = fit(*sums, float(len(x)), ridge, np.full(m, BELIEVED), theta[None], inverse[None], sigma)
+        ridge = fit(*sums, float(len(x)), zeros, ridge, np.full(m, BELIEVED), theta[None], inverse[None], sigma)
     return ridge, theta, inverse, sigma
 
 
-def twin(x, y, ridge=0.0):
+def twin(x, y, ridge=0.0, free=None):
     """The same formulas on the data themselves, by np.linalg."""
     count, n = x.shape
     scale = (x**2).sum() / count
-    rho = ridge or scale
+    rho, part = ridge or scale, np.ones(y.shape[1]) if free is None else 1.0 - free.mean(0)
     for step in range(3):
         rho = min(max(rho, 1e-10 * scale * count), 1e10 * scale * count)
         v = x.T @ x + rho * np.eye(n)
         theta, inverse = np.linalg.solve(v, x.T @ y).T, np.linalg.inv(v)
-        free = n - rho * np.trace(inverse)
+        unfixed = n - rho * np.trace(inverse)
         miss = y - x @ theta.T
-        sigma = (BELIEVED * np.eye(y.shape[1]) + miss.T @ miss) / (1.0 + count - free)
+        noisy = 1.0 + part * (count - unfixed)
+        squares = miss.T @ miss
+        average = (BELIEVED + np.diag(squares)).sum() / noisy.sum()
+        sigma = (np.diag(part * BELIEVED + (1.0 - part) * average) + squares) / np.sqrt(np.outer(noisy, noisy))
         if step < 2:
-            spread = (BELIEVED + scale * (theta**2).sum(1)) / (1.0 + free)
+            spread = (BELIEVED + scale * (theta**2).sum(1)) / (1.0 + part * unfixed)
             rho = scale / (spread / np.diag(sigma)).mean()
     return rho, theta, inverse, sigma
 
@@ -77,6 +81,26 @@ def test_a_fit_is_its_twin(count, n, m, ridge, noise, size, seed):
     ridge *= size**2
     for own, expected in zip(fitted(x, y, ridge), twin(x, y, ridge), strict=True):
         np.testing.assert_allclose(own, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("count", [9, 40, 400])
+def test_a_fit_of_declared_zeros_is_its_twin(count):
+    x, y = data(2, count, 5, 3)
+    free = np.arange(count)[:, None] % [2, 3, 9] != 0
+    for own, expected in zip(fitted(x, y * ~free, free=free), twin(x, y * ~free, free=free), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("rare", [4, 40])
+def test_declared_zeros_are_not_outcomes_without_noise(rare):
+    """Two actions, each with an outcome that is a coin, and 0 under the other; one of them is played rarely."""
+    which = np.arange(1000) < rare
+    x = np.stack([which, ~which], 1).astype(float)
+    y = x * (np.arange(1000) % 2)[:, None]
+    noise = np.diag(fitted(x, y, times=5, free=x == 0.0)[3])
+    assert 0.15 < noise[0] < 0.35
+    assert 0.24 < noise[1] < 0.26
+    assert np.diag(fitted(x, y, times=5)[3])[0] < 0.02  # if they were observed
 
 
 @pytest.mark.parametrize(("noise", "spread"), [(0.1, 0.2), (0.5, 0.05), (0.02, 1.0)])

@@ -8,12 +8,17 @@ from typing import Any, Protocol, runtime_checkable
 from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats
 
-__all__ = ["AHEAD", "COPIES", "ROUNDS", "TAUGHT", "Ask", "Averageable", "Model", "Worth"]
+__all__ = ["AHEAD", "COPIES", "ROUNDS", "TAUGHT", "ZEROS", "Ask", "Averageable", "Model", "Worth"]
 
 ROUNDS = {"rounds": True}  # marks the fields of a state that count rounds
 TAUGHT = {"taught": True}  # marks how many of these rounds were taught, `()`: each takes nothing from the horizon
 AHEAD = {"ahead": True}  # marks what part of the horizon is to come that budgets can pay for, `()`; a policy says it
-COPIES = {"rounds": False, "taught": False}  # marks fields of copies of states, which count no rounds themselves
+ZEROS = {"zeros": True}  # marks in how many observations each outcome was declared 0, `(M)`; a policy says it
+COPIES = {
+    "rounds": False,
+    "taught": False,
+    "zeros": False,
+}  # marks fields of copies of states, which count no rounds themselves
 
 # Candidates x and prices w -> their worth, without luck, `(A,n),(K,1|A,M)->(K,A),(K,A)`.
 Ask = Callable[[Floats, Floats], Worth]

@@ -126,6 +126,7 @@ def _refit(
     sigma: Floats,
     ridge: Floats,
     count: Floats,
+    zeros: Floats,
     fitted: Floats,
     origin: Floats,
     spreads: Floats,
@@ -135,7 +136,7 @@ def _refit(
     for b in range(len(gram)):
         if count[b] > fitted[b] and count[b] >= growth * fitted[b]:
             own = slice(b, b + 1)
-            books = squares[b], count[b], ridge[b], spreads
+            books = squares[b], count[b], zeros[b], ridge[b], spreads
             ridge[b] = fit(gram[own], moment[own], *books, theta[own], inverse[own], sigma[b])
             theta[b] += origin[b]
             fitted[b] = count[b]
@@ -224,5 +225,5 @@ class BayesianBilinear:
         _add(s.gram, s.moment, s.squares, s.count, s.rounds, x, beyond, seen, self.who, float(weight))
         unused = np.zeros((2, len(x)))  # the inverse is 0 before the first fit, and then nothing is absorbed
         absorb_runs(s.theta, s.inverse, unused[0], unused[1], x, y, seen, self.who)
-        books = s.ridge, s.count, s.fitted, s.origin, s.spreads
+        books = s.ridge, s.count, s.zeros, s.fitted, s.origin, s.spreads
         _refit(s.gram, s.moment, s.squares, s.inverse, s.theta, s.sigma, *books, float(self.growth))

@@ -12,7 +12,7 @@ from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_exploration, check_sizes
-from evenhand.models.base import AHEAD, ROUNDS, TAUGHT, Worth
+from evenhand.models.base import AHEAD, ROUNDS, TAUGHT, ZEROS, Worth
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import BELIEVED, ahead, first, fit, reach
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
@@ -30,6 +30,7 @@ class BayesianRidgeState:
     sigma: Floats  # (R, M, M) covariance of the noise
     ridge: Floats  # (R,) 0 before the first fit
     count: Floats  # (R,) observations
+    zeros: Floats = field(metadata=ZEROS)  # (R, M) of these, in which an outcome was declared 0
     fitted: Floats  # (R,) observations at the last fit
     rounds: Floats = field(metadata=ROUNDS)  # (R,) rounds in which something was seen
     taught: Floats = field(metadata=TAUGHT)  # (R,) of these, rows that others played
@@ -100,6 +101,7 @@ def _update(
     sigma: Floats,
     ridge: Floats,
     count: Floats,
+    zeros: Floats,
     fitted: Floats,
     rounds: Floats,
     origin: Floats,
@@ -147,7 +149,7 @@ def _update(
             rounds[lead] += weight
         if count[lead] > fitted[lead] and count[lead] >= growth * fitted[lead]:
             own = slice(lead, lead + blocks)
-            books = squares[lead], count[lead], ridge[lead], spreads
+            books = squares[lead], count[lead], zeros[lead], ridge[lead], spreads
             ridge[lead] = fit(gram[own], moment[own], *books, theta[own], inverse[own], sigma[lead])
             theta[own] += origin[own]
             fitted[lead] = count[lead]
@@ -173,6 +175,7 @@ def empty(
         sigma=np.tile(BELIEVED * np.eye(m), (n_replicas, 1, 1)),
         ridge=np.zeros(n_replicas),
         count=np.zeros(n_replicas),
+        zeros=np.zeros((n_replicas, m)),
         fitted=np.zeros(n_replicas),
         rounds=np.zeros(n_replicas),
         taught=np.zeros(n_replicas),
@@ -191,7 +194,8 @@ class BayesianRidge:
     """Ridge regression that estimates its penalty and its noise, and explores by them: nothing has to be tuned.
 
     Equation: V = rho I + sum x x^T, theta_m = V^-1 sum y_m x; rho and the covariance Sigma of the noise maximise the
-    evidence (`numerics.evidence.fit`). At prices w the bonus of a candidate is
+    evidence (`numerics.evidence.fit`). An outcome that is declared 0 under some candidates has no noise there, so that
+    only its other observations count for its noise; a policy says which. At prices w the bonus of a candidate is
     scale sqrt(w^T Sigma w) sqrt(q ln(1 + (m q / n)^2)), q = x^T V^-1 x, at most up to the liked ends of the ranges.
     m = L (1 + N) / (1 + t) is the number of observations to come, if they go on at the rate of the N in the t rounds so
     far and of one in a round before. L counts the rounds to come, at most as many as budgets can pay for; a policy says
@@ -268,6 +272,6 @@ class BayesianRidge:
     def weigh(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
         """`update` by plays each of which counts as `weight` observations and rounds."""
         s, settings = state, (float(self.growth), self.blocks, float(weight))
-        books = s.ridge, s.count, s.fitted, s.rounds, s.origin, s.spreads
+        books = s.ridge, s.count, s.zeros, s.fitted, s.rounds, s.origin, s.spreads
         sums = s.gram, s.moment, s.squares
         _update(*sums, s.inverse, s.theta, s.sigma, *books, *settings, x, y / s.units, seen)

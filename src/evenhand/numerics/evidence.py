@@ -69,6 +69,7 @@ def fit(
     moment: Floats,
     squares: Floats,
     count: float,
+    zeros: Floats,
     ridge: float,
     spreads: Floats,
     theta: Floats,
@@ -77,13 +78,16 @@ def fit(
 ) -> float:
     """Maximise the evidence of a ridge regression; return its penalty.
 
-    Shapes: `(B,n,n),(B,M,n),(M,M),(),(),(M)->(B,M,n),(B,n,n),(M,M),()`. The features come in B blocks, of which each
-    observation has one, so that the matrices of the blocks are all there is of a block-diagonal one.
+    Shapes: `(B,n,n),(B,M,n),(M,M),(),(M),(),(M)->(B,M,n),(B,n,n),(M,M),()`. The features come in B blocks, of which
+    each observation has one, so that the matrices of the blocks are all there is of a block-diagonal one.
 
     With g = n - rho tr V^-1 effective parameters, noise_m = RSS_m / (N - g), spread_m = |theta_m|^2 / g per unit of the
     features' mean square, and rho = 1 / mean_m (spread_m / noise_m) in that unit, each with what is believed before any
     data as one more observation, 1/16 of noise_m and spreads_m of spread_m. It is iterated from the present rho. A
     fixed point for one outcome maximises the evidence times the density of one observation of these variances.
+    Of the N observations of outcome m, `zeros` are declared to be 0. They have no noise: N - g and g are multiplied by
+    the part of the others, and by the root of both parts in a covariance. What is believed of the noise before any data
+    is mixed with the average noise of all outcomes by that part: an outcome of one rare action has few observations.
     Source: MacKay 1992 (Bayesian interpolation, Section 4), with one penalty for all outcomes.
     """
     blocks, outcomes, n = moment.shape
@@ -93,6 +97,9 @@ def fit(
             trace += gram[b, i, i]
     scale = trace / count
     matrix, mean, missed = np.empty((n, n)), np.empty(n), np.empty(outcomes)
+    part, noisy = np.empty(outcomes), np.empty(outcomes)
+    for m in range(outcomes):
+        part[m] = max(count - zeros[m], 0.0) / count
     rho = ridge if ridge > 0.0 else scale / first(spreads)
     for step in range(_PASSES):
         rho = within(rho, trace)
@@ -109,6 +116,9 @@ def fit(
                 multiply(inverse[b], moment[b, m], theta[b, m])
         free = min(max(free, 0.0), size)
         for m in range(outcomes):
+            noisy[m] = 1.0 + part[m] * max(count - free, 0.0)
+        total = 0.0
+        for m in range(outcomes):
             missed[:] = squares[m]
             for b in range(blocks):
                 multiply(gram[b], theta[b, m], mean)
@@ -117,7 +127,12 @@ def fit(
                     missed[j] = both + dot(theta[b, j], mean)
             for j in range(outcomes):
                 believed, miss = (BELIEVED, max(missed[j], 0.0)) if m == j else (0.0, missed[j])
-                sigma[m, j] = (believed + miss) / (1.0 + max(count - free, 0.0))
+                sigma[m, j] = (believed + miss) / math.sqrt(noisy[m] * noisy[j])
+            total += sigma[m, m] * noisy[m]
+        average = total / noisy.sum()
+        for m in range(outcomes):
+            if part[m] < 1.0:
+                sigma[m, m] += (1.0 - part[m]) * (average - BELIEVED) / noisy[m]
         if step + 1 < _PASSES:
             ratio = 0.0
             for m in range(outcomes):
@@ -125,7 +140,7 @@ def fit(
                 for b in range(blocks):
                     for i in range(n):
                         spread += (math.sqrt(scale) * theta[b, m, i]) ** 2
-                spread /= 1.0 + free
+                spread /= 1.0 + part[m] * free
                 ratio += spread / sigma[m, m] / outcomes
             rho = scale / ratio
     return rho

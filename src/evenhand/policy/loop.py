@@ -22,6 +22,7 @@ from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
 from evenhand.policy.state import PolicyState
+from evenhand.policy.zeros import Zeros
 from evenhand.problem.problem import Problem
 
 _UNNUMBERED = np.full(3, -1)
@@ -40,6 +41,7 @@ class Loop:
         restating: rewrites earlier rows where shares are estimated.
         settlement: takes back a decision whose plan fails.
         payable: tells the model how many rounds to come budgets can pay for.
+        zeros: tells the model which of its observations are declared zeros.
     """
 
     problem: Problem
@@ -50,6 +52,7 @@ class Loop:
     restating: Restating
     settlement: Settlement
     payable: Payable
+    zeros: Zeros
 
     def read(self, state: PolicyState, context: Context) -> Context:
         """A context whose arrays kernels can read, which is looked at once."""
@@ -150,6 +153,7 @@ class Loop:
         seen = np.ascontiguousarray(observed[:, :, :learned])
         before = [rounds.copy() for rounds in marked(state.model, "rounds")]
         told = x, np.where(seen, y[:, :, :learned], 0.0), seen, prices
+        self.zeros.tell(state.model, play, seen, weight)
         if weight == 1.0:
             self.model.update(state.model, *told)
         else:

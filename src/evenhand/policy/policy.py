@@ -32,6 +32,7 @@ from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
 from evenhand.policy.state import MANY, PolicyState, refuse_too_many
 from evenhand.policy.status import Status, status
+from evenhand.policy.zeros import Zeros
 from evenhand.problem.problem import Problem
 
 
@@ -450,16 +451,20 @@ class Policy:
 
     @cached_property
     def _loop(self) -> Loop:
-        parts = self._questions, self._restating, self._settlement, self._payable
+        parts = self._questions, self._restating, self._settlement, self._payable, self._zeros
         return Loop(self.problem, self.model, self.choice, self._can, *parts)
 
     @cached_property
     def _settlement(self) -> Settlement:
-        return Settlement(self.problem, self.model, self._can, self._restating, self._payable)
+        return Settlement(self.problem, self.model, self._can, self._restating, self._payable, self._zeros)
 
     @cached_property
     def _payable(self) -> Payable:
         return Payable(self.problem)
+
+    @cached_property
+    def _zeros(self) -> Zeros:
+        return Zeros(self.problem.free[:, : len(self.problem.learned)])
 
     @cached_property
     def _restating(self) -> Restating:

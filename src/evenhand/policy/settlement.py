@@ -18,6 +18,7 @@ from evenhand.policy.payable import Payable
 from evenhand.policy.restating import Restating
 from evenhand.policy.state import PolicyState
 from evenhand.policy.wrong_outcome import wrong_outcome
+from evenhand.policy.zeros import Zeros
 from evenhand.problem.problem import Problem
 
 
@@ -31,6 +32,7 @@ class Settlement:
         can: the goals and the choice, by what they can do.
         restating: rewrites earlier rows where shares are estimated.
         payable: tells the model how many rounds to come budgets can pay for.
+        zeros: tells the model which of its observations are declared zeros.
     """
 
     problem: Problem
@@ -38,6 +40,7 @@ class Settlement:
     can: Abilities
     restating: Restating
     payable: Payable
+    zeros: Zeros
 
     def learn(
         self,
@@ -82,6 +85,7 @@ class Settlement:
         if self.can.hears is not None:
             self.can.hears.on_outcome(state.choice, taken, exposed)
         before = [] if part is None else [rounds.copy() for rounds in marked(state.model, "rounds")]
+        self.zeros.tell(state.model, decision.plays, seen)
         self.model.update(state.model, decision.features, learned, seen, decision.prices)
         if part is not None:
             for rounds, once in zip(marked(state.model, "rounds"), before, strict=True):
