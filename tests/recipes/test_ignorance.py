@@ -13,7 +13,7 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.saving import flatten
 from evenhand.problem.constraints import Budget, Floor, Within
 from evenhand.problem.rows import select
-from evenhand.recipes import resolving, resolving_allocation
+from evenhand.recipes import lin_cbwk, resolving, resolving_allocation
 from evenhand.run.simulation import simulate
 from evenhand.sets import Ball
 from tests.ignorance import CENTS, Letters, Targets
@@ -91,6 +91,14 @@ def test_nothing_is_left_idle_until_outcomes_come(world, model):
     cents = spending(plays)
     assert cents[:80].mean() >= 0.5 * 50.0 * world.plays
     assert cents.sum(0).max() <= 50.0 * world.plays * 160 + 1e-9
+
+
+def test_the_argmax_of_lin_cbwk_plays_what_is_free_until_outcomes_come():
+    """As its source does, which has outcomes at once, and as its documentation says."""
+    world = Letters(horizon=160, delay=80)
+    plays, _, _, _ = rounds(lin_cbwk(world.problem, ridge()), world, 4)
+    assert (plays[:80] == 0).all()
+    assert (plays[81:] > 0).any()
 
 
 def without(policy, reads):

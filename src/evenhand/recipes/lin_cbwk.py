@@ -32,6 +32,9 @@ def lin_cbwk(
     the self-normalised ellipsoid, and Z of order T OPT / B + 1: T OPT - sum_t r_t is of order (T OPT / B + 1) n sqrt(T)
     up to logarithms, with high probability, if B is of order n T^(3/4) at least, as in the source. Budgets are never
     exceeded.
+    Outcomes are meant to arrive at once. Until the first one does, all actions promise the same, and the argmax is the
+    one of least priced cost: where costs are known, nothing but what is free is played, as prices of the source's
+    updates are never 0. `resolving` plays its plan's lottery instead.
     Deviation: every cost has its own lower confidence bound; the source bounds the priced sum, which is the same if
     all outcomes share one width. Budgets are scaled to be equal (`recipes.defaults.evened`).
 
