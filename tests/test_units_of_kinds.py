@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn import ensemble, tree
 
 from evenhand import recipes, sets
 from evenhand.core.errors import EvenhandError
-from evenhand.models import GeneralizedLinear, Perturbed
+from evenhand.models import GeneralizedLinear, Perturbed, Sklearn
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem, Within, constraints
 from evenhand.run.simulation import play
@@ -123,6 +124,24 @@ def compared(call):
             continue
         unit = RESTATED[i % len(RESTATED)]
         yield (kind, objective, plays, unit), np.array_equal(acts(call, kind, objective, unit, plays), plain)
+
+
+@pytest.mark.parametrize("estimator", ["DecisionTreeRegressor", "ExtraTreesRegressor", "GradientBoostingRegressor"])
+def test_units_of_outcomes_change_no_tree(estimator):
+    """Splits of equal gain are told apart by rounding, which would differ from unit to unit."""
+    kind = getattr(tree if estimator.startswith("Decision") else ensemble, estimator)
+    chosen = kind(max_depth=3) if estimator.startswith("Decision") else kind(max_depth=3, n_estimators=5)
+
+    def taken(unit):
+        model = Sklearn(estimator=chosen, n_features=N_FEATURES, n_outcomes=3, min_observations=4)
+        policy = recipes.resolving(problem(unit, two(unit)), model)
+        state = policy.start(seed=3, replicas=2)
+        world = Bazaar(policy.problem).start(3, state.replicas)
+        return np.array([r.decision.plays for r in play(policy, state, world, range(ROUNDS))])
+
+    plain = taken((1.0,) * 4)
+    for unit in RESTATED:
+        np.testing.assert_array_equal(taken(unit), plain)
 
 
 ALLOCATING = ("cab_ofu", "cab_ts", "cab_ts_parameter", "cab_ucb", "fairx", "max_match", "pgd_allocation")

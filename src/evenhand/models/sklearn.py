@@ -18,6 +18,7 @@ from evenhand.models._shared import check_sizes
 from evenhand.models.base import Model, Worth
 
 FAR = 10.0  # in widths of the declared range: predictions further outside are refused, others clipped
+_BITS = 2.0**40  # of outcomes in units of their ranges: the others depend on the unit in which they were stated
 
 
 class _Fit(NamedTuple):
@@ -50,7 +51,9 @@ class Sklearn:
 
     "refit" fits a fresh clone to the latest `buffer` observations each time the number of observations has grown by the
     factor `growth`, and at the latest when the whole buffer is new. "partial_fit" passes every observation on once, on
-    arrival; its states cannot be saved. Predictions are clipped to the declared range; those more than 10 ranges
+    arrival; its states cannot be saved. Estimators see outcomes in units of their ranges, to 12 digits, so that
+    a tree finds the same splits in any units, and features as they are: put a `StandardScaler` before an estimator
+    that depends on theirs. Predictions are clipped to the declared range; those more than 10 ranges
     outside of it are refused. Before the first fit the prediction is 0, clipped to the declared range. While a refitted
     classifier has seen only one value, it predicts that value. A `random_state` of None is set to 0 in all replicas,
     because models have no luck of their own; replicas differ by their data.
@@ -167,7 +170,13 @@ class Sklearn:
         if state.x.shape[2] != x.shape[2] and (self.n_features or state.count.any()):
             raise InvalidInput(f"{self._name}: features", f"{state.x.shape[2]} of them, as before", x.shape[2])
 
+    def _units(self, state: SklearnState) -> Floats:
+        """The lengths of the ranges, 1 where infinite and for classifiers, `->(M)`."""
+        size = state.high - state.low
+        return np.where(np.isfinite(size) & (size > 0.0) & (not self._classifies), size, 1.0)
+
     def _pass_on(self, state: SklearnState, r: int, x: Floats, y: Floats) -> None:
+        y = _rounded(y / self._units(state))
         fit = state.fits[r] or _Fit(0, [self._fresh() for _ in self._targets])
         for estimator, target in zip(fit.predictors, self._targets, strict=True):
             if self._classifies:
@@ -192,7 +201,7 @@ class Sklearn:
                 parts[i] = part.reshape(shape)
             else:
                 raise InvalidInput(place, f"predictions of shape {shape}", part.shape)
-        mean = np.concatenate(parts, 1)
+        mean = np.concatenate(parts, 1) * self._units(state)
         far = FAR * (state.high - state.low)
         if not (np.isfinite(mean) & (mean >= state.low - far) & (mean <= state.high + far)).all():
             expected = f"finite predictions, at most {FAR:g} ranges outside of {state.low} to {state.high}"
@@ -206,7 +215,8 @@ class Sklearn:
         if count == 0 or (fit is not None and fit.seen == count):
             return fit if count else None
         used = min(count, self.buffer)
-        x, y, predictors = state.x[r, :used], state.y[r, :used], list[Any]()
+        x, y = state.x[r, :used], _rounded(state.y[r, :used] / self._units(state))
+        predictors = list[Any]()
         for target in self._targets:
             z = y[:, target]
             alone = self._classifies and z.ndim == 1 and (z == z[0]).all()
@@ -241,6 +251,12 @@ class Sklearn:
     @cached_property
     def _classifies(self) -> bool:
         return bool(_base().is_classifier(self.estimator))
+
+
+def _rounded(y: Floats) -> Floats:
+    """Numbers to 12 significant digits, by bits."""
+    part, exponent = np.frexp(y)
+    return np.asarray(np.ldexp(np.round(part * _BITS) / _BITS, exponent))
 
 
 def as_model(model: Model, n_outcomes: int) -> Model:
