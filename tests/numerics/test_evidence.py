@@ -210,5 +210,5 @@ def test_rounds_that_were_taught_are_not_taken_from_the_horizon_and_what_cannot_
 def test_reach_is_finite_for_any_square():
     assert reach(0.0, 100.0, 3) == 0.0
     assert reach(0.5, 0.0, 3) == 0.0
-    assert reach(0.5, 60.0, 3) == pytest.approx(math.sqrt(0.5 * math.log(11.0)))
+    assert reach(0.5, 60.0, 3) == pytest.approx(math.sqrt(0.5 * math.log(101.0)))
     assert all(math.isfinite(reach(square, 1e9, 3)) for square in (1e300, math.inf, math.nan))
