@@ -105,7 +105,7 @@ class Loop:
         )
         if r >= 0:
             raise checks.wrong_decision(decision, r, field, candidates, self.problem)
-        if counts and decision.id[0] >= 0:
+        if decision.id[0] >= 0:
             raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
         if late and not done:
             raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")

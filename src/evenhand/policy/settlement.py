@@ -73,7 +73,7 @@ class Settlement:
         )
         if r >= 0:
             raise wrong_outcome(r, m, y, observed, exposed, decision, taken.plays, self.problem)
-        if not counts:
+        if not counts and _never_entered(decision):
             return
         self._settle(state, decision, checksum, part)
         self._enter(state, decision, learned, known, None if observed is None else missing, part)
@@ -96,9 +96,10 @@ class Settlement:
         counts, learned, known, missing = entries.at_expiry(
             plays, d.counted, d.known, problem.sure, len(problem.noisy), problem.fallback, problem.free
         )
-        if counts:
-            self._settle(state, d, entries.checksum(d.plays, d.counted, d.groups, d.known), part)
-            self._enter(state, d, learned, known, missing, part)
+        if not counts and _never_entered(d):
+            return
+        self._settle(state, d, entries.checksum(d.plays, d.counted, d.groups, d.known), part)
+        self._enter(state, d, learned, known, missing, part)
 
     def _part(self, state: PolicyState, decision: Decision, pending: Bools | None) -> Part | None:
         """What arrives of a decision, None if that is all of it, `(P)`."""
@@ -152,7 +153,7 @@ class Settlement:
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a decision; see `Policy.cancel`."""
         d = decision
-        if d.id[0] < 0 and not (d.counted > 0.0).any():  # nothing was played, so nothing was entered
+        if not (d.counted > 0.0).any() and _never_entered(d):
             return
         checksum = entries.checksum(d.plays, d.counted, d.groups, d.known)
         state.receipts.check(d, checksum)
@@ -165,3 +166,8 @@ class Settlement:
             decision = self.restating.cancel(state, decision)
         for i, goal in self.can.cancelling:
             goal.on_cancel(state.goals[i], decision)
+
+
+def _never_entered(decision: Decision) -> bool:
+    """Whether a decision that counts nowhere has no number; one that has was changed after it was committed."""
+    return bool(decision.id[0] < 0)
