@@ -213,7 +213,7 @@ def test_nothing_is_hoped_of_an_outcome_where_it_is_declared_to_be_zero():
     world = Targets(horizon=10, n=2)
     policy = resolving(world.problem, Ridge(n_features=2, n_outcomes=2, width=Fixed(0.5)))
     state, context = policy.start(), world.start(0, np.arange(1)).context(0)
-    ask = policy._questions
+    ask = policy._assembly.questions
     for m in range(2):
         rows = select(world.problem, world.problem.learned)
         w, _ = rows.pull(context, np.zeros((1, 0)), np.eye(2)[m].reshape(1, 1, 2))

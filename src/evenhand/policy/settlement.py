@@ -91,6 +91,7 @@ class Settlement:
     def expire(self, state: PolicyState, decision: Decision) -> None:
         """Settle what will never come; see `Policy.expire`."""
         problem, d = self.problem, decision
+        checks.decision(d, len(state.t), problem.n_plays, self.model.n_features, problem)
         part = self._part(state, d, None) if len(state.receipts.split) else None
         plays = d.plays if part is None else part.decision.plays
         counts, learned, known, missing = entries.at_expiry(
@@ -153,6 +154,7 @@ class Settlement:
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a decision; see `Policy.cancel`."""
         d = decision
+        checks.decision(d, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
         if not (d.counted > 0.0).any() and _never_entered(d):
             return
         checksum = entries.checksum(d.plays, d.counted, d.groups, d.known)
