@@ -10,7 +10,8 @@ the dual of the linear program as the temperature falls. The first part has kink
 stays in one orthant: a coordinate that would change its sign stops at 0, and leaves 0 only if the value decreases that
 way. Where users share arms, every arm adds a price of its own and what the arm gains at it (`shared_arms`).
 Far from the optimum the second part is almost flat; damping then keeps a step below the price at which decisions
-change.
+change. It falls while whole steps are taken, so that an infeasible problem, whose prices end at their cap, gets there
+in a few steps.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from evenhand.planning.soft_lists import soft_lists
 _STEPS = 40  # Newton steps per temperature, at most; two or three are usual
 _CAP = 50.0  # largest price, in units of the price at which decisions change
 _ROUNDING = 1e-9  # rewards that differ by no more than this part of the largest are equal
+_LONGER = 4.0  # times as long is a step in the flat part, after one that needed no halving
+_LEAST = 1.0 / 64.0  # of the damping: a step from one cap to the other
 _TOLERANCE = 1e-9  # of the value, in units of the spread of rewards
 
 
@@ -124,7 +127,7 @@ def _descend(
     gradient, hessian, trial = np.empty(k), np.empty((k, k)), np.empty(k)
     free, slope, step = np.empty(k, np.int64), np.empty(k), np.empty(k)
     value = dual(share, g, u, position, arms, mu, low, high, temperature, gradient, hessian)
-    evaluations = 1
+    evaluations, damping = 1, 1.0
     for _ in range(_STEPS):
         count = _orthant(mu, gradient, low, high, free, slope)
         if count == 0:
@@ -133,7 +136,7 @@ def _descend(
         for i in range(count):
             for j in range(i + 1):
                 matrix[i, j] = hessian[free[i], free[j]]
-            matrix[i, i] += 1e-6 * matrix[i, i] + abs(slope[i]) + 1e-12
+            matrix[i, i] += 1e-6 * matrix[i, i] + damping * abs(slope[i]) + 1e-12
         solve(matrix, slope[:count], step[:count])
         decrement = 0.0
         for i in range(count):
@@ -152,6 +155,7 @@ def _descend(
             size *= 0.5
         if not reached < value:
             break
+        damping = max(damping / _LONGER, _LEAST) if size == 1.0 else 1.0
         mu[:] = trial
         value = reached
     return evaluations
