@@ -21,7 +21,7 @@ from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
-from evenhand.planning.fluid import alike, spread
+from evenhand.planning.fluid import Fluid, Solution, alike, spread
 from evenhand.planning.forecast import Forecast, forecast
 from evenhand.planning.plain_first import largest, solve_plain_first
 from evenhand.planning.rounds import Lists, Rounds
@@ -263,9 +263,10 @@ class Resolving:
         size = spread(sample.weight, worth, sample.kept)
         temperatures = size[:, None] * np.array(self.temperatures)
         plain, hope, low, high, scale = self._uses(state, left, sample)
-        of = sample.kept, left.position, shared, due, state.solved > 0, size
-        at = state.mu, state.matches, state.plan, state.noise, low / scale, high / scale
-        read = solve_plain_first(sample.weight, gain, plain, hope, *of, *at, temperatures)
+        bounds = low / scale, high / scale
+        fluid = Fluid(sample.weight, gain, sample.kept, left.position, shared, size, *bounds, temperatures)
+        solution = Solution(state.mu, state.matches, state.plan, state.noise)
+        read = solve_plain_first(fluid, plain, hope, due, state.solved > 0, solution)
         state.plan[due] *= scale[due]
         state.noise[due] *= scale[due] ** 2 / self._cases
         coming = largest(read, sample.kept) * scale * left.position.sum(1)[:, None]

@@ -16,6 +16,8 @@ in a few steps.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from evenhand.core.kernel import kernel
@@ -30,6 +32,29 @@ _ROUNDING = 1e-9  # rewards that differ by no more than this part of the largest
 _LONGER = 4.0  # times as long is a step in the flat part, after one that needed no halving
 _LEAST = 1.0 / 64.0  # of the damping: a step from one cap to the other
 _TOLERANCE = 1e-9  # of the value, in units of the spread of rewards
+
+
+class Fluid(NamedTuple):
+    """The fluid problem of every replica, apart from what candidates use."""
+
+    weight: Floats  # (R, S) of the contexts
+    gain: Floats  # (R, S, A)
+    kept: Ints  # (R,) contexts
+    position: Floats  # (R, P) with which probability each place is exposed
+    shared: Shared
+    spread: Floats  # (R,) of the rewards
+    low: Floats  # (R, k)
+    high: Floats  # (R, k)
+    temperatures: Floats  # (R, l) falling
+
+
+class Solution(NamedTuple):
+    """Prices, and what follows from them; a solve starts from the prices, and writes all of these in place."""
+
+    mu: Floats  # (R, k) of the directions
+    lam: Floats  # (R, A or 0) of the matches of arms, where users share them
+    plan: Floats  # (R, k) mean consumption
+    noise: Floats  # (R, k) mean square of the consumption
 
 
 @kernel
@@ -246,31 +271,16 @@ def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats) -> bool:
 
 
 @kernel
-def solve_fluid(
-    weight: Floats,
-    g: Floats,
-    u: Floats,
-    kept: Ints,
-    position: Floats,
-    shared: Shared,
-    due: Bools,
-    warm: Bools,
-    spread: Floats,
-    mu: Floats,
-    lam: Floats,
-    plan: Floats,
-    noise: Floats,
-    low: Floats,
-    high: Floats,
-    temperatures: Floats,
-) -> int:
-    """Solve for every replica that is due, from its present prices, at falling temperatures.
+def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: Solution) -> int:
+    """Solve for every replica that is due, from its present prices, at falling temperatures, `.,(S,k,A),(),(),.->()`.
 
-    `(S),(S,A),(S,k,A),(),(P),.,(),(),(),(k),(A or 0),(k),(k),(k),(k),(l)`. If prices are warm, the last temperature is
-    tried alone first, and all of them only if that fails. `plan` and `noise` become the mean and mean square of the
-    consumption at the new prices. Prices are capped at fifty times the price at which decisions change, because an
-    infeasible problem would let them grow without bound. Where users share arms, lam are the prices of their matches.
+    If prices are warm, the last temperature is tried alone first, and all of them only if that fails. Prices are capped
+    at fifty times the price at which decisions change, because an infeasible problem would let them grow without bound.
+    Returns the number of evaluations of the dual.
     """
+    weight, gain, kept, position = fluid.weight, fluid.gain, fluid.kept, fluid.position
+    spread, temperatures = fluid.spread, fluid.temperatures
+    mu, lam, plan, noise = solution.mu, solution.lam, solution.plan, solution.noise
     evaluations, k, width = 0, mu.shape[1], mu.shape[1] + lam.shape[1]
     size, price, mean = np.empty(k), np.empty(width), np.empty(width)
     least, most = np.zeros(width), np.zeros(width)
@@ -278,15 +288,15 @@ def solve_fluid(
     for r in range(len(mu)):
         if not due[r] or kept[r] == 0:
             continue
-        share, rewards, uses = weight[r, : kept[r]] / weight[r, : kept[r]].sum(), g[r, : kept[r]], u[r, : kept[r]]
-        arms = arms_of(shared, r, kept[r], spread[r])
+        share, rewards, uses = weight[r, : kept[r]] / weight[r, : kept[r]].sum(), gain[r, : kept[r]], use[r, : kept[r]]
+        arms = arms_of(fluid.shared, r, kept[r], spread[r])
         _sizes(share, rewards, uses, size)
         rewards, uses = rewards / spread[r], uses.copy()
         for i in range(k):
             if size[i] == 0.0:  # nobody consumes this: no price helps
                 size[i], mu[r, i], least[i], most[i] = 1.0, 0.0, -np.inf, np.inf
             else:
-                least[i], most[i] = low[r, i] / size[i], high[r, i] / size[i]
+                least[i], most[i] = fluid.low[r, i] / size[i], fluid.high[r, i] / size[i]
             uses[:, i] /= size[i]
             price[i] = min(max(mu[r, i] * size[i] / spread[r], -_CAP), _CAP)
         for a in range(lam.shape[1]):

@@ -93,6 +93,31 @@ def forecast(
     return Forecast(state.weight[:, :used], gain, optimism, use, hope, state.kept)
 
 
+@kernel
+def _in_common(gains: Floats) -> tuple[bool, Floats, Floats]:
+    """Whether all prices of a replica that are not 0 are the same, these, and where they are not 0.
+
+    `(S,A,M)->(),(M),(S,A)`
+    """
+    common, reads = np.zeros((len(gains), gains.shape[3])), np.zeros(gains.shape[:3])
+    for r in range(len(gains)):
+        found = False
+        for s in range(gains.shape[1]):
+            for a in range(gains.shape[2]):
+                some, same = False, True
+                for m in range(gains.shape[3]):
+                    some |= gains[r, s, a, m] != 0.0
+                    same &= gains[r, s, a, m] == common[r, m]
+                if not some:
+                    continue
+                reads[r, s, a] = 1.0
+                if not found:
+                    found, common[r] = True, gains[r, s, a]
+                elif not same:
+                    return False, common, reads
+    return True, common, reads
+
+
 def _prices(gains: Floats, count: int, used: int, actions: int, ends: int) -> tuple[Floats, Floats]:
     """The prices of the objective, then of 1 for every outcome by itself, then of -1; the latter for two ends alone.
 
@@ -101,10 +126,9 @@ def _prices(gains: Floats, count: int, used: int, actions: int, ends: int) -> tu
     """
     m = gains.shape[3]
     gains = gains.reshape(count, used, -1, m)
-    some = gains.any(3)
-    first = gains.reshape(count, -1, m)[np.arange(count), some.reshape(count, -1).argmax(1)]
-    if ((gains == first[:, None, None]).all(3) | ~some).all():
-        gains, reads = first[:, None, None], some.astype(float)
+    alike, common, reads = _in_common(gains)
+    if alike:
+        gains = common
     else:
         reads = np.ones((1, 1, 1))
         if gains.shape[2] == 1:  # those of the groups of cases
