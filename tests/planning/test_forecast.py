@@ -13,7 +13,7 @@ from evenhand.problem.rows import select
 MEANS, WIDTHS = np.array([0.3, 0.5]), np.array([0.1, 0.2])
 
 
-def look(problem, side, factors=None):
+def look(problem, side, factors=None, worth=("gain",)):
     """The forecast of two contexts of three actions, and the prices that the model was asked at, `(K,1|S*A,M)`."""
     state, asked = history.start(1), []
     for x in ([1.0, 2.0, 3.0], [0.5, 1.5, 1.0]):
@@ -28,7 +28,7 @@ def look(problem, side, factors=None):
         return Worth(mean, np.einsum("rkam,m->rka", abs(price), WIDTHS), False)
 
     rows, _ = constraint_rows(problem, problem.subject_to)
-    worth = select(problem, ["gain"]), np.ones((1, 1))
+    worth = select(problem, worth), np.eye(len(worth))[None]
     return forecast(state, ask, problem.shares[None], worth, rows, np.array([side])), asked[0]
 
 
@@ -60,3 +60,20 @@ def test_prices_that_differ_between_actions_are_asked_for_each():
     assert asked.shape[2] == 6
     x, price = np.array([[1.0, 2.0, 3.0], [0.5, 1.5, 1.0]]), np.array([0.0, 2.0, 3.0])
     np.testing.assert_allclose(found.gain[0], price * (0.3 * x + 0.1), atol=1e-15)
+
+
+def test_every_reading_of_the_objective_has_a_bonus_of_its_own():
+    """As in decisions: one of the sum would be less, and a plan would spend at another rate than its decisions."""
+    both = Problem(
+        actions=("idle", "a", "b"),
+        outcomes=(Outcome("gain", free=("idle",)), Outcome("sale", free=("idle",))),
+        maximize="gain",
+        subject_to=(Floor("sale", rate=0.1),),
+        horizon=9,
+    )
+    found, asked = look(both, 0, worth=("gain", "sale"))
+    assert asked.shape[1:3] == (4, 1)
+    x = np.array([[1.0, 2.0, 3.0], [0.5, 1.5, 1.0]])
+    np.testing.assert_allclose(found.bonus[0], [[0.0, 0.3, 0.3]] * 2, atol=1e-15)
+    np.testing.assert_allclose(found.gain[0], [0.0, 1.0, 1.0] * (0.8 * x + 0.3), atol=1e-15)
+    np.testing.assert_allclose(found.use[0, :, 0], -np.array([0.0, 1.0, 1.0]) * 0.5 * x, atol=1e-15)

@@ -112,7 +112,7 @@ class Primal:
         due = (decision.counted > 0) & (t < self.problem.horizon) & (t >= state.due)
         if not due.any():
             return
-        worth = self.objective.rows, self.objective.slope(state.mu, t)
+        worth = self.objective.rows, self.objective.read(self.objective.slope(state.mu, t))
         look = forecast(
             state.history, ask, decision.shares, worth, self._directed, np.ones(len(self._directed), np.int64)
         )

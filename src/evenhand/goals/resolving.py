@@ -44,7 +44,7 @@ class Resolving:
 
     Equation: with n rounds and rows v so far, the prices solve the dual of the fluid problem on a sample of the
     contexts so far: max mean_s sum_a y_sa r_hat(s, a) s.t. mean_s sum_a y_sa v_hat(s, a) <= (T bound - v)/(T - n),
-    with r_hat optimistic, v_hat plain, and y_s the exposures of a lottery of lists. Where the plan misses a row that
+    with r_hat as optimistic as in decisions, v_hat plain, and y_s the exposures of a lottery of lists. Where the plan misses a row that
     doing nothing would violate, by 1% of its largest use, v_hat is optimistic in that row, and it is solved again: what
     was never tried is hoped for, and what is known is believed (`planning.plain_first`).
     Places are exposed with probabilities that are estimated, (looked + 1) / (made + 1), and never increase; with one
@@ -234,7 +234,7 @@ class Resolving:
         k, m = len(self._merged.first), state.end.shape[1]
         for i in range(max(passes, _TANGENTS if self.regions else 0)):
             if i < passes:
-                worth = self.objective.rows, self._slope(state.end)
+                worth = self.objective.rows, self.objective.read(self._slope(state.end))
                 sample = forecast(state.history, ask, decision.shares, worth, *self._asked)
             self._plan(state, due, left, sample)
             reached = self._merged.rows(state.plan[:, :k])[:, self._followed]
