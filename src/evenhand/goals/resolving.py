@@ -44,9 +44,9 @@ class Resolving:
 
     Equation: with n rounds and rows v so far, the prices solve the dual of the fluid problem on a sample of the
     contexts so far: max mean_s sum_a y_sa r_hat(s, a) s.t. mean_s sum_a y_sa v_hat(s, a) <= (T bound - v)/(T - n),
-    with r_hat as optimistic as in decisions, v_hat plain, and y_s the exposures of a lottery of lists. Where the plan misses a row that
-    doing nothing would violate, by 1% of its largest use, v_hat is optimistic in that row, and it is solved again: what
-    was never tried is hoped for, and what is known is believed (`planning.plain_first`).
+    with r_hat as optimistic as in decisions, v_hat plain, and y_s the exposures of a lottery of lists. Where the plan
+    misses a row that doing nothing would violate, by 1% of its largest use, v_hat is optimistic in that row, and it is
+    solved again: what was never tried is hoped for, and what is known is believed (`planning.plain_first`).
     Places are exposed with probabilities that are estimated, (looked + 1) / (made + 1), and never increase; with one
     play that is always exposed, y_s is a lottery. What is due for every placement is planned as if all places were
     exposed alike. A damped Newton method solves it at falling temperatures, from the last prices: when the decided
