@@ -138,7 +138,7 @@ def test_the_plan_and_the_objective_have_one_bonus_of_the_priced_sum():
     for _ in range(4):
         played(policy, state, 1, 3.0)
     state.goals[1].mu[:] = 0.5
-    w, *_ = policy._questions.prices(state, c, p.shares[None])
+    w, *_ = policy._assembly.questions.prices(state, c, p.shares[None])
     assert w.shape == (1, 1, A, 2)  # one reading; the cost has no price where it is free
     worth = policy.model.value(state.model, c.features, w, np.zeros((1, 0)))
     assert worth.bonus.shape == (1, 1, A)

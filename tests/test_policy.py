@@ -409,3 +409,34 @@ def test_an_empty_decision_may_be_cancelled_as_it_may_be_learned_from_and_expire
     policy.learn(state, empty, np.zeros((1, 1, 1)))
     for name, z in flatten(state):
         np.testing.assert_array_equal(z, before[name])
+
+
+@pytest.mark.parametrize("verb", ["learn", "learn in parts", "expire", "cancel", "commit", "enter"])
+def test_a_committed_decision_that_was_changed_to_count_nowhere_is_refused(verb):
+    """To pass over it, as over a decision that plays nothing, would hold back its worst case for good."""
+    problem = Problem(
+        actions=("a", "b"),
+        outcomes=(Outcome("gain"), Outcome("cost", known={"a": 1.0})),
+        maximize="gain",
+        subject_to=(Budget("cost", total=3.0),),
+        horizon=9,
+    )
+    policy = ucb_with_budget(problem)
+    state = policy.start()
+    context = Context(np.eye(2)[None], problem.declared[None], SAME.groups, np.ones((1, 2), bool))
+    decision = policy.act(state, context)
+    changed = decision._replace(counted=np.zeros(1))
+    before = {path: z.copy() for path, z in flatten(state)}
+    calls = {
+        "learn": lambda: policy.learn(state, changed, np.zeros((1, 1, 1))),
+        "learn in parts": lambda: policy.learn(state, changed, np.zeros((1, 1, 1)), pending=np.zeros((1, 1), bool)),
+        "expire": lambda: policy.expire(state, changed),
+        "cancel": lambda: policy.cancel(state, changed),
+        "commit": lambda: policy.commit(state, context, changed),
+        "enter": lambda: policy.enter(state, context, changed),
+    }
+    with pytest.raises(InvalidInput, match=r"^decision: expected .* (got others|got number 0)$"):
+        calls[verb]()
+    for path, z in flatten(state):
+        np.testing.assert_array_equal(z, before[path], err_msg=path)
+    policy.learn(state, decision, np.zeros((1, 1, 1)))

@@ -150,7 +150,7 @@ def test_the_plan_reads_rows_as_decisions_do():
         state.goals[1].history,
         lambda x, w: model.value(state.model, x, w, np.zeros((len(x), 0))),
         problem.shares[None],
-        (policy.goals[0].rows, np.ones((1, 1))),
+        (policy.goals[0].rows, np.ones((1, 1, 1))),
         goal.rows,
         np.ones(len(goal.rows), np.int64),
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.fluid import dual, solve_fluid, spread
+from evenhand.planning.fluid import Fluid, Solution, dual, solve_fluid, spread
 from evenhand.planning.program import Sample, dual_value, solve
 from evenhand.planning.shared_arms import NOT_SHARED, arms_of
 
@@ -26,24 +26,8 @@ def prices(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None, warm=F
     weight, kept = np.ones((1, len(g))), np.array([len(g)])
     size = spread(weight, g[None], kept)
     falling = size[:, None] * np.array(temperatures)
-    solve_fluid(
-        weight,
-        g[None],
-        u[None],
-        kept,
-        ONE[None],
-        NOT_SHARED,
-        one,
-        one if warm else ~one,
-        size,
-        mu,
-        np.zeros((1, 0)),
-        plan,
-        noise,
-        low[None],
-        high[None],
-        falling,
-    )
+    fluid = Fluid(weight, g[None], kept, ONE[None], NOT_SHARED, size, low[None], high[None], falling)
+    solve_fluid(fluid, u[None], one, one if warm else ~one, Solution(mu, np.zeros((1, 0)), plan, noise))
     return mu[0], plan[0], noise[0]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.fluid import alike, solve_fluid, spread
+from evenhand.planning.fluid import Fluid, Solution, alike, solve_fluid, spread
 from evenhand.planning.plain_first import largest, solve_plain_first
 from evenhand.planning.shared_arms import NOT_SHARED
 
@@ -23,8 +23,8 @@ def solve(plain, hope, floors):
     size = spread(weight, gain, kept)
     due, temperatures = np.ones(count, bool), size[:, None] * np.array([0.05, 0.0125])
     low = np.full((count, k), -np.inf)
-    sample = weight, gain, plain, hope, kept, np.ones((count, 1)), NOT_SHARED, due, ~due, size
-    read = solve_plain_first(*sample, mu, np.zeros((count, 0)), plan, noise, low, -floors, temperatures)
+    fluid = Fluid(weight, gain, kept, np.ones((count, 1)), NOT_SHARED, size, low, -floors, temperatures)
+    read = solve_plain_first(fluid, plain, hope, due, ~due, Solution(mu, np.zeros((count, 0)), plan, noise))
     return mu, plan, read
 
 
@@ -50,12 +50,10 @@ def test_where_nothing_is_hoped_it_is_the_fluid_problem():
     plain, floors = uses(0.6, 0.4)[None], np.array([[0.2, 0.1]])
     mu, plan, read = solve(plain, plain, floors)
     assert read is plain
-    sample = np.ones((1, 1)), GAIN[None, None], plain, np.ones(1, np.int64), np.ones((1, 1)), NOT_SHARED
     one, size, other, found, noise = np.ones(1, bool), np.ones(1), *np.zeros((3, 1, 2))
-    temperatures = np.array([[0.05, 0.0125]])
-    solve_fluid(
-        *sample, one, ~one, size, other, np.zeros((1, 0)), found, noise, plan * 0 - np.inf, -floors, temperatures
-    )
+    sample = np.ones((1, 1)), GAIN[None, None], np.ones(1, np.int64), np.ones((1, 1)), NOT_SHARED, size
+    fluid = Fluid(*sample, np.full((1, 2), -np.inf), -floors, np.array([[0.05, 0.0125]]))
+    solve_fluid(fluid, plain, one, ~one, Solution(other, np.zeros((1, 0)), found, noise))
     np.testing.assert_array_equal(mu, other)
     np.testing.assert_array_equal(plan, found)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.fluid import dual, solve_fluid, spread
+from evenhand.planning.fluid import Fluid, Solution, dual, solve_fluid, spread
 from evenhand.planning.shared_arms import Shared, arms_of, soft_arms
 from evenhand.planning.soft_lists import soft_lists
 from evenhand.welfare import Capped, Logarithmic, Round, satisfaction
@@ -32,9 +32,10 @@ def solved(curve, match, bonus, use, low, high, temperatures=(0.05, 0.01, 0.002)
     mu, plan, noise = np.zeros((3, 1, use.shape[1]))
     lam = np.full((1, arms), 0.7)
     shared = Shared(match[None], USERS, stays, *curve.curves(arms))
-    sample, at = (weight, bonus[None], use[None], kept, ONE, shared), (mu, lam, plan, noise)
     falling = size[:, None] * np.array(temperatures)
-    solve_fluid(*sample, one, ~one, size, *at, low[None] / USERS, high[None] / USERS, falling)
+    bounds = low[None] / USERS, high[None] / USERS
+    fluid = Fluid(weight, bonus[None], kept, ONE, shared, size, *bounds, falling)
+    solve_fluid(fluid, use[None], one, ~one, Solution(mu, lam, plan, noise))
     return mu[0], lam[0], plan[0] * USERS
 
 

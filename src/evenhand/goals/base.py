@@ -51,6 +51,9 @@ class Sloped(Protocol):
     def slope(self, z: Floats, t: Floats) -> Floats:
         """The prices of the rows when their averages over t rounds are z, `(d),()->(d)`."""
 
+    def read(self, slope: Floats) -> Floats:
+        """These prices by reading, as decisions are priced, `(d)->(k,d)`: a plan is as optimistic as they are."""
+
 
 @runtime_checkable
 class StepsAhead(Protocol):

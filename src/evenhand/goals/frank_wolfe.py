@@ -125,11 +125,13 @@ class FrankWolfe:
         if self._leaves:
             self._stay(z, t)
         slope = self.slope(z, t)
+        return self.read(slope), np.zeros(len(z)) if self._tangent is None else self._tangent.intercept(slope)
+
+    def read(self, slope: Floats) -> Floats:
+        """The prices of all rows as one reading, or by row where optimism differs by row, `(d)->(k,d)`."""
         if self.optimism == "net":
-            q, o = slope[:, None], np.zeros(len(z))
-        else:
-            q, o = row_prices(slope, -1.0, self._no_bound, self._readings)
-        return q, o if self._tangent is None else self._tangent.intercept(slope)
+            return slope[:, None]
+        return row_prices(slope, -1.0, self._no_bound, self._readings)[0]
 
     def average(self, state: FrankWolfeState) -> Floats:
         """The averages so far, `->(d)`; `start_at` for outcomes that were never observed."""

@@ -55,9 +55,8 @@ class LinearReward:
 
     def start(self, n_replicas: int) -> LinearRewardState:
         """The constant prices."""
-        weights = np.array(self.weights, float)
-        q = np.diag(weights) if self.optimism == "row" else weights[None]
-        return LinearRewardState(np.tile(q, (n_replicas, 1, 1)), np.zeros(n_replicas))
+        weights = np.tile(np.array(self.weights, float), (n_replicas, 1))
+        return LinearRewardState(self.read(weights), np.zeros(n_replicas))
 
     @property
     def passes(self) -> int:
@@ -72,6 +71,10 @@ class LinearReward:
     def slope(self, z: Floats, t: Floats) -> Floats:
         """The weights, whatever the averages are, `(d),()->(d)`."""
         return np.tile(np.array(self.weights, float), (len(z), 1))
+
+    def read(self, slope: Floats) -> Floats:
+        """The prices of all rows as one reading, or each as one of its own, `(d)->(k,d)`."""
+        return slope[:, :, None] * np.eye(slope.shape[1]) if self.optimism == "row" else slope[:, None]
 
     def price(self, state: LinearRewardState) -> tuple[Floats, Floats]:
         """The weights, `->(k,d),()`."""

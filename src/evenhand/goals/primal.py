@@ -18,7 +18,7 @@ from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
 from evenhand.planning import history
-from evenhand.planning.fluid import solve_fluid, spread
+from evenhand.planning.fluid import Fluid, Solution, solve_fluid, spread
 from evenhand.planning.forecast import forecast
 from evenhand.planning.history import HistoryState
 from evenhand.planning.shared_arms import NOT_SHARED
@@ -112,7 +112,7 @@ class Primal:
         due = (decision.counted > 0) & (t < self.problem.horizon) & (t >= state.due)
         if not due.any():
             return
-        worth = self.objective.rows, self.objective.slope(state.mu, t)
+        worth = self.objective.rows, self.objective.read(self.objective.slope(state.mu, t))
         look = forecast(
             state.history, ask, decision.shares, worth, self._directed, np.ones(len(self._directed), np.int64)
         )
@@ -121,9 +121,9 @@ class Primal:
         size = spread(look.weight, look.gain, look.kept)
         falling = np.minimum(self.temperature * _RUNGS, np.maximum(0.1 * size, self.temperature)[:, None])
         plan, noise, place = np.zeros_like(state.mu), np.zeros_like(state.mu), np.ones((len(due), 1))
-        sample = look.weight, look.gain, look.hope, look.kept
-        at = state.mu, np.zeros((len(due), 0)), plan, noise
-        solve_fluid(*sample, place, NOT_SHARED, due, state.solved > 0, size, *at, low, high, falling)
+        fluid = Fluid(look.weight, look.gain, look.kept, place, NOT_SHARED, size, low, high, falling)
+        solution = Solution(state.mu, np.zeros((len(due), 0)), plan, noise)
+        solve_fluid(fluid, look.hope, due, state.solved > 0, solution)
         state.due = np.where(due, t + np.clip(np.floor(self.growth * t), 1, self.every), state.due)
         state.solved[due] += 1
 

@@ -21,7 +21,7 @@ from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
-from evenhand.planning.fluid import alike, spread
+from evenhand.planning.fluid import Fluid, Solution, alike, spread
 from evenhand.planning.forecast import Forecast, forecast
 from evenhand.planning.plain_first import largest, solve_plain_first
 from evenhand.planning.rounds import Lists, Rounds
@@ -44,9 +44,9 @@ class Resolving:
 
     Equation: with n rounds and rows v so far, the prices solve the dual of the fluid problem on a sample of the
     contexts so far: max mean_s sum_a y_sa r_hat(s, a) s.t. mean_s sum_a y_sa v_hat(s, a) <= (T bound - v)/(T - n),
-    with r_hat optimistic, v_hat plain, and y_s the exposures of a lottery of lists. Where the plan misses a row that
-    doing nothing would violate, by 1% of its largest use, v_hat is optimistic in that row, and it is solved again: what
-    was never tried is hoped for, and what is known is believed (`planning.plain_first`).
+    with r_hat as optimistic as in decisions, v_hat plain, and y_s the exposures of a lottery of lists. Where the plan
+    misses a row that doing nothing would violate, by 1% of its largest use, v_hat is optimistic in that row, and it is
+    solved again: what was never tried is hoped for, and what is known is believed (`planning.plain_first`).
     Places are exposed with probabilities that are estimated, (looked + 1) / (made + 1), and never increase; with one
     play that is always exposed, y_s is a lottery. What is due for every placement is planned as if all places were
     exposed alike. A damped Newton method solves it at falling temperatures, from the last prices: when the decided
@@ -234,7 +234,7 @@ class Resolving:
         k, m = len(self._merged.first), state.end.shape[1]
         for i in range(max(passes, _TANGENTS if self.regions else 0)):
             if i < passes:
-                worth = self.objective.rows, self._slope(state.end)
+                worth = self.objective.rows, self.objective.read(self._slope(state.end))
                 sample = forecast(state.history, ask, decision.shares, worth, *self._asked)
             self._plan(state, due, left, sample)
             reached = self._merged.rows(state.plan[:, :k])[:, self._followed]
@@ -263,9 +263,10 @@ class Resolving:
         size = spread(sample.weight, worth, sample.kept)
         temperatures = size[:, None] * np.array(self.temperatures)
         plain, hope, low, high, scale = self._uses(state, left, sample)
-        of = sample.kept, left.position, shared, due, state.solved > 0, size
-        at = state.mu, state.matches, state.plan, state.noise, low / scale, high / scale
-        read = solve_plain_first(sample.weight, gain, plain, hope, *of, *at, temperatures)
+        bounds = low / scale, high / scale
+        fluid = Fluid(sample.weight, gain, sample.kept, left.position, shared, size, *bounds, temperatures)
+        solution = Solution(state.mu, state.matches, state.plan, state.noise)
+        read = solve_plain_first(fluid, plain, hope, due, state.solved > 0, solution)
         state.plan[due] *= scale[due]
         state.noise[due] *= scale[due] ** 2 / self._cases
         coming = largest(read, sample.kept) * scale * left.position.sum(1)[:, None]

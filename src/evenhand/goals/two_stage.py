@@ -118,7 +118,7 @@ class TwoStage:
         if not due.any():
             return
         plain = partial(_plain, ask)
-        worth = self.objective.rows, self.objective.slope(state.max_price[:, None], t)
+        worth = self.objective.rows, self.objective.read(self.objective.slope(state.max_price[:, None], t))
         look = forecast(state.history, plain, decision.shares, worth, self.rows, np.zeros(len(self.rows), np.int64))
         for r in np.flatnonzero(due):
             used = look.kept[r]

@@ -10,10 +10,13 @@ the dual of the linear program as the temperature falls. The first part has kink
 stays in one orthant: a coordinate that would change its sign stops at 0, and leaves 0 only if the value decreases that
 way. Where users share arms, every arm adds a price of its own and what the arm gains at it (`shared_arms`).
 Far from the optimum the second part is almost flat; damping then keeps a step below the price at which decisions
-change.
+change. It falls while whole steps are taken, so that an infeasible problem, whose prices end at their cap, gets there
+in a few steps.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +29,32 @@ from evenhand.planning.soft_lists import soft_lists
 _STEPS = 40  # Newton steps per temperature, at most; two or three are usual
 _CAP = 50.0  # largest price, in units of the price at which decisions change
 _ROUNDING = 1e-9  # rewards that differ by no more than this part of the largest are equal
+_LONGER = 4.0  # times as long is a step in the flat part, after one that needed no halving
+_LEAST = 1.0 / 64.0  # of the damping: a step from one cap to the other
 _TOLERANCE = 1e-9  # of the value, in units of the spread of rewards
+
+
+class Fluid(NamedTuple):
+    """The fluid problem of every replica, apart from what candidates use."""
+
+    weight: Floats  # (R, S) of the contexts
+    gain: Floats  # (R, S, A)
+    kept: Ints  # (R,) contexts
+    position: Floats  # (R, P) with which probability each place is exposed
+    shared: Shared
+    spread: Floats  # (R,) of the rewards
+    low: Floats  # (R, k)
+    high: Floats  # (R, k)
+    temperatures: Floats  # (R, l) falling
+
+
+class Solution(NamedTuple):
+    """Prices, and what follows from them; a solve starts from the prices, and writes all of these in place."""
+
+    mu: Floats  # (R, k) of the directions
+    lam: Floats  # (R, A or 0) of the matches of arms, where users share them
+    plan: Floats  # (R, k) mean consumption
+    noise: Floats  # (R, k) mean square of the consumption
 
 
 @kernel
@@ -124,7 +152,7 @@ def _descend(
     gradient, hessian, trial = np.empty(k), np.empty((k, k)), np.empty(k)
     free, slope, step = np.empty(k, np.int64), np.empty(k), np.empty(k)
     value = dual(share, g, u, position, arms, mu, low, high, temperature, gradient, hessian)
-    evaluations = 1
+    evaluations, damping = 1, 1.0
     for _ in range(_STEPS):
         count = _orthant(mu, gradient, low, high, free, slope)
         if count == 0:
@@ -133,7 +161,7 @@ def _descend(
         for i in range(count):
             for j in range(i + 1):
                 matrix[i, j] = hessian[free[i], free[j]]
-            matrix[i, i] += 1e-6 * matrix[i, i] + abs(slope[i]) + 1e-12
+            matrix[i, i] += 1e-6 * matrix[i, i] + damping * abs(slope[i]) + 1e-12
         solve(matrix, slope[:count], step[:count])
         decrement = 0.0
         for i in range(count):
@@ -152,6 +180,7 @@ def _descend(
             size *= 0.5
         if not reached < value:
             break
+        damping = max(damping / _LONGER, _LEAST) if size == 1.0 else 1.0
         mu[:] = trial
         value = reached
     return evaluations
@@ -242,31 +271,16 @@ def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats) -> bool:
 
 
 @kernel
-def solve_fluid(
-    weight: Floats,
-    g: Floats,
-    u: Floats,
-    kept: Ints,
-    position: Floats,
-    shared: Shared,
-    due: Bools,
-    warm: Bools,
-    spread: Floats,
-    mu: Floats,
-    lam: Floats,
-    plan: Floats,
-    noise: Floats,
-    low: Floats,
-    high: Floats,
-    temperatures: Floats,
-) -> int:
-    """Solve for every replica that is due, from its present prices, at falling temperatures.
+def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: Solution) -> int:
+    """Solve for every replica that is due, from its present prices, at falling temperatures, `.,(S,k,A),(),(),.->()`.
 
-    `(S),(S,A),(S,k,A),(),(P),.,(),(),(),(k),(A or 0),(k),(k),(k),(k),(l)`. If prices are warm, the last temperature is
-    tried alone first, and all of them only if that fails. `plan` and `noise` become the mean and mean square of the
-    consumption at the new prices. Prices are capped at fifty times the price at which decisions change, because an
-    infeasible problem would let them grow without bound. Where users share arms, lam are the prices of their matches.
+    If prices are warm, the last temperature is tried alone first, and all of them only if that fails. Prices are capped
+    at fifty times the price at which decisions change, because an infeasible problem would let them grow without bound.
+    Returns the number of evaluations of the dual.
     """
+    weight, gain, kept, position = fluid.weight, fluid.gain, fluid.kept, fluid.position
+    spread, temperatures = fluid.spread, fluid.temperatures
+    mu, lam, plan, noise = solution.mu, solution.lam, solution.plan, solution.noise
     evaluations, k, width = 0, mu.shape[1], mu.shape[1] + lam.shape[1]
     size, price, mean = np.empty(k), np.empty(width), np.empty(width)
     least, most = np.zeros(width), np.zeros(width)
@@ -274,15 +288,15 @@ def solve_fluid(
     for r in range(len(mu)):
         if not due[r] or kept[r] == 0:
             continue
-        share, rewards, uses = weight[r, : kept[r]] / weight[r, : kept[r]].sum(), g[r, : kept[r]], u[r, : kept[r]]
-        arms = arms_of(shared, r, kept[r], spread[r])
+        share, rewards, uses = weight[r, : kept[r]] / weight[r, : kept[r]].sum(), gain[r, : kept[r]], use[r, : kept[r]]
+        arms = arms_of(fluid.shared, r, kept[r], spread[r])
         _sizes(share, rewards, uses, size)
         rewards, uses = rewards / spread[r], uses.copy()
         for i in range(k):
             if size[i] == 0.0:  # nobody consumes this: no price helps
                 size[i], mu[r, i], least[i], most[i] = 1.0, 0.0, -np.inf, np.inf
             else:
-                least[i], most[i] = low[r, i] / size[i], high[r, i] / size[i]
+                least[i], most[i] = fluid.low[r, i] / size[i], fluid.high[r, i] / size[i]
             uses[:, i] /= size[i]
             price[i] = min(max(mu[r, i] * size[i] / spread[r], -_CAP), _CAP)
         for a in range(lam.shape[1]):

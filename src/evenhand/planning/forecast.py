@@ -25,22 +25,30 @@ class Forecast(NamedTuple):
 
 
 @kernel
-def _add_learned(price: Floats, side: Ints, mean: Floats, above: Floats, below: Floats, use: Floats) -> None:
-    """Add learned outcomes to rows, `(S,k,1|A,M),(k),(M,S*A),(M|0,S*A),(M|0,S*A),(S,k,A)`; see `forecast` for sides."""
-    actions = use.shape[3]
-    for r in range(len(use)):
-        for s in range(use.shape[1]):
-            for i in range(use.shape[2]):
+def _add_learned(
+    price: Floats, side: Ints, mean: Floats, above: Floats, below: Floats, plain: Floats, hope: Floats
+) -> None:
+    """Add learned outcomes to rows, at the means and at their sides; see `forecast` for sides.
+
+    `(S,k,1|A,M),(k),(M,S*A),(M|0,S*A),(M|0,S*A),(S,k,A),(S,k,A)`; nothing is added to `hope` if no row has a side.
+    """
+    actions, sides = plain.shape[3], side.any()
+    for r in range(len(plain)):
+        for s in range(plain.shape[1]):
+            for i in range(plain.shape[2]):
                 for m in range(price.shape[4]):
                     for a in range(actions):
                         p = price[r, s, i, a if price.shape[3] > 1 else 0, m]
                         if p != 0.0:
-                            end = mean[r, m, s * actions + a]
+                            at = mean[r, m, s * actions + a]
+                            plain[r, s, i, a] += p * at
+                            if not sides:
+                                continue
                             if side[i] * p > 0.0:
-                                end -= below[r, m, s * actions + a]
+                                at -= below[r, m, s * actions + a]
                             elif side[i] * p < 0.0:
-                                end += above[r, m, s * actions + a]
-                            use[r, s, i, a] += p * end
+                                at += above[r, m, s * actions + a]
+                            hope[r, s, i, a] += p * at
 
 
 def forecast(
@@ -52,7 +60,7 @@ def forecast(
         state: with at least one context.
         ask: the model.
         shares: the present shares of the groups, `(R or 1, C)`.
-        worth: the rows of the objective, and the price of each, `(R, m)`; read optimistically.
+        worth: the rows of the objective, and their prices by reading, `(R, K, d)`; each is read optimistically.
         rows: forecast one by one.
         side: where each of `rows` is read, `(k)`: 1 at the ends of the outcomes' intervals that make it least, -1 at
             those that make it greatest, 0 at the means.
@@ -68,36 +76,65 @@ def forecast(
     prices, use = rows.pull(cases, shares, np.tile(np.eye(len(rows)), (count * used, 1, 1)))
     use = use.reshape(count, used, len(rows), actions)
     m = rows.learned.shape[1]
-    gains, offset = worth[0].pull(cases, shares, np.repeat(worth[1], used, 0)[:, None, :])
+    gains, offset = worth[0].pull(cases, shares, np.repeat(worth[1], used, 0))
     ends = 2 if side.any() else 1
-    priced = _prices(gains, count, used, actions, ends if rows.reads_learned else 0)
-    said = ask(x.reshape(count, used * actions, n), priced)
+    asked, reads = _prices(gains, count, used, actions, ends if rows.reads_learned else 0)
+    said = ask(x.reshape(count, used * actions, n), asked)
     mean, bonus = said.mean, said.bonus
-    hope = np.ascontiguousarray(bonus[:, 0]).reshape(count, used, actions)
-    ended = use
-    gain = mean[:, 0].reshape(count, used, actions) + hope + offset.reshape(count, used, actions)
+    priced = worth[1].shape[1]
+    optimism = bonus[:, :priced].sum(1).reshape(count, used, actions) * reads
+    gain = mean[:, :priced].sum(1).reshape(count, used, actions) * reads + optimism
+    gain += offset.sum(1).reshape(count, used, actions)
+    hope = use
     if rows.reads_learned:
         price = prices.reshape(count, used, len(rows), -1, m)
-        above, below = bonus[:, 1 : m + 1], bonus[:, (ends - 1) * m + 1 : ends * m + 1]
-        ended = use.copy() if side.any() else use
-        _add_learned(price, np.zeros_like(side), mean[:, 1 : m + 1].copy(), above.copy(), below.copy(), use)
-        if ended is not use:
-            _add_learned(price, side, mean[:, 1 : m + 1].copy(), above.copy(), below.copy(), ended)
+        each, below = slice(priced, priced + m), slice(priced + (ends - 1) * m, priced + ends * m)
+        hope = use.copy() if side.any() else use
+        _add_learned(price, side, mean[:, each].copy(), bonus[:, each].copy(), bonus[:, below].copy(), use, hope)
     gain = np.where(state.offered[:, :used], gain, -np.inf)
-    return Forecast(state.weight[:, :used], gain, hope, use, ended, state.kept)
+    return Forecast(state.weight[:, :used], gain, optimism, use, hope, state.kept)
 
 
-def _prices(gains: Floats, count: int, used: int, actions: int, ends: int) -> Floats:
-    """The prices of the objective, then of 1 for every outcome by itself, then of -1; the latter for two ends alone.
+@kernel
+def _in_common(gains: Floats) -> tuple[bool, Floats, Floats]:
+    """Whether all prices of a replica that are not 0 are the same, these, and where they are not 0.
 
-    They are stated once for all candidates if all contexts have the same, `(R*S,1,1|A,M)->(R,K,1|S*A,M)`.
+    `(S,A,M)->(),(M),(S,A)`
     """
-    m = gains.shape[3]
-    gains = gains.reshape(count, used, -1, m)
-    if (gains == gains[:, :1, :1]).all():
-        gains = gains[:, :1, :1]
-    elif gains.shape[2] == 1:  # those of the groups of cases
-        gains = np.repeat(gains, actions, 2)
-    gains = gains.reshape(count, 1, -1, m)
+    common, reads = np.zeros((len(gains), gains.shape[3])), np.zeros(gains.shape[:3])
+    for r in range(len(gains)):
+        found = False
+        for s in range(gains.shape[1]):
+            for a in range(gains.shape[2]):
+                some, same = False, True
+                for m in range(gains.shape[3]):
+                    some |= gains[r, s, a, m] != 0.0
+                    same &= gains[r, s, a, m] == common[r, m]
+                if not some:
+                    continue
+                reads[r, s, a] = 1.0
+                if not found:
+                    found, common[r] = True, gains[r, s, a]
+                elif not same:
+                    return False, common, reads
+    return True, common, reads
+
+
+def _prices(gains: Floats, count: int, used: int, actions: int, ends: int) -> tuple[Floats, Floats]:
+    """The prices of the objective by reading, then of 1 for every outcome by itself, then of -1.
+
+    `(R*S,k,1|A,M)->(R,K,1|S*A,M),(S,1|A)`. The last ones are for two ends alone. All are stated once for all candidates
+    if these have the same prices, apart from those for which every price is 0, such as an idle action: of these, the
+    second array says that nothing is read.
+    """
+    k, m = gains.shape[1], gains.shape[3]
+    by_candidate = np.ascontiguousarray(gains.reshape(count, used, k, -1, m).transpose(0, 1, 3, 2, 4))
+    alike, common, reads = _in_common(by_candidate.reshape(count, used, -1, k * m))
+    if alike:
+        gains = common.reshape(count, k, 1, m)
+    else:
+        reads = np.ones((1, 1, 1))
+        each = by_candidate if by_candidate.shape[2] > 1 else np.repeat(by_candidate, actions, 2)  # of groups of cases
+        gains = each.reshape(count, -1, k, m).transpose(0, 2, 1, 3)
     units = np.concatenate([np.eye(m), -np.eye(m)])[None, : ends * m, None, :]
-    return np.concatenate([gains, np.broadcast_to(units, (count, ends * m, gains.shape[2], m))], 1)
+    return np.concatenate([gains, np.broadcast_to(units, (count, ends * m, gains.shape[2], m))], 1), reads

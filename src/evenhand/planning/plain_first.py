@@ -11,17 +11,15 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.planning.fluid import solve_fluid
-from evenhand.planning.shared_arms import Shared
+from evenhand.planning.fluid import Fluid, Solution, solve_fluid
 
 _MISSED = 0.01  # of the largest use: what a plan is off by no more than this is kept, as for a solver
 
 
 @kernel
-def _beyond(
-    weight: Floats, g: Floats, u: Floats, kept: Ints, places: Floats, low: Floats, high: Floats, differs: Bools
-) -> Bools:
-    """Which directions no lottery keeps within their bounds, `(S),(S,A),(S,k,A),(),(),(k),(k),(k)->(k)`."""
+def _beyond(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
+    """Which of the directions that differ no lottery keeps within their bounds, `.,(S,k,A),(k)->(k)`."""
+    weight, g, kept, low, high = fluid.weight, fluid.gain, fluid.kept, fluid.low, fluid.high
     out = np.zeros(low.shape, np.bool_)
     for r in range(len(low)):
         for i in range(low.shape[1]):
@@ -34,8 +32,8 @@ def _beyond(
                     if g[r, s, a] > -np.inf:
                         bottom, top = min(bottom, u[r, s, i, a]), max(top, u[r, s, i, a])
                 if top > -np.inf:
-                    least += weight[r, s] * places[r] * bottom
-                    most += weight[r, s] * places[r] * top
+                    least += weight[r, s] * fluid.position[r].sum() * bottom
+                    most += weight[r, s] * fluid.position[r].sum() * top
                     size = max(size, abs(bottom), abs(top))
                 total += weight[r, s]
             slack = _MISSED * size
@@ -66,45 +64,47 @@ def largest(u: Floats, kept: Ints) -> Floats:
     return out
 
 
-def solve_plain_first(
-    weight: Floats,
-    g: Floats,
-    plain: Floats,
-    hope: Floats,
-    kept: Ints,
-    position: Floats,
-    shared: Shared,
-    due: Bools,
-    warm: Bools,
-    spread: Floats,
-    mu: Floats,
-    lam: Floats,
-    plan: Floats,
-    noise: Floats,
-    low: Floats,
-    high: Floats,
-    temperatures: Floats,
-) -> Floats:
+@kernel
+def _differs(plain: Floats, hope: Floats, due: Bools) -> Bools:
+    """Which directions of the replicas that are due are read differently, `(S,k,A),(S,k,A),()->(k)`."""
+    out = np.zeros((len(due), plain.shape[2]), np.bool_)
+    for r in range(len(due)):
+        for i in range(plain.shape[2]):
+            out[r, i] = due[r] and (plain[r, :, i] != hope[r, :, i]).any()
+    return out
+
+
+@kernel
+def _in_turn(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, warm: Bools, solution: Solution) -> Floats:
+    """`solve_plain_first`, where some uses differ."""
+    differs, before, read, waits = _differs(plain, hope, due), solution.mu.copy(), plain.copy(), due.copy()
+    hoped = _beyond(fluid, plain, differs)
+    for r in range(len(due)):
+        for i in range(plain.shape[2]):
+            if hoped[r, i]:
+                read[r, :, i] = hope[r, :, i]
+    while waits.any():
+        solve_fluid(fluid, read, waits, warm, solution)
+        missed = _missed(solution.plan, fluid.low, fluid.high, largest(read, fluid.kept))
+        for r in range(len(due)):
+            again = False
+            for i in range(plain.shape[2]):
+                if waits[r] and differs[r, i] and not hoped[r, i] and missed[r, i]:
+                    hoped[r, i], again = True, True
+                    read[r, :, i] = hope[r, :, i]
+            waits[r] = again
+            if again:
+                solution.mu[r] = before[r]
+    return read
+
+
+def solve_plain_first(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, warm: Bools, solution: Solution) -> Floats:
     """`solve_fluid` at plain uses, and again with the rows that it misses read hopefully, until it misses no others.
 
-    `(S),(S,A),(S,k,A),(S,k,A),(),(P),.,(),(),(),(k),(A or 0),(k),(k),(k),(k),(l)->(S,k,A)`: the uses that were read.
-    What no lottery can keep at plain uses is read hopefully at once. A row is missed by 1% of its largest use.
+    `.,(S,k,A),(S,k,A),(),(),.->(S,k,A)`: the uses that were read. What no lottery can keep at plain uses is read
+    hopefully at once. A row is missed by 1% of its largest use.
     """
     if hope is plain:
-        solve_fluid(
-            weight, g, plain, kept, position, shared, due, warm, spread, mu, lam, plan, noise, low, high, temperatures
-        )
+        solve_fluid(fluid, plain, due, warm, solution)
         return plain
-    differs = np.asarray((plain != hope).any((1, 3)) & due[:, None])
-    hoped = _beyond(weight, g, plain, kept, position.sum(1), low, high, differs)
-    before = mu.copy()
-    while True:
-        read = np.where(hoped[:, None, :, None], hope, plain)
-        solve_fluid(
-            weight, g, read, kept, position, shared, due, warm, spread, mu, lam, plan, noise, low, high, temperatures
-        )
-        missed = differs & ~hoped & due[:, None] & _missed(plan, low, high, largest(read, kept))
-        if not missed.any():
-            return read
-        hoped, due = hoped | missed, missed.any(1)
-        mu[due] = before[due]
+    return _in_turn(fluid, plain, hope, due, warm, solution)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Bools, Floats
-from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows
+from evenhand.policy import checks
+from evenhand.policy.questions import Questions
+from evenhand.policy.state import PolicyState
 
 _MOST = 30  # lines on prices or candidates; the others are counted
 
 
-def explain(
-    problem: Problem, rows: Rows, context: Context, d: Decision, value: Floats, playable: Bools, replica: int
-) -> str:
-    """Prices of the rows, the value of the candidates, what was masked and what was played, `(A),(A)`."""
+def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, replica: int) -> str:
+    """Prices of the rows, the worth of the candidates, what was masked and what was played; see `Policy.explain`."""
+    problem = ask.problem
+    context = checks.context(context, len(state.t), ask.model.n_features, problem)
+    checks.replica(replica, len(state.t))
+    worth = ask.net_worth(state, context, d)
+    playable = ask.offer(state, context).playable
     prices = [
-        f"  price of {name:<34} {price:+.4f}" for name, price in zip(rows.names, d.row_prices[replica], strict=True)
+        f"  price of {name:<34} {price:+.4f}" for name, price in zip(ask.rows.names, d.row_prices[replica], strict=True)
     ]
     groups = context.groups[replica]
     lines = _first(prices, "prices")
@@ -23,8 +26,8 @@ def explain(
         if len(groups) == 1 and i in groups[0]:
             lines.append(f"  the case is in {grouping} = {group}")
     played = d.plays[replica].tolist()
-    order = [a for a in played if a >= 0] + [a for a in range(value.shape[1]) if a not in played]
-    named = len(problem.actions) == value.shape[1]
+    order = [a for a in played if a >= 0] + [a for a in range(worth.shape[1]) if a not in played]
+    named = len(problem.actions) == worth.shape[1]
     candidates = []
     for a in order if len(order) > _MOST else sorted(order):
         name = problem.actions[a] if named else f"candidate {a}"
@@ -32,7 +35,7 @@ def explain(
         if a in played:
             place = played.index(a)
             note = f"  played ({place + 1} of {len(played)}), probability {d.propensities[replica, place]:.3f}"
-        candidates.append(f"  {name:<20} worth {value[replica, a]:+.4f}{note}")
+        candidates.append(f"  {name:<20} worth {worth[replica, a]:+.4f}{note}")
     lines += _first(candidates, "candidates")
     if d.counted[replica] == 0:
         lines.append("  nothing was played: nothing fits, or the horizon is over")

@@ -11,18 +11,14 @@ from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream
 from evenhand.core.records import Context, Decision, Worth, distinct
-from evenhand.core.types import Bools, Floats
-from evenhand.models._shared import weighing
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries
 from evenhand.policy.abilities import Abilities
-from evenhand.policy.marks import marked
 from evenhand.policy.payable import Payable
 from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
 from evenhand.policy.state import PolicyState
-from evenhand.policy.zeros import Zeros
 from evenhand.problem.problem import Problem
 
 _UNNUMBERED = np.full(3, -1)
@@ -41,7 +37,6 @@ class Loop:
         restating: rewrites earlier rows where shares are estimated.
         settlement: takes back a decision whose plan fails.
         payable: tells the model how many rounds to come budgets can pay for.
-        zeros: tells the model which of its observations are declared zeros.
     """
 
     problem: Problem
@@ -52,7 +47,6 @@ class Loop:
     restating: Restating
     settlement: Settlement
     payable: Payable
-    zeros: Zeros
 
     def read(self, state: PolicyState, context: Context) -> Context:
         """A context whose arrays kernels can read, which is looked at once."""
@@ -60,6 +54,18 @@ class Loop:
         if not state.compared:
             state.compared = checks.alike(context, self.model)
         state.checked = context
+        return context
+
+    def fitting(self, state: PolicyState, context: Context, decision: Decision) -> Context:
+        """A context that kernels can read; refuse one, or a decision, that was not made here just now and does not fit.
+
+        Raises:
+            InvalidInput: naming what does not fit.
+        """
+        if context is not state.checked or self.can.planning:  # plans keep contexts
+            context = checks.context(context, len(state.t), self.model.n_features, self.problem)
+        if decision is not state.made or decision is None:
+            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
         return context
 
     def decide(self, state: PolicyState, context: Context) -> Decision:
@@ -108,7 +114,7 @@ class Loop:
         )
         if r >= 0:
             raise checks.wrong_decision(decision, r, field, candidates, self.problem)
-        if counts and decision.id[0] >= 0:
+        if decision.id[0] >= 0:
             raise InvalidInput("decision", "one that was not committed yet", f"number {decision.id[0]}")
         if late and not done:
             raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
@@ -135,33 +141,6 @@ class Loop:
             if counts:
                 self.settlement.cancel(state, decision)
             raise
-
-    def teach(
-        self, state: PolicyState, context: Context, action: int, y: Floats, observed: Bools, weight: float
-    ) -> None:
-        """Let the model learn from a play that others made, `(1,M+B),(1,M+B)`; see `Policy.teach`."""
-        low, high = self.problem.span
-        wrong = observed[0, 0] & ~((y[0, 0] >= low) & (y[0, 0] <= high))
-        if wrong.any():
-            m = int(wrong.argmax())
-            expected = f"a number in [{low[m]:g}, {high[m]:g}] (as declared)"
-            raise InvalidInput(f"outcomes[{self.problem.observed[m]!r}]", expected, y[0, 0, m])
-        w, *_ = self.questions.prices(state, context, self.questions.believed(state, context))
-        play, learned = np.array([[action]]), len(self.problem.learned)
-        prices = w if w.shape[2] == 1 else entries.take_prices(w, play)
-        x = np.ascontiguousarray(context.features[:, action : action + 1])
-        seen = np.ascontiguousarray(observed[:, :, :learned])
-        before = [rounds.copy() for rounds in marked(state.model, "rounds")]
-        told = x, np.where(seen, y[:, :, :learned], 0.0), seen, prices
-        self.zeros.tell(state.model, play, seen, weight)
-        if weight == 1.0:
-            self.model.update(state.model, *told)
-        else:
-            weighing("model", self.model).weigh(state.model, *told, weight)
-        for taught, rounds, once in zip(
-            marked(state.model, "taught"), marked(state.model, "rounds"), before, strict=True
-        ):
-            taught += rounds - once
 
     @cached_property
     def _horizon(self) -> float:

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from evenhand.choices.base import Choice
 from evenhand.core import faces
-from evenhand.core.checked import shown, typed
-from evenhand.core.errors import InvalidInput
+from evenhand.core.checked import typed
 from evenhand.core.luck import check_seed
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import file, number, numbered, on_disk
+from evenhand.core.validate import file, numbered, on_disk
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.models.sklearn import as_model
-from evenhand.policy import checks, face, named, saving, tally
-from evenhand.policy.abilities import Abilities, abilities
-from evenhand.policy.encode import Encoder, Frame
+from evenhand.policy import checks, face, named, saving
+from evenhand.policy.assembly import Assembly, assemble, refuse_misfits
+from evenhand.policy.encode import Frame
 from evenhand.policy.explain import explain
-from evenhand.policy.loop import Loop
-from evenhand.policy.payable import Payable
-from evenhand.policy.questions import Questions
-from evenhand.policy.restating import Restating
-from evenhand.policy.settlement import Settlement
-from evenhand.policy.state import MANY, PolicyState, refuse_too_many
+from evenhand.policy.starting import MANY, fresh, refuse_too_many
+from evenhand.policy.state import Guard, PolicyState
 from evenhand.policy.status import Status, status
-from evenhand.policy.zeros import Zeros
+from evenhand.policy.teaching import teach
 from evenhand.problem.problem import Problem
 
 
@@ -65,20 +57,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", as_model(self.model, len(self.problem.learned)))
-        if self.model.n_outcomes != len(self.problem.learned):
-            raise InvalidInput("model", f"one of {self.problem.learned}", f"one of {self.model.n_outcomes} outcomes")
-        if self.choice.n_plays != self.problem.n_plays:
-            expected = f"one that plays {self.problem.n_plays} candidates, as problem.n_plays says"
-            raise InvalidInput("choice", expected, f"{type(self.choice).__name__}, which plays {self.choice.n_plays}")
-        for _, planner in self._can.planning:
-            if planner.one_play and self.choice.n_plays > 1:
-                expected = f"one that plays one candidate, as {type(planner).__name__} plans for one"
-                raise InvalidInput("choice", expected, self.choice)
-        if not self._can.priced:
-            raise InvalidInput("goals", "at least one that prices outcomes", self.goals)
-        if self.model.draws(1) and not self.choice.reads_bonus:
-            expected = f"one that reads bonuses, as {type(self.model).__name__} explores by drawing them"
-            raise InvalidInput("choice", expected, type(self.choice).__name__)
+        refuse_misfits(self.problem, self.model, self.goals, self.choice, self._assembly.can)
 
     def __repr__(self) -> str:
         return faces.text(face.title(self), face.rows(self))
@@ -90,21 +69,9 @@ class Policy:
         """The state before the first round, for replicas 0 to R - 1 or for the ones that are named."""
         ids = numbered("replicas", replicas)
         check_seed(seed)
-        count = len(ids)
-        if count > MANY:
-            refuse_too_many(self.start(), count)
-        state = PolicyState(
-            seed=seed,
-            replicas=ids,
-            t=np.zeros(count),
-            cancelled=np.zeros(count),
-            seen=np.zeros((count, len(self.problem.columns))),
-            inside=self._restating.start(count),
-            books=tally.start(self.problem, count),
-            model=self.model.start(count, self.problem.low, self.problem.high, self.problem.horizon),
-            goals=[g.start(count) for g in self.goals],
-            choice=self.choice.start(count),
-        )
+        if len(ids) > MANY:
+            refuse_too_many(self.start(), len(ids))
+        state = fresh(self.problem, self.model, self.goals, self.choice, self._assembly.restating, seed, ids)
         if "_owner" not in self.__dict__:  # here, for a model that has a certain number of replicas only
             self.__dict__["_owner"] = saving.owner(self, state)
         state.owner = self._owner
@@ -129,7 +96,7 @@ class Policy:
             InvalidInput: a name that is missing or unknown, a value that a feature cannot have, an unknown action; or
                 a model of another number of features.
         """
-        return self._encoder.one(case, offered, known)
+        return self._assembly.encoder.one(case, offered, known)
 
     def encode_frame(self, frame: Frame | Sequence[Mapping[str, object]]) -> list[Context]:
         """The contexts of the rows of a data frame, whose columns are the problem's features and groups.
@@ -139,7 +106,7 @@ class Policy:
         Raises:
             InvalidInput: a column that is missing; or as for `encode`, with the number of the row.
         """
-        return self._encoder.many(frame)
+        return self._assembly.encoder.many(frame)
 
     def decide(self, state: PolicyState, context: Context) -> Decision:
         """Say what would be played, changing nothing.
@@ -151,9 +118,8 @@ class Policy:
                 model whose predictions have the wrong shape, are not finite or far outside of what was declared.
             ConcurrentUse: another thread is using the state.
         """
-        self._own(state)
-        with state.guard:
-            return self._loop.decide(state, self._loop.read(state, context))
+        with self._alone(state):
+            return self._assembly.loop.decide(state, self._assembly.loop.read(state, context))
 
     def commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
         """Carry out a decision: number it, hold back its worst case and count its round where `counted` is 1.
@@ -164,9 +130,9 @@ class Policy:
                 the problem; or predictions that no plan can use, in which case the decision is cancelled.
             ConcurrentUse: another thread is using the state.
         """
-        self._own(state)
-        with state.guard:
-            self._loop.commit(state, self._fitting(state, context, decision), decision)
+        with self._alone(state):
+            loop = self._assembly.loop
+            loop.commit(state, loop.fitting(state, context, decision), decision)
 
     def enter(self, state: PolicyState, context: Context, decision: Decision) -> None:
         """Enter a decision that was carried out already, such as one of a log, as `commit` does.
@@ -178,17 +144,16 @@ class Policy:
             InvalidInput: as for `commit`.
             ConcurrentUse: another thread is using the state.
         """
-        self._own(state)
-        with state.guard:
-            self._loop.commit(state, self._fitting(state, context, decision), decision, done=True)
+        with self._alone(state):
+            loop = self._assembly.loop
+            loop.commit(state, loop.fitting(state, context, decision), decision, done=True)
 
     def act(self, state: PolicyState, context: Context) -> Decision:
         """Decide and commit."""
-        self._own(state)
-        with state.guard:
-            context = self._loop.read(state, context)
-            decision = self._loop.decide(state, context)
-            self._loop.commit(state, context, decision)
+        with self._alone(state):
+            context = self._assembly.loop.read(state, context)
+            decision = self._assembly.loop.decide(state, context)
+            self._assembly.loop.commit(state, context, decision)
         return decision
 
     def learn(
@@ -224,9 +189,8 @@ class Policy:
                 that does not wait for its outcome in this state.
             ConcurrentUse: another thread is using the state.
         """
-        self._own(state)
-        with state.guard:
-            self._settlement.learn(state, decision, y, observed, exposed, pending)
+        with self._alone(state):
+            self._assembly.settlement.learn(state, decision, y, observed, exposed, pending)
 
     def observe(
         self, state: PolicyState, decision: Decision, outcomes: named.Named | Sequence[named.Named | None]
@@ -267,14 +231,8 @@ class Policy:
                 unknown or out of range; a weight that is not above 0, or one but 1 for a model that cannot weigh.
             ConcurrentUse: another thread is using the state.
         """
-        self._own(state)
-        if action not in self.problem.actions:
-            raise InvalidInput("action", f"one of {self.problem.actions}", shown(action))
-        number("weight", weight, "a finite number above 0", lambda x: 0 < x < math.inf)
-        y, observed, _ = named.outcomes(self.problem, 1, outcomes)
-        with state.guard:
-            context = checks.context(context, len(state.t), self.model.n_features, self.problem)
-            self._loop.teach(state, context, self.problem.actions.index(action), y, observed, weight)
+        with self._alone(state):
+            teach(self._assembly.questions, self._assembly.zeros, state, context, action, outcomes, weight)
 
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a committed decision that was not carried out: limits get back what it holds.
@@ -287,10 +245,8 @@ class Policy:
                 arrived, as these are in the books.
             ConcurrentUse: another thread is using the state.
         """
-        self._own(state)
-        with state.guard:
-            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-            self._settlement.cancel(state, decision)
+        with self._alone(state):
+            self._assembly.settlement.cancel(state, decision)
 
     def expire(self, state: PolicyState, decision: Decision) -> None:
         """Settle a committed decision whose outcome will never come, or the plays of it that still wait.
@@ -306,18 +262,13 @@ class Policy:
             InvalidInput: a decision that does not wait for its outcome in this state.
             ConcurrentUse: another thread is using the state.
         """
-        self._own(state)
-        with state.guard:
-            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-            self._settlement.expire(state, decision)
+        with self._alone(state):
+            self._assembly.settlement.expire(state, decision)
 
     def over(self, state: PolicyState) -> Bools:
         """Replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
-        self._own(state)
-        over = state.t >= self.problem.horizon
-        for i, limits in self._can.limits:
-            over |= limits.over(state.goals[i])
-        return over
+        self._alone(state)  # asked between rounds, and changes nothing
+        return self._assembly.questions.over(state)
 
     def worth(self, state: PolicyState, context: Context, decision: Decision) -> Floats:
         """Worth of every candidate, with its bonus, at the prices of a decision, `->(A)`.
@@ -329,12 +280,8 @@ class Policy:
             InvalidInput: a context or decision that does not fit the problem, or not the other.
             ConcurrentUse: another thread is using the state.
         """
-        self._own(state)
-        with state.guard:
-            context = checks.context(context, len(state.t), self.model.n_features, self.problem)
-            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-            checks.pair(context, decision, len(self._questions.rows))
-            return self._questions.net_worth(state, context, decision)
+        with self._alone(state):
+            return self._assembly.questions.net_worth(state, context, decision)
 
     def status(self, state: PolicyState, replica: int = 0) -> Status:
         """Where a replica stands: rounds, averages, budgets, constraints and prices, by name.
@@ -343,10 +290,9 @@ class Policy:
             InvalidInput: no such replica.
             ConcurrentUse: another thread is using the state.
         """
-        self._own(state)
-        checks.replica(replica, len(state.t))
-        with state.guard:
-            return status(self.problem, self._can, state, replica)
+        with self._alone(state):
+            checks.replica(replica, len(state.t))
+            return status(self.problem, self._assembly.can, state, replica)
 
     def explain(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> str:
         """Say in numbers why a decision was made: prices, worth, and what was masked.
@@ -357,13 +303,8 @@ class Policy:
             InvalidInput: a context or decision that does not fit the problem, or not the other; or no such replica.
             ConcurrentUse: another thread is using the state.
         """
-        self._own(state)
-        context = checks.context(context, len(state.t), self.model.n_features, self.problem)
-        checks.replica(replica, len(state.t))
-        worth = self.worth(state, context, decision)
-        with state.guard:
-            playable = self._questions.offer(state, context).playable
-        return explain(self.problem, self._questions.rows, context, decision, worth, playable, replica)
+        with self._alone(state):
+            return explain(self._assembly.questions, state, context, decision, replica)
 
     def fingerprint(self) -> str:
         """A hash of the whole configuration, its name included: policies that share one act alike."""
@@ -371,10 +312,10 @@ class Policy:
 
     def save(self, state: PolicyState, path: str | Path) -> None:
         """Write a state as `.npz`, with the shape and the settings that it belongs to."""
-        self._own(state)
-        place = file("path", path)
-        with state.guard, on_disk(str(place), "a file that can be written"):
-            saving.save(state, self._mark, place)
+        with self._alone(state):
+            place = file("path", path)
+            with on_disk(str(place), "a file that can be written"):
+                saving.save(state, self._mark, place)
 
     def load(self, path: str | Path, *, allow: tuple[str, ...] = ()) -> PolicyState:
         """Read a state back; the policy then goes on with the same actions.
@@ -392,7 +333,7 @@ class Policy:
         place = file("path", path)
         with on_disk(str(place), "a file that can be read"):
             state = saving.load(self.start, self._mark, place, allow)
-        self._payable.tell(state)  # by these budgets and this horizon
+        self._assembly.payable.tell(state)  # by these budgets and this horizon
         return state
 
     def save_decision(self, decision: Decision, path: str | Path) -> None:
@@ -416,56 +357,16 @@ class Policy:
     def _mark(self) -> saving.Mark:
         return saving.mark(self, self.start(), (self.problem.actions, self.problem.names, self.problem.columns))
 
-    def _own(self, state: PolicyState) -> None:
-        """Refuse what is no state of this policy."""
+    def _alone(self, state: PolicyState) -> Guard:
+        """The guard of a state; refuse what is no state of this policy."""
         if state.__class__ is not PolicyState or state.owner != self._owner:
             checks.state(state, self._owner)
-
-    def _fitting(self, state: PolicyState, context: Context, decision: Decision) -> Context:
-        """A context that kernels can read; refuse one, or a decision, that was not made here just now and does not fit.
-
-        Raises:
-            InvalidInput: naming what does not fit.
-        """
-        if context is not state.checked or self._can.planning:  # plans keep contexts
-            context = checks.context(context, len(state.t), self.model.n_features, self.problem)
-        if decision is not state.made or decision is None:
-            checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
-        return context
+        return state.guard
 
     @cached_property
     def _owner(self) -> str:
         return self.start().owner
 
     @cached_property
-    def _encoder(self) -> Encoder:
-        return Encoder(problem=self.problem, model=self.model)
-
-    @cached_property
-    def _questions(self) -> Questions:
-        return Questions(self.problem, self.model, self._can)
-
-    @cached_property
-    def _can(self) -> Abilities:
-        return abilities(self.problem, self.goals, self.choice)
-
-    @cached_property
-    def _loop(self) -> Loop:
-        parts = self._questions, self._restating, self._settlement, self._payable, self._zeros
-        return Loop(self.problem, self.model, self.choice, self._can, *parts)
-
-    @cached_property
-    def _settlement(self) -> Settlement:
-        return Settlement(self.problem, self.model, self._can, self._restating, self._payable, self._zeros)
-
-    @cached_property
-    def _payable(self) -> Payable:
-        return Payable(self.problem)
-
-    @cached_property
-    def _zeros(self) -> Zeros:
-        return Zeros(self.problem.free[:, : len(self.problem.learned)])
-
-    @cached_property
-    def _restating(self) -> Restating:
-        return Restating(self.problem, self._can.restating)
+    def _assembly(self) -> Assembly:
+        return assemble(self.problem, self.model, self.goals, self.choice)

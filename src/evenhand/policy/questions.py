@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import StaleDecision
 from evenhand.core.records import Context, Decision, Mix, Offer, Worth
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.models.base import Model
 from evenhand.policy import checks, entries
 from evenhand.policy.abilities import Abilities
@@ -65,6 +65,13 @@ class Questions:
         playable = entries.fitting(context.offered, worst, left, state.t, self._horizon)
         return Offer(playable, worst, left)
 
+    def over(self, state: PolicyState) -> Bools:
+        """Replicas whose horizon is over, or to which a limit leaves nothing, `->()`."""
+        over = state.t >= self.problem.horizon
+        for i, limits in self.can.limits:
+            over |= limits.over(state.goals[i])
+        return over
+
     def prices(self, state: PolicyState, context: Context, shares: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Prices of learned outcomes, offsets of candidates, prices of rows and constants, `->(K,1|A,M),(K,A),(D),(i)`.
 
@@ -100,7 +107,14 @@ class Questions:
         return worth
 
     def net_worth(self, state: PolicyState, context: Context, decision: Decision) -> Floats:
-        """Worth of every candidate, with its bonus, at the prices of a decision, without luck, `->(A)`."""
+        """Worth of every candidate, with its bonus, at the prices of a decision, without luck, `->(A)`.
+
+        Raises:
+            InvalidInput: a context or decision that does not fit the problem, or not the other.
+        """
+        context = checks.context(context, len(state.t), self.model.n_features, self.problem)
+        checks.decision(decision, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
+        checks.pair(context, decision, len(self.rows))
         net, offset = self.rows.pull(context, decision.shares, decision.row_prices[:, None])
         said = self.worth(state, context.features, decision.prices if net.shape[2] == 1 else net)
         return _net(said) + offset[:, 0]

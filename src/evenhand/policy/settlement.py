@@ -76,7 +76,7 @@ class Settlement:
         )
         if r >= 0:
             raise wrong_outcome(r, m, y, observed, exposed, decision, taken.plays, self.problem)
-        if not counts:
+        if not counts and _never_entered(decision):
             return
         self._settle(state, decision, checksum, part)
         self._enter(state, decision, learned, known, None if observed is None else missing, part)
@@ -95,14 +95,16 @@ class Settlement:
     def expire(self, state: PolicyState, decision: Decision) -> None:
         """Settle what will never come; see `Policy.expire`."""
         problem, d = self.problem, decision
+        checks.decision(d, len(state.t), problem.n_plays, self.model.n_features, problem)
         part = self._part(state, d, None) if len(state.receipts.split) else None
         plays = d.plays if part is None else part.decision.plays
         counts, learned, known, missing = entries.at_expiry(
             plays, d.counted, d.known, problem.sure, len(problem.noisy), problem.fallback, problem.free
         )
-        if counts:
-            self._settle(state, d, entries.checksum(d.plays, d.counted, d.groups, d.known), part)
-            self._enter(state, d, learned, known, missing, part)
+        if not counts and _never_entered(d):
+            return
+        self._settle(state, d, entries.checksum(d.plays, d.counted, d.groups, d.known), part)
+        self._enter(state, d, learned, known, missing, part)
 
     def _part(self, state: PolicyState, decision: Decision, pending: Bools | None) -> Part | None:
         """What arrives of a decision, None if that is all of it, `(P)`."""
@@ -156,7 +158,8 @@ class Settlement:
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a decision; see `Policy.cancel`."""
         d = decision
-        if d.id[0] < 0 and not (d.counted > 0.0).any():  # nothing was played, so nothing was entered
+        checks.decision(d, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
+        if not (d.counted > 0.0).any() and _never_entered(d):
             return
         checksum = entries.checksum(d.plays, d.counted, d.groups, d.known)
         state.receipts.check(d, checksum)
@@ -169,3 +172,8 @@ class Settlement:
             decision = self.restating.cancel(state, decision)
         for i, goal in self.can.cancelling:
             goal.on_cancel(state.goals[i], decision)
+
+
+def _never_entered(decision: Decision) -> bool:
+    """Whether a decision that counts nowhere has no number; one that has was changed after it was committed."""
+    return bool(decision.id[0] < 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,15 +9,12 @@ from typing import Any
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.errors import ConcurrentUse, InvalidInput
+from evenhand.core.errors import ConcurrentUse
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.policy import face
 from evenhand.policy.receipts import Receipts
-from evenhand.policy.saving import flatten
-
-MANY = 10_000  # replicas, from which on their memory is reckoned up before they start
 
 
 class Guard:
@@ -77,16 +73,3 @@ class PolicyState:
     def luck(self, stream: Stream, size: int) -> Floats:
         """The luck of the round that comes, `->(size)`."""
         return self._luck.uniform(stream, self.t, size) if size else self.nothing
-
-
-def refuse_too_many(one: PolicyState, replicas: int) -> None:
-    """Refuse more replicas than fit into the memory of this machine, by the state of one.
-
-    Raises:
-        InvalidInput: with the number that fits.
-    """
-    pages = {"SC_PAGE_SIZE", "SC_PHYS_PAGES"} & set(getattr(os, "sysconf_names", ()))
-    if len(pages) == 2:  # known on most systems
-        most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (2 * sum(z.nbytes for _, z in flatten(one)))
-        if replicas > most:
-            raise InvalidInput("replicas", f"at most about {most:,}, as this machine has memory for", f"{replicas:,}")

@@ -1,0 +1,56 @@
+"""What a model learns from plays that others made, such as those of a log."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
+from evenhand.core.validate import number
+from evenhand.models._shared import weighing
+from evenhand.policy import checks, entries, named
+from evenhand.policy.marks import marked
+from evenhand.policy.questions import Questions
+from evenhand.policy.state import PolicyState
+from evenhand.policy.zeros import Zeros
+
+
+def teach(
+    ask: Questions,
+    zeros: Zeros,
+    state: PolicyState,
+    context: Context,
+    action: str,
+    outcomes: named.Named,
+    weight: float,
+) -> None:
+    """Let the model learn from the play of an action; see `Policy.teach`."""
+    problem, model = ask.problem, ask.model
+    if action not in problem.actions:
+        raise InvalidInput("action", f"one of {problem.actions}", shown(action))
+    number("weight", weight, "a finite number above 0", lambda x: 0 < x < math.inf)
+    y, observed, _ = named.outcomes(problem, 1, outcomes)
+    context, place = checks.context(context, len(state.t), model.n_features, problem), problem.actions.index(action)
+    low, high = problem.span
+    wrong = observed[0, 0] & ~((y[0, 0] >= low) & (y[0, 0] <= high))
+    if wrong.any():
+        m = int(wrong.argmax())
+        expected = f"a number in [{low[m]:g}, {high[m]:g}] (as declared)"
+        raise InvalidInput(f"outcomes[{problem.observed[m]!r}]", expected, y[0, 0, m])
+    w, *_ = ask.prices(state, context, ask.believed(state, context))
+    play, learned = np.array([[place]]), len(problem.learned)
+    prices = w if w.shape[2] == 1 else entries.take_prices(w, play)
+    x = np.ascontiguousarray(context.features[:, place : place + 1])
+    seen = np.ascontiguousarray(observed[:, :, :learned])
+    before = [rounds.copy() for rounds in marked(state.model, "rounds")]
+    told = x, np.where(seen, y[:, :, :learned], 0.0), seen, prices
+    zeros.tell(state.model, play, seen, weight)
+    if weight == 1.0:
+        model.update(state.model, *told)
+    else:
+        weighing("model", model).weigh(state.model, *told, weight)
+    for taught, rounds, once in zip(marked(state.model, "taught"), marked(state.model, "rounds"), before, strict=True):
+        taught += rounds - once
