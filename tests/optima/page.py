@@ -24,7 +24,6 @@ overspending. The share counts everything that is reached, also what doing nothi
 **Columns.** `se` is the standard error of the mean share over {replicas} replicas, that of the optimum included.
 `stated` is the share that the tests demand: the mean on seed {calibrated} less one standard error, rounded down, and at
 most 1. The numbers here are of seed {checked}, on which the mean may miss the stated share by three standard errors.
-Numbers of policies with Bayesian models were measured with a bolder bonus than today's, sqrt(ln(1 + (m q / n)^2) / 2).
 `worst` is the lowest share of any replica. `locked in` is the share of replicas that gain less than half of the mean
 gain over doing nothing or drawing uniformly, whichever is better; `-` where the mean gain is below a tenth of what can
 be gained.
