@@ -123,6 +123,30 @@ def test_a_weight_that_is_none_is_refused_before_anything_is_learned(weight):
     assert arrays(state)["count"].sum() == 0.0
 
 
+@pytest.mark.parametrize(
+    ("action", "sold"), [("nothing", 1.0), ("sell", 1.5), ("sell", -1.0), ("nothing", -1e-9), ("sell", 1e101)]
+)
+def test_what_is_not_as_declared_is_not_taught_either(action, sold):
+    """The sentence is that of `learn`, where the policy played the action itself."""
+    problem = eh.Problem(
+        actions=("nothing", "sell"),
+        features=(eh.Numeric("age", 20, 60),),
+        outcomes=(eh.Outcome("sale", free=("nothing",), high=np.inf if sold > 2.0 else 1.0),),
+        maximize="sale",
+        horizon=20,
+    )
+    policy = eh.ucb(problem, eh.PerAction.of(problem, eh.Ridge))
+    state, case = policy.start(), policy.encode({"age": 30}, offered=[action])
+    decision = policy.act(state, case)
+    with pytest.raises(eh.InvalidInput) as learned:
+        policy.observe(state, decision, {"sale": sold})
+    with pytest.raises(eh.InvalidInput) as taught:
+        policy.teach(state, case, action, {"sale": sold})
+    assert str(taught.value) == str(learned.value)
+    assert "0 under ('nothing',)" in str(taught.value)
+    policy.teach(state, case, "nothing", {"sale": 0.0})
+
+
 def test_a_model_that_cannot_weigh_says_so_and_learns_at_weight_1():
     policy = eh.resolving(SHOP, eh.PerAction.of(SHOP, eh.Logistic))
     state, case = policy.start(), policy.encode({"age": 30})

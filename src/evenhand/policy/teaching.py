@@ -15,6 +15,7 @@ from evenhand.policy import checks, entries, named
 from evenhand.policy.marks import marked
 from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
+from evenhand.policy.wrong_outcome import wrong_lesson
 from evenhand.policy.zeros import Zeros
 
 
@@ -34,12 +35,9 @@ def teach(
     number("weight", weight, "a finite number above 0", lambda x: 0 < x < math.inf)
     y, observed, _ = named.outcomes(problem, 1, outcomes)
     context, place = checks.context(context, len(state.t), model.n_features, problem), problem.actions.index(action)
-    low, high = problem.span
-    wrong = observed[0, 0] & ~((y[0, 0] >= low) & (y[0, 0] <= high))
-    if wrong.any():
-        m = int(wrong.argmax())
-        expected = f"a number in [{low[m]:g}, {high[m]:g}] (as declared)"
-        raise InvalidInput(f"outcomes[{problem.observed[m]!r}]", expected, y[0, 0, m])
+    wrong = wrong_lesson(y[0, 0], observed[0, 0], place, problem)
+    if wrong is not None:
+        raise wrong
     w, *_ = ask.prices(state, context, ask.believed(state, context))
     play, learned = np.array([[place]]), len(problem.learned)
     prices = w if w.shape[2] == 1 else entries.take_prices(w, play)
