@@ -131,10 +131,14 @@ def test_actions_may_have_priors_of_their_own():
 @pytest.mark.parametrize(
     ("stated", "says"),
     [
-        ({"mean": np.nan}, r"^Prior\.mean: expected finite numbers"),
+        ({"mean": np.nan}, r"^Prior\.mean: expected numbers in \[-1e\+100, 1e\+100\], got nan"),
         ({"mean": [[1.0], [1.0, 2.0]]}, r"^Prior\.mean: expected a number, or an array of numbers"),
-        ({"sd": 0.0}, r"^Prior\.sd: expected finite numbers above 0, got 0"),
-        ({"sd": np.inf}, r"^Prior\.sd: expected finite numbers above 0"),
+        ({"sd": 0.0}, r"^Prior\.sd: expected numbers in \[1e-100, 1e\+100\], got 0"),
+        ({"sd": np.inf}, r"^Prior\.sd: expected numbers in \[1e-100, 1e\+100\]"),
+        ({"mean": 1e155}, r"^Prior\.mean: expected numbers in \[-1e\+100, 1e\+100\], got 1e\+155"),
+        ({"mean": [0.0, -1e101]}, r"^Prior\.mean: expected numbers in"),
+        ({"sd": 1e300}, r"^Prior\.sd: expected numbers in \[1e-100, 1e\+100\], got 1e\+300"),
+        ({"sd": 1e-320}, r"^Prior\.sd: expected numbers in"),
     ],
 )
 def test_numbers_that_are_no_prior_are_refused(stated, says):

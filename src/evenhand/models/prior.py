@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.core.checked import checked, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
+from evenhand.core.validate import LARGEST
 
 
 @checked
@@ -28,7 +29,7 @@ class Prior:
             themselves: a quarter of an outcome's range, or log-odds of 2.
 
     Raises:
-        InvalidInput: a mean that is not finite, or an sd that is not above 0; when a model starts, a mean or an sd of
+        InvalidInput: a mean beyond 1e100, or an sd that is not within 1e-100 and 1e100; when a model starts, a mean or an sd of
             the wrong shape.
 
     >>> from evenhand.models.bayesian_ridge import BayesianRidge
@@ -43,10 +44,10 @@ class Prior:
 
     def __post_init__(self) -> None:
         mean, sd = _numbers("Prior.mean", self.mean), _numbers("Prior.sd", 1.0 if self.sd is None else self.sd)
-        if not np.isfinite(mean).all():
-            raise InvalidInput("Prior.mean", "finite numbers", shown(self.mean))
-        if not (np.isfinite(sd).all() and (sd > 0.0).all()):
-            raise InvalidInput("Prior.sd", "finite numbers above 0", shown(self.sd))
+        if not (np.abs(mean) <= LARGEST).all():
+            raise InvalidInput("Prior.mean", f"numbers in [{-LARGEST:g}, {LARGEST:g}]", shown(self.mean))
+        if not ((sd >= 1.0 / LARGEST) & (sd <= LARGEST)).all():
+            raise InvalidInput("Prior.sd", f"numbers in [{1.0 / LARGEST:g}, {LARGEST:g}]", shown(self.sd))
 
     def origin(self, n_replicas: int, blocks: int, outcomes: int, n: int) -> Floats:
         """The mean of every row of a model's state, `->(M,n)`."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.core.validate import number
+from evenhand.core.validate import as_weight
 from evenhand.models._shared import weighing
 from evenhand.policy import checks, entries, named
 from evenhand.policy.marks import marked
@@ -32,7 +30,7 @@ def teach(
     problem, model = ask.problem, ask.model
     if action not in problem.actions:
         raise InvalidInput("action", f"one of {problem.actions}", shown(action))
-    number("weight", weight, "a finite number above 0", lambda x: 0 < x < math.inf)
+    as_weight("weight", weight)
     y, observed, _ = named.outcomes(problem, 1, outcomes)
     context, place = checks.context(context, len(state.t), model.n_features, problem), problem.actions.index(action)
     wrong = wrong_lesson(y[0, 0], observed[0, 0], place, problem)
