@@ -29,8 +29,8 @@ class Prior:
             themselves: a quarter of an outcome's range, or log-odds of 2.
 
     Raises:
-        InvalidInput: a mean beyond 1e100, or an sd that is not within 1e-100 and 1e100; when a model starts, a mean or an sd of
-            the wrong shape.
+        InvalidInput: a mean beyond 1e100, or an sd that is not within 1e-100 and 1e100; when a model starts, a mean or
+            an sd of the wrong shape.
 
     >>> from evenhand.models.bayesian_ridge import BayesianRidge
     >>> model = BayesianRidge(n_features=2, prior=Prior(mean=[0.1, 0.3], sd=0.05))
