@@ -15,7 +15,7 @@ from evenhand.models._shared import check_binary, check_exploration, check_sizes
 from evenhand.models.base import AHEAD, ROUNDS, TAUGHT, Worth
 from evenhand.models.past import Arrays, Past, fold_older, no_past
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import ahead, log_volume, reach, within
+from evenhand.numerics.evidence import STRONG, ahead, log_volume, reach, within
 from evenhand.numerics.likelihood import LOGISTIC, add_losses, add_quadratic
 from evenhand.numerics.newton import fit, invert, sigmoid
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
@@ -165,7 +165,7 @@ def _fit(
         scale = size / count
         other = _climb(past, first, size, count, scale / _BELIEVED, origin, believed, *wide)
         known = _evidence(past, first, scale, rho, origin, believed, theta, inverse)
-        if _evidence(past, first, scale, other, origin, believed, *wide) > known:
+        if _evidence(past, first, scale, other, origin, believed, *wide) > known + STRONG:
             theta[:], inverse[:] = wide
             return other
     return rho
