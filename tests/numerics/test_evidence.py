@@ -223,11 +223,20 @@ def test_the_log_of_the_evidence_is_that_of_a_normal_law():
     for ridge in (0.5, 20.0, 4000.0):
         theta, inverse, sigma = np.zeros((1, 1, 3)), np.zeros((1, 3, 3)), np.zeros((1, 1))
         rho = fit(
-            (x.T @ x)[None], (y.T @ x)[None], y.T @ y, 40.0, ridge, np.array([BELIEVED]), theta[0][None], inverse, sigma
+            (x.T @ x)[None],
+            (y.T @ x)[None],
+            y.T @ y,
+            40.0,
+            np.zeros(1),
+            ridge,
+            np.array([BELIEVED]),
+            theta[0][None],
+            inverse,
+            sigma,
         )
         noise, spread = sigma[0, 0], sigma[0, 0] * scale / rho
         law = multivariate_normal(np.zeros(40), noise * (np.eye(40) + x @ x.T / rho)).logpdf(y[:, 0])
         law -= 0.5 * (math.log(noise) + BELIEVED / noise + math.log(spread) + spreads[0] / spread)
-        found.append((judged(scale, 40.0, rho, spreads, theta, inverse, sigma), law))
+        found.append((judged(scale, 40.0, np.zeros(1), rho, spreads, theta, inverse, sigma), law))
     ours, laws = np.array(found).T
     np.testing.assert_allclose(ours - ours[0], laws - laws[0], rtol=1e-6, atol=1e-9)

@@ -214,7 +214,7 @@ def _read_numbers(value: Any) -> Any:
     """An array of the finite numbers of a list, or of lists of the same length."""
     if not isinstance(value, list):
         return _NO
-    entries = [_read_numbers(v) if isinstance(v, list) else finite(v) for v in value]
+    entries: list[Any] = [_read_numbers(v) if isinstance(v, list) else finite(v) for v in value]
     if any(z is None or z is _NO for z in entries) or len({np.shape(z) for z in entries}) > 1:
         return _NO
     return np.array(entries, float)
@@ -230,7 +230,7 @@ def _read_part(field: str, value: dict[str, Any], hint: Any, given: Mapping[str,
 
 def _is_numbers(hint: Any) -> bool:
     """Whether a type is that of arrays of floats."""
-    return hint == Floats
+    return bool(hint == Floats)
 
 
 def _is_part(hint: Any) -> bool:

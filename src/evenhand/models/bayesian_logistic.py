@@ -129,7 +129,7 @@ def _evidence(
     """ln of the evidence of a fit times the density of what is believed, up to a constant; shapes as for `_fit`."""
     x, y, kept, weight, anchor, slope, curve = past
     blocks, n = theta.shape
-    gradient, hessian, nonzero = np.empty(n), np.empty((n, n)), np.empty(n, np.int64)
+    gradient, hessian, nonzero = np.zeros(n), np.zeros((n, n)), np.empty(n, np.int64)
     spread, loss = scale / rho, 0.0
     for b in range(blocks):
         r = first + b
@@ -137,7 +137,7 @@ def _evidence(
         loss = add_quadratic(anchor[r], slope[r], curve[r], theta[b], loss, gradient, hessian)
         loss = add_losses(LOGISTIC, x[r, :s], y[r, :s], weight[r, :s], theta[b], loss, gradient, hessian, nonzero)
         for i in range(n):
-            loss += 0.5 * rho * (theta[b, i] - origin[b, i]) ** 2
+            loss += float(0.5 * rho * (theta[b, i] - origin[b, i]) ** 2)
     volume = blocks * n * math.log(rho) + log_volume(inverse)
     return 0.5 * (volume - math.log(spread) - believed / spread) - loss
 

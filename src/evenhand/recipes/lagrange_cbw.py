@@ -72,11 +72,11 @@ def lagrange_cbw(
         step=given(positive("step", step), lambda: even.step),
         optimism="net",  # no bonus is read
     )
-    default = Rate(2.0 * len(problem.actions) / worth, 0.5)
+    default: Rate | Schedule | float = Rate(2.0 * len(problem.actions) / worth, 0.5)
     return Policy(
         problem=problem,
         model=model,
         goals=(objective, hedge, *hard_limits(problem, hard)),
-        choice=InverseGap(given(rate, lambda: default), problem.n_plays),
+        choice=InverseGap(default if rate is None else rate, problem.n_plays),
         name=name or "lagrange_cbw",
     )
