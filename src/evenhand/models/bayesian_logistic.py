@@ -139,7 +139,7 @@ def _evidence(
         for i in range(n):
             loss += float(0.5 * rho * (theta[b, i] - origin[b, i]) ** 2)
     volume = blocks * n * math.log(rho) + log_volume(inverse)
-    return 0.5 * (volume - math.log(spread) - believed / spread) - loss
+    return float(0.5 * (volume - math.log(spread) - believed / spread) - loss)
 
 
 @kernel
