@@ -2,13 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evenhand.choices import InverseGap, OracleRate, Rate
 from evenhand.core.arguments import arguments, build, can_be_written, described, kinds, read
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import exported
-from evenhand.models import Logarithmic, Ridge
+from evenhand.models import Logarithmic, Prior, Ridge
 from evenhand.models.base import Model
 from evenhand.objectives import AlphaFair, GeneralizedGini, Objective, Randomized, WeightedSum
 from evenhand.problem import Budget
@@ -55,7 +56,24 @@ def test_parts_within_parts():
     assert read("smoothing", {"kind": "randomized", "beta": 1}, Randomized | None, {}) == Randomized(1.0)
 
 
+@pytest.mark.parametrize("mean", [0.5, [1, 2.5], [[1, 2], [3, 4]]])
+def test_a_prior_may_state_a_number_for_every_coefficient(mean):
+    written = {"kind": "bayesian_ridge", "prior": {"mean": mean, "sd": [0.1, 0.2]}}
+    prior = read("model", written, Model, {"n_features": 2, "n_outcomes": 2}).prior
+    np.testing.assert_array_equal(prior.mean, mean)
+    np.testing.assert_array_equal(prior.sd, [0.1, 0.2])
+
+
 WRONG = [
+    (
+        {"mean": [1, "2"]},
+        Prior,
+        r"x\.mean: expected a finite number or a list of finite numbers, or of such lists",
+    ),
+    ({"mean": [[1, 2], [3]]}, Prior, r"x\.mean: expected .* got \[\[1, 2\], \[3\]\]"),
+    ({"mean": [True]}, Prior, r"x\.mean: expected .* got \[True\]"),
+    ({"mean": [float("nan")]}, Prior, r"x\.mean: expected .* got \[nan\]"),
+    ({"mean": [10**400]}, Prior, r"x\.mean: expected .* got \[1000"),
     ({"kind": "ginny", "outcomes": ["a"]}, Objective, r"x\.kind: expected one of alpha_fair, .*, got ginny"),
     ({"outcomes": ["a"]}, Objective, r"x\.kind: expected one of alpha_fair, .*, got nothing"),
     ({"kind": "generalized_gini"}, Objective, r"x\.outcomes: expected a list of texts, as GeneralizedGini needs one"),

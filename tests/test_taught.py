@@ -114,13 +114,48 @@ def test_what_weighs_little_is_soon_outweighed():
     assert said[0.05] == pytest.approx(15 / 75, abs=0.02)
 
 
-@pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf, "much"])
+@pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf, "much", 1e-320, 9e-7, 1.1e6, 1e308])
 def test_a_weight_that_is_none_is_refused_before_anything_is_learned(weight):
     policy = eh.resolving(SHOP, MODELS["ridge"](SHOP))
     state = policy.start()
-    with pytest.raises(eh.InvalidInput, match=r"^weight: expected a finite number above 0"):
+    with pytest.raises(eh.InvalidInput, match=r"^weight: expected a number in \[1e-06, 1e\+06\], got"):
         policy.teach(state, policy.encode({"age": 30}), "letter", {"answer": 1.0}, weight=weight)
     assert arrays(state)["count"].sum() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("action", "sold"), [("nothing", 1.0), ("sell", 1.5), ("sell", -1.0), ("nothing", -1e-9), ("sell", 1e101)]
+)
+def test_what_is_not_as_declared_is_not_taught_either(action, sold):
+    """The sentence is that of `learn`, where the policy played the action itself."""
+    problem = eh.Problem(
+        actions=("nothing", "sell"),
+        features=(eh.Numeric("age", 20, 60),),
+        outcomes=(eh.Outcome("sale", free=("nothing",), high=np.inf if sold > 2.0 else 1.0),),
+        maximize="sale",
+        horizon=20,
+    )
+    policy = eh.ucb(problem, eh.PerAction.of(problem, eh.Ridge))
+    state, case = policy.start(), policy.encode({"age": 30}, offered=[action])
+    decision = policy.act(state, case)
+    with pytest.raises(eh.InvalidInput) as learned:
+        policy.observe(state, decision, {"sale": sold})
+    with pytest.raises(eh.InvalidInput) as taught:
+        policy.teach(state, case, action, {"sale": sold})
+    assert str(taught.value) == str(learned.value)
+    assert "0 under ('nothing',)" in str(taught.value)
+    policy.teach(state, case, "nothing", {"sale": 0.0})
+
+
+@pytest.mark.parametrize("weight", [1e-6, 1e6])
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_policy_decides_after_the_least_and_the_most_weight(kind, weight):
+    policy = eh.resolving(SHOP, MODELS[kind](SHOP))
+    state = after(policy, 60, weight=weight)
+    for answer in (0.0, 1.0) * 10:
+        policy.observe(state, policy.act(state, policy.encode({"age": 30})), {"answer": answer})
+    for part in inner(state.model):
+        assert np.isfinite(part.theta).all()
 
 
 def test_a_model_that_cannot_weigh_says_so_and_learns_at_weight_1():

@@ -135,7 +135,7 @@ def test_rows_of_a_log_count_as_the_problem_file_weighs_them(tmp_path):
 
 def test_a_weight_of_a_log_that_is_none_is_refused(tmp_path):
     log, file = folder_of(tmp_path, PROBLEM.replace("horizon", "log_weight = 0\nhorizon"))
-    with pytest.raises(eh.InvalidInput, match=r"log_weight: expected a finite number above 0, got 0"):
+    with pytest.raises(eh.InvalidInput, match=r"log_weight: expected a number in \[1e-06, 1e\+06\], got 0"):
         of_log(Text.of(file), log)
 
 
@@ -143,7 +143,7 @@ def test_a_weight_of_a_log_that_is_none_is_refused(tmp_path):
     ("action", "outcomes", "says"),
     [
         ("fax", {"visit": 1}, r"^action: expected one of"),
-        ("a", {"visit": 2}, r"^outcomes\['visit'\]: expected a number in \[0, 1\]"),
+        ("a", {"visit": 2}, r"^outcome 'visit': expected a finite number in \[0, 1\]"),
         ("a", {}, r"^outcomes\['visit'\]: expected a number, or None"),
     ],
 )

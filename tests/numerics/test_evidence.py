@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
 
-from evenhand.numerics.evidence import BELIEVED, ahead, fit, reach, within
+from evenhand.numerics.evidence import BELIEVED, ahead, fit, log_evidence as judged, reach, within
 from evenhand.numerics.newton import cholesky, invert
 
 
@@ -212,3 +213,30 @@ def test_reach_is_finite_for_any_square():
     assert reach(0.5, 0.0, 3) == 0.0
     assert reach(0.5, 60.0, 3) == pytest.approx(math.sqrt(0.5 * math.log(101.0)))
     assert all(math.isfinite(reach(square, 1e9, 3)) for square in (1e300, math.inf, math.nan))
+
+
+def test_the_log_of_the_evidence_is_that_of_a_normal_law():
+    """ln N(y; 0, noise (I + X X^T / rho)) and the density of one observation of noise and spread, up to a constant."""
+    rng, spreads, found = np.random.default_rng(3), np.array([1e-4]), []
+    x, y = rng.normal(size=(40, 3)), rng.normal(size=(40, 1))
+    scale = (x**2).sum() / 40
+    for ridge in (0.5, 20.0, 4000.0):
+        theta, inverse, sigma = np.zeros((1, 1, 3)), np.zeros((1, 3, 3)), np.zeros((1, 1))
+        rho = fit(
+            (x.T @ x)[None],
+            (y.T @ x)[None],
+            y.T @ y,
+            40.0,
+            np.zeros(1),
+            ridge,
+            np.array([BELIEVED]),
+            theta[0][None],
+            inverse,
+            sigma,
+        )
+        noise, spread = sigma[0, 0], sigma[0, 0] * scale / rho
+        law = multivariate_normal(np.zeros(40), noise * (np.eye(40) + x @ x.T / rho)).logpdf(y[:, 0])
+        law -= 0.5 * (math.log(noise) + BELIEVED / noise + math.log(spread) + spreads[0] / spread)
+        found.append((judged(scale, 40.0, np.zeros(1), rho, spreads, theta, inverse, sigma), law))
+    ours, laws = np.array(found).T
+    np.testing.assert_allclose(ours - ours[0], laws - laws[0], rtol=1e-6, atol=1e-9)

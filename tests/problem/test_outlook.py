@@ -99,6 +99,42 @@ def test_what_the_rest_of_a_run_has_to_bring():
         assert rest(c, Half(shop(c), 50, 0.5)) is None
 
 
+def sold(*subject_to, price=1.0, **change):
+    """Nothing or a sale, at a price that is declared and that every case may state."""
+    sale = eh.Outcome("sale", times="price", free=("none",))
+    return shop(
+        *subject_to, **{"outcomes": (sale, eh.Outcome("price", known={"call": price})), "maximize": "sale"} | change
+    )
+
+
+@pytest.mark.parametrize("price", [1.0, 1e-6, -2.0])
+def test_of_a_factor_that_cases_may_state_nothing_is_claimed(price):
+    """Any case may state any price, so neither the best that rounds can bring nor how they vary is known."""
+    ball = eh.Within(("sale", "price"), Ball((0.5, 0.5), 1.0))
+    for c in (eh.Floor("sale", rate=0.9), eh.Floor("sale", rate=0.9, by="zone"), ball):
+        assert deviation(c, sold(price=price)) == math.inf
+        assert rest(c, Half(sold(price=price), 50, 0.0)) is None
+    assert deviation(eh.Floor("answer", rate=0.9), sold(outcomes=(*sold().outcomes, eh.Outcome("answer")))) < 1.0
+
+
+@pytest.mark.parametrize("last", [10.0, 0.05])
+def test_a_floor_on_what_sales_bring_is_not_called_out_of_reach(last):
+    """A hundred sales at 5 cents, a twentieth of the declared price, and a hundred that may be at ten."""
+    floor = eh.Floor("sale", rate=0.9)
+    problem = sold(floor, features=(eh.Numeric("age", 20, 60),), groups=(), horizon=200)
+    policy = eh.resolving(problem, eh.PerAction.of(problem), warmup=0)
+    state, name = policy.start(), "sale per round, at least"
+    for t in range(200):
+        case = policy.encode({"age": 30}, offered=["call"], known={"price": last if t >= 100 else 0.05})
+        policy.observe(state, policy.act(state, case), {"sale": 1.0})
+        if t == 99:
+            standing = policy.status(state).standings[name]
+            assert (standing.verdict, standing.said) == ("close", "missed so far")
+            assert "(at least 0.9), missed so far\n" in str(policy.status(state)) + "\n"
+    standing = policy.status(state).standings[name]
+    assert (standing.value, standing.said) == (pytest.approx((0.05 + last) / 2), "kept" if last > 1.0 else "missed")
+
+
 FLOOR = {"name": "answer per round, at least", "limit": 0.08, "worst": "low"}
 SAID = [
     (Standing(**FLOOR, value=0.09), "kept", "kept"),
@@ -116,6 +152,8 @@ SAID = [
     ),
     (Standing(**FLOOR, value=0.04, error=0.003), "behind", "missed so far"),
     (Standing(**FLOOR, value=0.04, error=0.003, over=True), "missed", "missed"),
+    (Standing(**FLOOR, value=0.04, error=math.inf), "close", "missed so far"),
+    (Standing(**FLOOR, value=0.04, error=math.inf, over=True), "missed", "missed"),
     (
         Standing(**FLOOR, value=0.04, error=0.3, needed=1.5, best=1.0),
         "out of reach",

@@ -1,15 +1,18 @@
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as RidgeRegression
 
+from evenhand.choices import InverseGap, OracleRate, Rate
+from evenhand.core.arguments import arguments, read
 from evenhand.core.errors import InvalidInput
-from evenhand.environments import Lessons, PackingCovering
+from evenhand.environments import FixedContexts, Lessons, PackingCovering
 from evenhand.goals import DualHedge, LinearReward
 from evenhand.models import Ridge, Sklearn
-from evenhand.recipes import lagrange_cbw
+from evenhand.recipes import lagrange_cbw, lin_cbwk, square_cbwk, two_stage_square_cbwk
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
 
@@ -87,3 +90,35 @@ def test_floors_alone_need_no_budget():
 def test_what_it_cannot_do_is_refused(problem, says):
     with pytest.raises(InvalidInput, match=rf"^{says}"):
         lagrange_cbw(problem, Ridge(n_features=12, n_outcomes=4))
+
+
+class ByCandidates:
+    """A schedule of one's own."""
+
+    def rates(self, t, candidates):
+        return np.full(len(t), 7.0 * candidates)
+
+
+@pytest.mark.parametrize("rate", [ByCandidates(), OracleRate(regret=10.0, delta=0.1), Rate(3.0, 0.5), 5.0])
+@pytest.mark.parametrize("recipe", [lagrange_cbw, square_cbwk])
+def test_any_schedule_is_a_rate(recipe, rate):
+    world = PackingCovering(costs=1, goods=1, horizon=30)
+    policy = recipe(world.problem, Ridge(n_features=12, n_outcomes=3), rate=rate)
+    assert policy.choice == InverseGap(rate)
+    assert simulate(policy, world, replicas=1, progress=False).finished
+    written = {"kind": "oracle_rate", "regret": 10, "delta": 0.1}
+    hint = arguments(recipe)["rate"].hint
+    assert read("rate", written, hint, {}) == OracleRate(regret=10.0, delta=0.1)
+    assert read("rate", {"scale": 3, "power": 0.5}, hint, {}) == Rate(3.0, 0.5)
+
+
+@pytest.mark.parametrize("step", [0, -0.1, math.nan, math.inf])
+@pytest.mark.parametrize(
+    "recipe",
+    [lagrange_cbw, partial(square_cbwk, rate=5.0), lin_cbwk,
+     partial(two_stage_square_cbwk, rate=5.0, explore=5, radius=0.01)],
+    ids=["lagrange_cbw", "square_cbwk", "lin_cbwk", "two_stage_square_cbwk"],
+)  # fmt: skip
+def test_a_step_that_would_not_move_prices_is_refused(recipe, step):
+    with pytest.raises(InvalidInput, match=r"^step: expected a finite number above 0, got"):
+        recipe(FixedContexts(horizon=8000).problem, Ridge(n_features=52, n_outcomes=5), step=step)

@@ -13,6 +13,7 @@ from evenhand.objectives import GeneralizedGini, Linear
 from evenhand.problem.constraints import Budget, Parity, Within
 from evenhand.recipes import resolving
 from evenhand.replay.problem_file import constraint_kinds, read_spec
+from evenhand.replay.run import replay_log
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping
 from evenhand.replay.systems import systems
@@ -117,6 +118,19 @@ def test_everything_that_can_be_said(tmp_path):
     }
 
 
+@pytest.mark.parametrize("count", [9, 8])
+def test_a_prior_has_as_many_numbers_as_the_log_has_features(tmp_path, count):
+    """Of three letters an intercept, the age and the town each; the file alone says not how many towns there are."""
+    problem = shop.PROBLEM[: shop.PROBLEM.index("[policy]")]
+    stated = f"[policy]\nname = 'ucb'\nmodel = 'bayesian_ridge'\nprior = {{ mean = {[0.1] * count}, sd = 0.05 }}"
+    files = shop.write(tmp_path, shop.rows(1000), problem + stated)
+    if count == 9:
+        assert replay_log(*files, replicas=1, bootstrap=0, progress=False).runs
+    else:
+        with pytest.raises(InvalidInput, match=r"Prior\.mean: .* shape \(9,\).*, got one of the shape \(8,\)"):
+            replay_log(*files, replicas=1, bootstrap=0, progress=False)
+
+
 WRONG = [
     ('maximize = "visit"', 'maximize = "visits"', "maximize: expected one of the outcomes"),
     ('maximize = "visit"', 'maximise = "visit"', "maximise: expected one of the keys maximize"),
@@ -151,6 +165,8 @@ WRONG = [
         "known = { a = 1 }\nrange = [0, 1]",
         "outcomes.post.range: expected one of the keys known",
     ),
+    ("rate = 0.3", f"rate = {10**400}", r"budget\[0\]\.rate: expected a finite number, got 1000"),
+    ("constant = 0.333333", f"constant = {10**400}", "propensity.constant: expected a finite number, got 1000"),
     ("rate = 0.3", "rate = 0", r"Budget\('post'\).rate: expected a finite number above 0"),
     ("rate = 0.3", "total = -3", r"Budget\('post'\).total: expected a finite number above 0"),
     ("rate = 0.3", "rate = 0.3\ntotal = 5", r"Budget\('post'\): expected exactly one of total= and rate="),

@@ -151,12 +151,41 @@ def test_a_shuffle_does_not_depend_on_how_many_there_are(tmp_path, result):
 
 
 def test_a_floor_of_everybody_is_compared_with_its_limit(tmp_path):
-    log, toml = shop.write(tmp_path, shop.rows(900), FLOORS.replace("RATE", "0.9"))
-    text = str(replay_log(log, toml, replicas=2, bootstrap=0, progress=False))
-    assert re.search(r"visit per round, at least, is 0\.\d+ on average; limit 0\.9,\nNOT kept within 3 standard", text)
-    log, toml = shop.write(tmp_path, shop.rows(900), FLOORS.replace("RATE", "0.1"))
-    text = str(replay_log(log, toml, replicas=2, bootstrap=0, progress=False))
-    assert re.search(r"visit per round, at least, is 0\.\d+ on average; limit 0\.1,\nkept within 3 standard", text)
+    for rate, said in (
+        ("0.1", r"kept\."),
+        ("0.9", r"missed, by more than chance explains \(3 standard errors, of at most 0\.0\d+ each\)\."),
+    ):
+        log, toml = shop.write(tmp_path, shop.rows(900), FLOORS.replace("RATE", rate))
+        text = str(replay_log(log, toml, replicas=2, bootstrap=0, progress=False))
+        line = rf"visit per round, at least, is 0\.\d+ on average; limit {re.escape(rate)},\n{said}"
+        assert re.search(line, text)
+
+
+def test_a_floor_that_is_missed_is_never_called_kept(tmp_path):
+    """Nobody visits; chance by the variance of outcomes in [0, 1] whose mean is the limit."""
+    rows = [[age, town, letter, "0", p] for age, town, letter, _, p in shop.rows(900)]
+    shown = {}
+    for rate in (0.001, 0.02, 0.3):
+        log, toml = shop.write(tmp_path, rows, FLOORS.replace("RATE", str(rate)))
+        result = replay_log(log, toml, replicas=2, bootstrap=0, progress=False)
+        text, rounds = str(result), result.runs[0].rounds.mean()  # of one run, as all runs read one log
+        (found,) = re.findall(r"visit per round, at least, is 0\.0000 on average; limit [\d.]+,\n(.*)\n", text + "\n")
+        shown[rate] = found
+    error = math.sqrt(0.02 * 0.98 / rounds)
+    assert shown[0.02] == f"missed, by no more than chance explains (3 standard errors, of at most {error:.4f} each)."
+    assert shown[0.001].startswith("missed, by no more than chance explains")
+    assert shown[0.3].startswith("missed, by more than chance explains")
+
+
+def test_a_floor_on_what_is_multiplied_by_a_price_claims_nothing_of_chance(tmp_path):
+    lines = [[*row, str(3 + i % 2)] for i, row in enumerate(shop.rows(900))]
+    problem = FLOORS.replace("RATE", "2.5").replace("range = [0, 1]", 'range = [0, 1]\ntimes = "price"')
+    problem = problem.replace(
+        "[outcomes.post]", '[outcomes.price]\ncolumn = "price"\nknown = { a = 4, b = 4, none = 4 }\n\n[outcomes.post]'
+    )
+    files = shop.write(tmp_path, lines, problem, [*shop.HEADER, "price"])
+    text = str(replay_log(*files, replicas=2, bootstrap=0, progress=False))
+    assert re.search(r"visit per round, at least, is [01]\.\d+ on average; limit 2\.5,\nmissed\.\n", text + "\n")
 
 
 @pytest.mark.parametrize("name", ["pgd_adaptive", "uniform"])

@@ -9,8 +9,11 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Union
 
+import numpy as np
+
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest, exported, snake, unknown_key
+from evenhand.core.types import Floats
 
 KIND = "kind"  # the key by which a table names a part
 
@@ -98,6 +101,19 @@ def read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
     return found
 
 
+def finite(value: Any) -> float | None:
+    """A finite number of a file as a float, None where it is something else.
+
+    >>> finite(3), finite(True), finite(float("nan")), finite(10**400)
+    (3.0, None, None, None)
+    """
+    try:
+        x = float(value) if type(value) in (int, float) else math.nan
+    except OverflowError:  # a whole number too large for a float
+        return None
+    return x if math.isfinite(x) else None
+
+
 def can_be_written(hint: Any) -> bool:
     """Whether a file can give a value of this type.
 
@@ -153,6 +169,8 @@ def _described(hint: Any, many: bool = False) -> str:
     if origin is not None and issubclass(origin, Mapping):
         each = [_described(h, many=True) for h in inner[1:]]
         return f"a table of {each[0]}" if all(each) else ""
+    if _is_numbers(hint):
+        return "lists of finite numbers" if many else "a list of finite numbers, or of such lists"
     if _is_part(hint):
         named = list(kinds(hint))
         return "a table" if named == [snake(hint.__name__)] else f"a table with {KIND} = {' | '.join(named)}"
@@ -161,7 +179,8 @@ def _described(hint: Any, many: bool = False) -> str:
 
 def _read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
     if hint is float:
-        return float(value) if type(value) in (int, float) and math.isfinite(value) else _NO
+        x = finite(value)
+        return _NO if x is None else x
     if hint in (int, bool, str):
         return value if type(value) is hint else _NO
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
@@ -173,6 +192,8 @@ def _read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
         return next((z for z in found if z is not _NO), _NO)
     if origin is tuple:
         return _read_list(field, value, inner, given)
+    if _is_numbers(hint):
+        return _read_numbers(value)
     if origin is not None and issubclass(origin, Mapping) and isinstance(value, dict):
         return {k: read(f"{field}.{k}", v, inner[1], given) for k, v in value.items()}
     if _is_part(hint) and isinstance(value, dict):
@@ -189,12 +210,27 @@ def _read_list(field: str, value: Any, inner: tuple[Any, ...], given: Mapping[st
     return tuple(read(f"{field}[{i}]", v, h, given) for i, (v, h) in enumerate(zip(value, hints, strict=True)))
 
 
+def _read_numbers(value: Any) -> Any:
+    """An array of the finite numbers of a list, or of lists of the same length."""
+    if not isinstance(value, list):
+        return _NO
+    entries: list[Any] = [_read_numbers(v) if isinstance(v, list) else finite(v) for v in value]
+    if any(z is None or z is _NO for z in entries) or len({np.shape(z) for z in entries}) > 1:
+        return _NO
+    return np.array(entries, float)
+
+
 def _read_part(field: str, value: dict[str, Any], hint: Any, given: Mapping[str, Any]) -> Any:
     known = kinds(hint)
     if KIND not in value and len(known) > 1:
         raise InvalidInput(f"{field}.{KIND}", f"one of {', '.join(known)}", "nothing")
     part = closest(f"{field}.{KIND}", known, str(value[KIND])) if KIND in value else next(iter(known.values()))
     return build(part, field, {k: v for k, v in value.items() if k != KIND}, given)
+
+
+def _is_numbers(hint: Any) -> bool:
+    """Whether a type is that of arrays of floats."""
+    return bool(hint == Floats)
 
 
 def _is_part(hint: Any) -> bool:

@@ -18,6 +18,7 @@ from evenhand.core.types import Bools, Floats, Ints
 
 EXACT = 2**53  # whole numbers up to this are the same as floats
 MOST = 10**7  # replicas
+LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1e6  # of what is taught: beyond them, sums of weighted observations lose the others
 LARGEST = 1e100  # the largest feature or outcome: sums of squares of such numbers stay finite
 
 
@@ -37,6 +38,19 @@ def number(field: str, value: object, expected: str, holds: Callable[[float], bo
     if not holds(x):
         raise InvalidInput(field, expected, value if isinstance(value, Real) else repr(value))
     return x
+
+
+def as_weight(field: str, value: object) -> float:
+    """Return as how many observations one counts.
+
+    Raises:
+        InvalidInput: a number that is not within 1e-6 and 1e6.
+
+    >>> as_weight("log_weight", 0.05)
+    0.05
+    """
+    expected = f"a number in [{LEAST_WEIGHT:g}, {MOST_WEIGHT:g}]"
+    return number(field, value, expected, lambda x: LEAST_WEIGHT <= x <= MOST_WEIGHT)
 
 
 def numbers(

@@ -83,7 +83,7 @@ class Hours:
     def __post_init__(self) -> None:
         number("Hours.rate", self.rate, "a finite number above 0", lambda x: 0 < x < np.inf)
         for chances in self.hours or ((),):
-            if len(chances) != len(KINDS) or min(chances) < 0 or abs(sum(chances) - 1.0) > 1e-9:
+            if len(chances) != len(KINDS) or not (min(chances) >= 0 and abs(sum(chances) - 1.0) <= 1e-9):
                 raise InvalidInput("Hours.hours", f"chances of {', '.join(KINDS)} with a sum of 1", chances)
 
     @cached_property

@@ -15,8 +15,8 @@ from evenhand.models._shared import check_binary, check_exploration, check_sizes
 from evenhand.models.base import AHEAD, ROUNDS, TAUGHT, Worth
 from evenhand.models.past import Arrays, Past, fold_older, no_past
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import ahead, reach, within
-from evenhand.numerics.likelihood import LOGISTIC
+from evenhand.numerics.evidence import STRONG, ahead, log_volume, reach, within
+from evenhand.numerics.likelihood import LOGISTIC, add_losses, add_quadratic
 from evenhand.numerics.newton import fit, invert, sigmoid
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
 
@@ -79,7 +79,7 @@ def _value(
 
 
 @kernel
-def _fit(
+def _climb(
     past: Arrays,
     first: int,
     size: float,
@@ -90,10 +90,7 @@ def _fit(
     theta: Floats,
     inverse: Floats,
 ) -> float:
-    """Maximise the evidence of a replica by Laplace's approximation; return its penalty.
-
-    `(),(),(),(B,n),()->(B,n),(B,n,n),()`. Its B blocks of features are the replicas from `first` on.
-    """
+    """Climb from a penalty to a maximum of the evidence; return the penalty, with the shapes of `_fit`."""
     x, y, kept, weight, anchor, slope, curve = past
     blocks, n = theta.shape
     scale, total = size / count, float(blocks * n)
@@ -115,6 +112,62 @@ def _fit(
                     free -= rho * inverse[b, i, i]
             spread = (believed + scale * squares) / (1.0 + min(max(free, 0.0), total))
             rho = scale / spread
+    return rho
+
+
+@kernel
+def _evidence(
+    past: Arrays,
+    first: int,
+    scale: float,
+    rho: float,
+    origin: Floats,
+    believed: float,
+    theta: Floats,
+    inverse: Floats,
+) -> float:
+    """ln of the evidence of a fit times the density of what is believed, up to a constant; shapes as for `_fit`."""
+    x, y, kept, weight, anchor, slope, curve = past
+    blocks, n = theta.shape
+    gradient, hessian, nonzero = np.zeros(n), np.zeros((n, n)), np.empty(n, np.int64)
+    spread, loss = scale / rho, 0.0
+    for b in range(blocks):
+        r = first + b
+        s = int(kept[r])
+        loss = add_quadratic(anchor[r], slope[r], curve[r], theta[b], loss, gradient, hessian)
+        loss = add_losses(LOGISTIC, x[r, :s], y[r, :s], weight[r, :s], theta[b], loss, gradient, hessian, nonzero)
+        for i in range(n):
+            loss += float(0.5 * rho * (theta[b, i] - origin[b, i]) ** 2)
+    volume = blocks * n * math.log(rho) + log_volume(inverse)
+    return float(0.5 * (volume - math.log(spread) - believed / spread) - loss)
+
+
+@kernel
+def _fit(
+    past: Arrays,
+    first: int,
+    size: float,
+    count: float,
+    ridge: float,
+    origin: Floats,
+    believed: float,
+    theta: Floats,
+    inverse: Floats,
+) -> float:
+    """Maximise the evidence of a replica by Laplace's approximation; return its penalty.
+
+    `(),(),(),(B,n),()->(B,n),(B,n,n),()`. Its B blocks of features are the replicas from `first` on. As in
+    `numerics.evidence.fit`, a narrow prior has it climbed from the penalty that is believed by default, too.
+    """
+    wide = theta.copy(), np.empty_like(inverse)
+    rho = _climb(past, first, size, count, ridge, origin, believed, theta, inverse)
+    if believed < _BELIEVED:
+        scale = size / count
+        other = _climb(past, first, size, count, scale / _BELIEVED, origin, believed, *wide)
+        known = _evidence(past, first, scale, rho, origin, believed, theta, inverse)
+        if _evidence(past, first, scale, other, origin, believed, *wide) > known + STRONG:
+            theta[:], inverse[:] = wide
+            return other
     return rho
 
 

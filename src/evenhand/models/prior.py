@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.core.checked import checked, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
+from evenhand.core.validate import LARGEST
 
 
 @checked
@@ -19,7 +20,8 @@ class Prior:
 
     Equation: theta_m = mean_m + delta_m, with x.delta_m of standard deviation sd_m for features x of their mean size.
     The spread of delta is estimated along with the penalty, where sd_m^2 counts as one observation of it
-    (`numerics.evidence.fit`). So a guess that is right is soon believed, and one that is wrong is soon forgotten.
+    (`numerics.evidence.fit`). A guess with a smaller sd than is believed by default is given up once the evidence
+    against it is 20 to 1. Until then it is believed, and the smaller sd is, the less is explored.
 
     Args:
         mean: of the coefficients, in units of an outcome per unit of a feature; of log-odds for `BayesianLogistic`. One
@@ -28,8 +30,8 @@ class Prior:
             themselves: a quarter of an outcome's range, or log-odds of 2.
 
     Raises:
-        InvalidInput: a mean that is not finite, or an sd that is not above 0; when a model starts, a mean or an sd of
-            the wrong shape.
+        InvalidInput: a mean beyond 1e100, or an sd that is not within 1e-100 and 1e100; when a model starts, a mean or
+            an sd of the wrong shape.
 
     >>> from evenhand.models.bayesian_ridge import BayesianRidge
     >>> model = BayesianRidge(n_features=2, prior=Prior(mean=[0.1, 0.3], sd=0.05))
@@ -43,10 +45,10 @@ class Prior:
 
     def __post_init__(self) -> None:
         mean, sd = _numbers("Prior.mean", self.mean), _numbers("Prior.sd", 1.0 if self.sd is None else self.sd)
-        if not np.isfinite(mean).all():
-            raise InvalidInput("Prior.mean", "finite numbers", shown(self.mean))
-        if not (np.isfinite(sd).all() and (sd > 0.0).all()):
-            raise InvalidInput("Prior.sd", "finite numbers above 0", shown(self.sd))
+        if not (np.abs(mean) <= LARGEST).all():
+            raise InvalidInput("Prior.mean", f"numbers in [{-LARGEST:g}, {LARGEST:g}]", shown(self.mean))
+        if not ((sd >= 1.0 / LARGEST) & (sd <= LARGEST)).all():
+            raise InvalidInput("Prior.sd", f"numbers in [{1.0 / LARGEST:g}, {LARGEST:g}]", shown(self.sd))
 
     def origin(self, n_replicas: int, blocks: int, outcomes: int, n: int) -> Floats:
         """The mean of every row of a model's state, `->(M,n)`."""

@@ -19,6 +19,7 @@ from evenhand.numerics.precision import dot, multiply
 BELIEVED = 0.25**2  # variance of noise, and of means, before any data
 _LARGEST = 1e100
 _PASSES = 3
+STRONG = math.log(20.0)  # what the log of the evidence has to gain for a narrow prior to be given up: odds of 20 to 1
 
 
 @kernel
@@ -64,7 +65,51 @@ def reach(square: float, more: float, n: int) -> float:
 
 
 @kernel
-def fit(
+def log_volume(inverse: Floats) -> float:
+    """sum of ln |V_b^-1| over the blocks, `(B,n,n)->()`."""
+    found, root = 0.0, np.empty(inverse.shape[1:])
+    for b in range(len(inverse)):
+        root[:] = inverse[b]
+        cholesky(root)
+        for i in range(len(root)):
+            found += 2.0 * math.log(root[i, i])
+    return found
+
+
+@kernel
+def log_evidence(
+    scale: float,
+    count: float,
+    zeros: Floats,
+    rho: float,
+    spreads: Floats,
+    theta: Floats,
+    inverse: Floats,
+    sigma: Floats,
+) -> float:
+    """ln of the evidence of a fit times the density of what is believed, up to a constant.
+
+    `(),(),(M),(),(M),(B,M,n),(B,n,n),(M,M)->()`, with each outcome as if its noise were independent of the others'.
+    """
+    blocks, outcomes, n = theta.shape
+    free = float(blocks * n)
+    for b in range(blocks):
+        for i in range(n):
+            free -= rho * inverse[b, i, i]
+    found, volume = 0.0, blocks * n * math.log(rho) + log_volume(inverse)
+    for m in range(outcomes):
+        noise, square, part = sigma[m, m], 0.0, max(count - zeros[m], 0.0) / count
+        for b in range(blocks):
+            square += dot(theta[b, m], theta[b, m])
+        found += 0.5 * part * (volume - count * math.log(noise) - max(count - max(free, 0.0), 0.0))
+        found -= 0.5 * (math.log(noise) + rho * square / noise)
+        spread = noise * (scale / rho)
+        found -= 0.5 * (math.log(spread) + spreads[m] / spread)
+    return found
+
+
+@kernel
+def _climb(
     gram: Floats,
     moment: Floats,
     squares: Floats,
@@ -76,10 +121,7 @@ def fit(
     inverse: Floats,
     sigma: Floats,
 ) -> float:
-    """Maximise the evidence of a ridge regression; return its penalty.
-
-    Shapes: `(B,n,n),(B,M,n),(M,M),(),(M),(),(M)->(B,M,n),(B,n,n),(M,M),()`. The features come in B blocks, of which
-    each observation has one, so that the matrices of the blocks are all there is of a block-diagonal one.
+    """Climb from a penalty to a maximum of the evidence; return the penalty, with the shapes of `fit`.
 
     With g = n - rho tr V^-1 effective parameters, noise_m = RSS_m / (N - g), spread_m = |theta_m|^2 / g per unit of the
     features' mean square, and rho = 1 / mean_m (spread_m / noise_m) in that unit, each with what is believed before any
@@ -143,4 +185,41 @@ def fit(
                 spread /= 1.0 + part[m] * free
                 ratio += spread / sigma[m, m] / outcomes
             rho = scale / ratio
+    return rho
+
+
+@kernel
+def fit(
+    gram: Floats,
+    moment: Floats,
+    squares: Floats,
+    count: float,
+    zeros: Floats,
+    ridge: float,
+    spreads: Floats,
+    theta: Floats,
+    inverse: Floats,
+    sigma: Floats,
+) -> float:
+    """Maximise the evidence of a ridge regression; return its penalty.
+
+    Shapes: `(B,n,n),(B,M,n),(M,M),(),(M),(),(M)->(B,M,n),(B,n,n),(M,M),()`. The features come in B blocks, of which
+    each observation has one, so that the matrices of the blocks are all there is of a block-diagonal one.
+
+    The evidence has a second maximum where means were believed to spread by less than they do: all outcomes are noise
+    there, and steps away from it are small. So it is climbed from the penalty that is believed by default, too.
+    """
+    rho = _climb(gram, moment, squares, count, zeros, ridge, spreads, theta, inverse, sigma)
+    if first(spreads) < 1.0:
+        trace = 0.0
+        for b in range(len(gram)):
+            for i in range(gram.shape[1]):
+                trace += gram[b, i, i]
+        scale = trace / count
+        wide = np.empty_like(theta), np.empty_like(inverse), np.empty_like(sigma)
+        other = _climb(gram, moment, squares, count, zeros, scale, spreads, *wide)
+        known = log_evidence(scale, count, zeros, rho, spreads, theta, inverse, sigma)
+        if log_evidence(scale, count, zeros, other, spreads, *wide) > known + STRONG:
+            theta[:], inverse[:], sigma[:] = wide
+            return other
     return rho

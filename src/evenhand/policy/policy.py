@@ -228,7 +228,8 @@ class Policy:
 
         Raises:
             InvalidInput: a context that does not fit the problem, an unknown action, or outcomes that are missing,
-                unknown or out of range; a weight that is not above 0, or one but 1 for a model that cannot weigh.
+                unknown or out of range; a weight outside of [1e-6, 1e6], or one but 1 for a model that cannot
+                weigh.
             ConcurrentUse: another thread is using the state.
         """
         with self._alone(state):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -30,7 +31,7 @@ class Standing:
     worst: Literal["low", "high"]  # "high" where the value may not be above the limit, "low" where not below
     average: float | None = None  # of everybody, where groups are compared
     groups: Mapping[str, float | None] = field(default_factory=dict)  # their averages, None of one without a case
-    error: float = 0.0  # a standard error of the value, at most
+    error: float = 0.0  # a standard error of the value, at most; infinite where none is known
     size: float = 0.0  # of the numbers that the value is made of
     needed: float | None = None  # average of the rounds to come that keeps it, where one outcome of everybody decides
     best: float | None = None  # the best that these can bring
@@ -50,7 +51,8 @@ class Standing:
     def verdict(self) -> Verdict:
         """Whether it is kept, and what becomes of it.
 
-        "close" is on the wrong side by less than three standard errors of so many independent rounds, "behind" by more.
+        "close" is on the wrong side by less than three standard errors of so many independent rounds, "behind" by more;
+        where no standard error is known, it is "close" until all outcomes have come.
         "out of reach" is what the best outcomes of all rounds to come cannot mend, and "missed" where none is to come.
         """
         if (
@@ -61,7 +63,7 @@ class Standing:
             return "out of reach"
         if self.kept:
             return "kept"
-        if not missed(self.value, self.limit, self.worst, self.error, self.size):
+        if not missed(self.value, self.limit, self.worst, self.error, self.size) and not (self.over and self._unknown):
             return "close"
         return "missed" if self.over else "behind"
 
@@ -73,10 +75,15 @@ class Standing:
         if self.verdict == "behind":
             need = "" if self.needed is None else f"; the rounds to come need {self.side} {amount(self.needed)}"
             return f"missed so far{need}"
-        said = {"close": "missed so far, by no more than chance explains", "missed": "missed", "kept": "kept"}
-        return (
-            "missed, by no more than chance explains" if self.verdict == "close" and self.over else said[self.verdict]
-        )
+        if self.verdict == "close":
+            explained = "" if self._unknown else ", by no more than chance explains"
+            return f"missed{explained}" if self.over else f"missed so far{explained}"
+        return self.verdict
+
+    @property
+    def _unknown(self) -> bool:
+        """Whether nothing is known of what chance explains."""
+        return math.isinf(self.error)
 
     @property
     def _best(self) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.core.validate import number
+from evenhand.core.validate import as_weight
 from evenhand.models._shared import weighing
 from evenhand.policy import checks, entries, named
 from evenhand.policy.marks import marked
 from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
+from evenhand.policy.wrong_outcome import wrong_lesson
 from evenhand.policy.zeros import Zeros
 
 
@@ -31,15 +30,12 @@ def teach(
     problem, model = ask.problem, ask.model
     if action not in problem.actions:
         raise InvalidInput("action", f"one of {problem.actions}", shown(action))
-    number("weight", weight, "a finite number above 0", lambda x: 0 < x < math.inf)
+    as_weight("weight", weight)
     y, observed, _ = named.outcomes(problem, 1, outcomes)
     context, place = checks.context(context, len(state.t), model.n_features, problem), problem.actions.index(action)
-    low, high = problem.span
-    wrong = observed[0, 0] & ~((y[0, 0] >= low) & (y[0, 0] <= high))
-    if wrong.any():
-        m = int(wrong.argmax())
-        expected = f"a number in [{low[m]:g}, {high[m]:g}] (as declared)"
-        raise InvalidInput(f"outcomes[{problem.observed[m]!r}]", expected, y[0, 0, m])
+    wrong = wrong_lesson(y[0, 0], observed[0, 0], place, problem)
+    if wrong is not None:
+        raise wrong
     w, *_ = ask.prices(state, context, ask.believed(state, context))
     play, learned = np.array([[place]]), len(problem.learned)
     prices = w if w.shape[2] == 1 else entries.take_prices(w, play)

@@ -37,6 +37,22 @@ def wrong_outcome(
         return InvalidInput(place, "0 or NaN where a play is pending or was settled before", got)
     if (empty & (np.abs(y[r, :, m]) > 0.0)).any():
         return InvalidInput(place, "0 or NaN where nothing was played or a play was not exposed", got)
+    return _undeclared(place, m, got, problem)
+
+
+def wrong_lesson(y: Floats, observed: Bools, action: int, problem: Problem) -> InvalidInput | None:
+    """The error of an outcome of an action that others played, which is not what was declared, `(M+B),(M+B)->`."""
+    (low, high), free = problem.span, problem.free[action]
+    inside = (y >= low) & (y <= high) & (np.abs(y) <= LARGEST) & ~(free & (y != 0.0))
+    wrong = np.flatnonzero(observed & ~inside)
+    if not len(wrong):
+        return None
+    m = int(wrong[0])
+    return _undeclared(f"outcome {problem.observed[m]!r}", m, y[m], problem)
+
+
+def _undeclared(place: str, m: int, got: object, problem: Problem) -> InvalidInput:
+    """The error of an outcome that is out of its range, or not 0 where it is free."""
     low, high = max(problem.span[0, m], -LARGEST), min(problem.span[1, m], LARGEST)
     expected = f"a finite number in [{low:g}, {high:g}] (as declared)"
     free = tuple(a for a, is_free in zip(problem.actions, problem.free[:, m], strict=True) if is_free)

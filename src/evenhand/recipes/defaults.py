@@ -15,6 +15,7 @@ import numpy as np
 from evenhand.choices import Allocate
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
+from evenhand.core.validate import number
 from evenhand.goals.base import Goal
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import HardBudget
@@ -37,6 +38,18 @@ def given(value: T | None, default: Callable[[], U]) -> T | U:
     (0.5, 0.0)
     """
     return default() if value is None else value
+
+
+def positive(field: str, value: float | None) -> float | None:
+    """The value, which is None or a finite number above 0.
+
+    Raises:
+        InvalidInput: it is neither.
+
+    >>> positive("step", 0.1), positive("step", None)
+    (0.1, None)
+    """
+    return None if value is None else number(field, value, "a finite number above 0", lambda x: 0 < x < math.inf)
 
 
 def need_constraints(problem: Problem) -> None:

@@ -6,7 +6,7 @@ Lagrangian approach via regression*, JMLR 25(394), 2024. Budgets are hard here, 
 
 from __future__ import annotations
 
-from evenhand.choices import InverseGap, Rate
+from evenhand.choices import InverseGap, Rate, Schedule
 from evenhand.core.catalogue import named
 from evenhand.goals.dual import DualHedge
 from evenhand.goals.hard_budget import hard_limits
@@ -15,7 +15,7 @@ from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import given, hedged, need_constraints, worth_unit
+from evenhand.recipes.defaults import given, hedged, need_constraints, positive, worth_unit
 
 
 @named("X16", source="Slivkins, Zhou, Sankararaman & Foster 2024, LagrangeCBwLC with SquareCB and Hedge")
@@ -23,7 +23,7 @@ def lagrange_cbw(
     problem: Problem,
     model: Model,
     *,
-    rate: Rate | float | None = None,
+    rate: Rate | Schedule | float | None = None,
     max_price: float | None = None,
     step: float | None = None,
     hard: bool = True,
@@ -46,7 +46,8 @@ def lagrange_cbw(
     Args:
         problem: with a linear objective and any constraints on sums; outcomes may be learned or known.
         model: any oracle; its bonuses are not read.
-        rate: learning rate of the choice; Rate(2 A / w, 1/2) by default, with w what a play is worth at most.
+        rate: learning rate of the choice, as for `InverseGap`; Rate(2 A / w, 1/2) by default, with w what a play is
+            worth at most.
         max_price: Z, in units of worth per unit of rows as `hedged` states them.
         step: of the dual, on rows as `hedged` states them; 3 sqrt(ln(d + 1) / T) by default.
         hard: never exceed a budget.
@@ -68,14 +69,14 @@ def lagrange_cbw(
         rows=even.rows,
         bound=even.bound,
         max_price=given(max_price, lambda: even.max_price),
-        step=given(step, lambda: even.step),
+        step=given(positive("step", step), lambda: even.step),
         optimism="net",  # no bonus is read
     )
-    default = Rate(2.0 * len(problem.actions) / worth, 0.5)
+    default: Rate | Schedule | float = Rate(2.0 * len(problem.actions) / worth, 0.5)
     return Policy(
         problem=problem,
         model=model,
         goals=(objective, hedge, *hard_limits(problem, hard)),
-        choice=InverseGap(Rate.of(default if rate is None else rate), problem.n_plays),
+        choice=InverseGap(default if rate is None else rate, problem.n_plays),
         name=name or "lagrange_cbw",
     )

@@ -13,7 +13,7 @@ from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import evened, given, need_spending
+from evenhand.recipes.defaults import evened, given, need_spending, positive
 
 
 @named("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
@@ -62,7 +62,7 @@ def lin_cbwk(
         rows=even.rows,
         bound=even.bound,
         max_price=given(max_price, lambda: even.max_price),
-        step=given(step, lambda: even.step),
+        step=given(positive("step", step), lambda: even.step),
         optimism="row",
     )
     return Policy(

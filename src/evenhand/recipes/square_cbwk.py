@@ -17,7 +17,7 @@ from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import evened, given, need_spending
+from evenhand.recipes.defaults import evened, given, need_spending, positive
 
 
 @named("S1", source="Han et al. 2022, Algorithm 1; Theorem 3.1, and A.1 for other Z")
@@ -68,7 +68,7 @@ def square_cbwk(
         rows=even.rows,
         bound=even.bound,
         max_price=given(max_price, lambda: even.max_price),
-        step=given(step, lambda: even.step),
+        step=given(positive("step", step), lambda: even.step),
         optimism="net",  # no bonus is read
     )
     return Policy(

@@ -23,7 +23,7 @@ from evenhand.models.two_oracles import TwoOracles
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import given, hedge_step, need_spending
+from evenhand.recipes.defaults import given, hedge_step, need_spending, positive
 
 
 @named("S2", source="Han et al. 2022, Algorithm 2; Theorem 4.1")
@@ -84,7 +84,7 @@ def two_stage_square_cbwk(
         rows=rows,
         bound=_later(problem, length),
         max_price=1.0,
-        step=given(step, lambda: hedge_step(rows, rest)),
+        step=given(positive("step", step), lambda: hedge_step(rows, rest)),
         optimism="net",
     )
     prices = TwoStage(

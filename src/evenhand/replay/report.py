@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from evenhand.policy.standings import Standing
 from evenhand.problem.constraints import by_group, of_one_outcome
-from evenhand.problem.constraints.outlook import ERRORS, chance, missed
+from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay.measures import Digest, Measure, Run, goal, measures
 from evenhand.replay.settings import Settings
@@ -191,9 +193,8 @@ class Replay:
             if not (c.spends or list(by_group([c]))):
                 d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)
                 error = chance(c, problem, np.array([first.rounds.mean()]))  # all runs read one log
-                off = missed(d.mean, limit, c.worst, error)
-                ending = f"{'NOT kept' if off else 'kept'} within {ERRORS:g} standard errors of at most {error:.4f}."
-                yield f"{first.name}: {c.label}, is {d.mean:.4f} on average; limit {limit:g},\n{ending}"
+                stands = Standing(name=c.label, value=d.mean, limit=limit, worst=c.worst, error=error, over=True)
+                yield f"{first.name}: {c.label}, is {d.mean:.4f} on average; limit {limit:g},\n{_judged(stands)}."
         for c, by in by_group(problem.subject_to):
             d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)
             sign = 1.0 if c.worst == "high" else -1.0
@@ -224,6 +225,14 @@ class Replay:
                     f"{run.name}: {of}, {short.sum()} reached the end of the log before the horizon of {horizon:,} "
                     f"{Ending.of(run.rounds[short])}" + (f"; on average, {left}" if left else "")
                 )
+
+
+def _judged(stands: Standing) -> str:
+    """What `Policy.status` says of a constraint whose outcomes have all come, with what chance explains."""
+    if stands.kept or math.isinf(stands.error):
+        return stands.said
+    no = "no " if stands.verdict == "close" else ""
+    return f"missed, by {no}more than chance explains ({ERRORS:g} standard errors, of at most {stands.error:.4f} each)"
 
 
 def _with_error(d: Digest) -> str:

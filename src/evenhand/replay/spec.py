@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
+from evenhand.core.validate import as_weight
 from evenhand.goals.hard_budget import HardBudget, refuse_unspendable
 from evenhand.objectives import Objective
 from evenhand.problem.constraints import Constraint, of_one_outcome
@@ -85,8 +85,7 @@ class Spec:
             raise InvalidInput("propensity.constant", "a number in (0, 1]", self.propensity)
         if not 0 <= self.allow_bad < 1:
             raise InvalidInput("allow_bad", "a fraction in [0, 1)", self.allow_bad)
-        if not 0 < self.log_weight < math.inf:
-            raise InvalidInput("log_weight", "a finite number above 0", self.log_weight)
+        as_weight("log_weight", self.log_weight)
         if not any(o.is_learned for o in self.outcomes):
             raise InvalidInput("outcomes", "at least one that is read from a column, to be learned", "none")
         for name in set(self.numeric) & set(self.categorical):
@@ -124,7 +123,8 @@ class Spec:
             try:
                 policy.model.start(1, problem.low, problem.high, problem.horizon)
             except InvalidInput as error:
-                raise InvalidInput(f"policy.model: {error.field}", error.expected, error.got) from error
+                if error.field != "Prior.mean":  # whose numbers are as many as features, of which one stands for all
+                    raise InvalidInput(f"policy.model: {error.field}", error.expected, error.got) from error
 
     @property
     def known_columns(self) -> tuple[str, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from evenhand.core.arguments import finite
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import unknown_key
 
@@ -67,7 +67,7 @@ class Table:
 
     def number(self, key: str, default: T | _Needed = _NEEDED) -> float | T:
         """A finite number."""
-        return self._take(key, default, "a finite number", _number)
+        return self._take(key, default, "a finite number", finite)
 
     def whole(self, key: str, default: T | _Needed = _NEEDED) -> int | T:
         """A whole number."""
@@ -138,10 +138,6 @@ def load(text: str, file: str, keys: tuple[str, ...]) -> Table:
         raise InvalidInput(file + line, "a TOML file", error if found is None else found[1]) from error
 
 
-def _number(z: Any) -> float | None:
-    return float(z) if type(z) in (int, float) and math.isfinite(z) else None
-
-
 def _text(z: Any) -> str | None:
     return z if isinstance(z, str) and z else None
 
@@ -157,13 +153,13 @@ def _mapping(z: Any, read: Callable[[Any], V | None]) -> dict[str, V] | None:
 
 
 def _numbers(z: Any) -> dict[str, float] | None:
-    return _mapping(z, _number)
+    return _mapping(z, finite)
 
 
 def _pair(z: Any) -> tuple[float, float] | None:
     if not (isinstance(z, list) and len(z) == 2):
         return None
-    low, high = _number(z[0]), _number(z[1])
+    low, high = finite(z[0]), finite(z[1])
     return (low, high) if low is not None and high is not None and low < high else None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.constraints.base import Constraint, Curved, OneOutcome
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.rows import Rows, select
@@ -44,7 +44,7 @@ def deviation(constraint: Constraint, problem: Problem) -> float:
     Equation: a row in [l, u] whose mean is the bound b has a variance of at most (b - l)(u - b), and the largest of
     all rows counts; the distance of averages in [l, u] from a set has one of at most sum ((u - l) / 2)^2. What is known
     may be other numbers than declared in every case: a row that reads it varies by |b| at least. Infinite where a range
-    is.
+    is, and where an outcome has a factor, such as a price: then nothing is known of how far rounds vary.
 
     Source: Bhatia & Davis 2000, A better bound on the variance, and Popoviciu 1935.
 
@@ -61,7 +61,7 @@ def deviation(constraint: Constraint, problem: Problem) -> float:
     if not len(low) or not (np.isfinite(low).all() and np.isfinite(high).all()):
         return math.inf
     b = np.clip(bound, low, high)
-    least = np.where(_reads_exact(rows, problem), np.abs(bound), 0.0)
+    least = np.where(_reads_stated(rows, problem), np.abs(bound), 0.0)
     return float(np.maximum(np.sqrt((b - low) * (high - b)), least).max())
 
 
@@ -83,6 +83,8 @@ def chance(constraint: Constraint, problem: Problem, rounds: Floats) -> float:
 def rest(constraint: Constraint, run: Sums) -> Rest | None:
     """What the rest of a run of one replica has to bring, where one observed outcome of everybody decides, else None.
 
+    None, too, where cases state what the outcome is multiplied by: there is no best that they could bring.
+
     Equation: (T limit - sum so far) / (T - n), against what P plays of the best outcome bring.
     """
     problem, rounds = run.problem, float(run.elapsed[-1, 0])
@@ -90,7 +92,7 @@ def rest(constraint: Constraint, run: Sums) -> Rest | None:
     if to_come <= 0.0 or not isinstance(constraint, OneOutcome) or constraint.by is not None:
         return None
     rows = constraint.rows(problem)
-    if len(rows) != 1 or _reads_exact(rows, problem).any():
+    if len(rows) != 1 or _reads_stated(rows, problem).any():
         return None
     low, _ = _ends(rows, problem)
     so_far = float(rows.weights[0] @ run.totals[-1, 0])
@@ -99,16 +101,22 @@ def rest(constraint: Constraint, run: Sums) -> Rest | None:
     return Rest(sign * needed, sign * float(low[0]))
 
 
-def _reads_exact(rows: Rows, problem: Problem) -> Bools:
-    """Which rows read an outcome that is known for certain, `->(d)`."""
-    return np.asarray((rows.known[:, len(problem.noisy) :] != 0.0).any(1))
+def _reads_stated(rows: Rows, problem: Problem) -> Bools:
+    """Which rows read what cases may state: an outcome that is known for certain, or the factor of one, `->(d)`."""
+    exact = (rows.known[:, len(problem.noisy) :] != 0.0).any(1)
+    return np.asarray(exact | (rows.learned[:, _multiplied(problem)] != 0.0).any(1))
+
+
+def _multiplied(problem: Problem) -> Ints:
+    """The learned outcomes that have a factor, for which every case may state another number than the declared one."""
+    return np.zeros(0, np.int64) if problem.factors is None else problem.factors.known
 
 
 def _ends(rows: Rows, problem: Problem) -> tuple[Floats, Floats]:
-    """The least and the most that the plays of a round can add to each row, `->(d),(d)`."""
+    """The least and the most that the plays of a round can add to each row, infinite with a factor, `->(d),(d)`."""
     learned, exact = len(problem.learned), problem.declared[:, len(problem.noisy) :]
-    low = np.concatenate([problem.amount_span[0], exact.min(0)])
-    high = np.concatenate([problem.amount_span[1], exact.max(0)])
+    low, high = np.concatenate([problem.span, [exact.min(0), exact.max(0)]], axis=1)
+    low[_multiplied(problem)], high[_multiplied(problem)] = -np.inf, np.inf
     waits = np.append(np.full(learned, not problem.sure.all()), ~problem.sure)  # 0 where a play is not exposed
     low, high = np.where(waits, np.minimum(low, 0.0), low), np.where(waits, np.maximum(high, 0.0), high)
     w = rows.weights
@@ -120,5 +128,6 @@ def _ends(rows: Rows, problem: Problem) -> tuple[Floats, Floats]:
     share = np.where(np.isnan(share), 1.0 / counts[np.maximum(rows.grouping, 0)], share)
     inside = np.where(rows.by_share, rows.inside / share, rows.inside)
     factors = rows.always, np.where(rows.column >= 0, rows.always + inside, rows.always)
-    found = np.stack([factor * end for factor in factors for end in (least, most)])
+    with np.errstate(invalid="ignore"):  # a group of others has a factor of 0
+        found = np.stack([np.where(factor == 0.0, 0.0, factor * end) for factor in factors for end in (least, most)])
     return problem.n_plays * found.min(0), problem.n_plays * found.max(0)
