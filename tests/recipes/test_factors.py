@@ -109,15 +109,16 @@ def test_a_price_per_offer_is_a_weight_of_its_own_sale(recipe):
 
 
 @pytest.mark.parametrize("objective", ["sale", AlphaFair(("sale", "minutes"), alpha=1.0, offset=10.0)])
-@pytest.mark.parametrize("recipe", [resolving, fw_dual], ids=["resolving", "fw_dual"])
-def test_revenue_at_prices_of_cases_is_near_its_optimum(recipe, objective):
+@pytest.mark.parametrize(("recipe", "rounds"), [(resolving, 2000), (fw_dual, 6000)], ids=["resolving", "fw_dual"])
+def test_revenue_at_prices_of_cases_is_near_its_optimum(recipe, rounds, objective):
     """Budgets on minutes times wages are kept in every replica, and nothing is lost to what a factor hides.
 
-    With 8 replicas of 2,000 rounds the standard error of the mean is below 1 % of the optimum.
+    With 8 replicas of 2,000 rounds the standard error of the mean is below 1 % of the optimum. `fw_dual` gives every
+    row a bonus of its own, and so explores for longer.
     """
-    shop = Shop(horizon=2000, maximize=objective, subject_to=(Budget("minutes", rate=0.3),))
+    shop = Shop(horizon=rounds, maximize=objective, subject_to=(Budget("minutes", rate=0.3),))
     policy = recipe(shop.problem, eh.BayesianRidge(n_features=6, n_outcomes=2))
     trace = simulate(policy, shop, replicas=8, seed=11, progress=False)
     best = opt(shop, contexts=2000, replicas=8, seed=11, progress=False).value
     assert trace.objective()[-1].mean() >= 0.95 * best
-    assert (trace.total("minutes") <= 600.0 * (1.0 + 1e-9)).all()
+    assert (trace.total("minutes") <= 0.3 * rounds * (1.0 + 1e-9)).all()

@@ -158,5 +158,6 @@ def _run(policy: Policy, environment: Environment, ids: Ints, rounds: int, distu
         for a in arrivals:
             policy.learn(state, a.decision, a.y, exposed=a.exposed, pending=a.pending)
             if disturb:
-                policy.learn(state, a.decision._replace(counted=np.zeros(len(ids))), a.y)
+                empty = a.decision._replace(counted=np.zeros(len(ids)), id=np.full(3, -1))
+                policy.learn(state, empty, a.y)
         yield _Round(context, decision, taken, tuple(arrivals), world.expected(context, taken.plays))
