@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Hours
 from evenhand.goals import Lyapunov
@@ -11,6 +12,7 @@ from evenhand.problem.rows import Rows
 from evenhand.recipes import fw_dual, lyapunov, pgd, resolving, square_cbwk
 from evenhand.run.simulation import simulate
 from tests.goals.test_dual import receipt
+from tests.goals.test_hard_budget_loaded import differing
 
 
 def goal(known=False, **options):
@@ -104,3 +106,32 @@ def test_a_night_misleads_plans_and_steps_but_not_what_is_left():
         assert trace.measure(p.subject_to[0])[-1].max() <= world.rate + 1e-12
     assert share.pop("lyapunov") > 0.93
     assert max(share.values()) < 0.8
+
+
+def test_a_state_under_another_total_has_the_prices_of_one_whose_books_are_in_plain_cents(tmp_path):
+    """Half of the total left: what was violated so far is as many cents as before."""
+    few, many = (
+        eh.Problem(
+            actions=("none", "call"),
+            outcomes=(eh.Outcome("answer"), eh.Outcome("cents", high=10.0, free=("none",))),
+            maximize="answer",
+            subject_to=(eh.Budget("cents", total=total),),
+            horizon=100,
+        )
+        for total in (300.0, 600.0)
+    )
+    after, before = (lyapunov(p, eh.PerAction.of(p)) for p in (few, many))
+    state, cents, used, excess = before.start(), (0.0, 9.0), 0.0, 0.0
+    for n in range(6):
+        decision = before.act(state, before.encode({}))
+        v = cents[decision.plays[0, 0]]
+        before.learn(state, decision, np.array([[[float(v > 0.0), v]]]))
+        excess, used = max(0.0, excess + v - (600.0 - used) / (100 - n)), used + v
+    before.save(state, tmp_path / "state.npz")
+    loaded = after.load(tmp_path / "state.npz", allow=differing(before, after))
+    at = next(i for i, g in enumerate(after.goals) if isinstance(g, Lyapunov))
+    unit = math.sqrt(10.0 * 3.0)  # what a round varies by: 3 cents per round are left to start with, and 10 the most
+    expected = math.expm1(excess / (unit * 10.0)) / unit
+    assert excess > 1.0
+    assert loaded.goals[at].used[0, 0] == pytest.approx(used)
+    assert -after.goals[at].price(loaded.goals[at])[0][0, 0, 0] == pytest.approx(expected, rel=1e-12)

@@ -122,3 +122,35 @@ def test_revenue_at_prices_of_cases_is_near_its_optimum(recipe, rounds, objectiv
     best = opt(shop, contexts=2000, replicas=8, seed=11, progress=False).value
     assert trace.objective()[-1].mean() >= 0.95 * best
     assert (trace.total("minutes") <= 0.3 * rounds * (1.0 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("recipe", [eh.resolving, eh.fw_linucb, eh.fw_dual, eh.lyapunov], ids=lambda r: r.__name__)
+def test_a_factor_that_would_end_a_run_is_refused_with_its_case(recipe):
+    """A price of -5, where it is declared as 1: no slope of Nash welfare exists at an average below 0."""
+    problem = eh.Problem(
+        actions=("none", "offer"),
+        outcomes=(
+            eh.Outcome("sale", times="price", free=("none",)),
+            eh.Outcome("kind"),
+            eh.Outcome("price", known=1.0),
+            eh.Outcome("cost", known={"offer": 1.0}),
+        ),
+        maximize=AlphaFair(("sale", "kind"), alpha=1.0),
+        subject_to=() if recipe is eh.fw_linucb else (eh.Budget("cost", total=20.0),),
+        horizon=40,
+    )
+    policy = recipe(problem, eh.PerAction.of(problem))
+    state = policy.start()
+
+    def learned(price):
+        decision = policy.act(state, policy.encode({}, known={"price": price}))
+        played = problem.actions[decision.plays[0, 0]]
+        policy.learn(state, decision, np.array([[[float(played == "offer"), 0.5]]]))
+
+    learned(1.0)
+    with pytest.raises(eh.core.errors.InvalidInput, match=r"context\.known\[0, 1, 0\]: expected a 'price' with .* -5"):
+        policy.decide(state, policy.encode({}, known={"price": -5.0}))
+    for price in (1.0, 30.0, 0.0):
+        learned(price)
+    without = policy.encode({}, known={"price": -5.0}, offered=("none",))  # nothing is sold
+    policy.decide(state, without)

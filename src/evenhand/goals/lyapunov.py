@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.checked import checked
+from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
@@ -49,12 +50,12 @@ def _enter(
 
 
 @kernel
-def _slope(violation: Floats, worth: float, scale: float, most: float) -> Floats:
-    """worth (exp(Q / scale) - 1), at most worth times `most`, `(d)->(d)`."""
+def _slope(violation: Floats, unit: Floats, worth: float, scale: float, most: float) -> Floats:
+    """worth / u (exp(Q / (u scale)) - 1), at most worth / u times `most`, `(d),(d)->(d)`."""
     price = np.empty_like(violation)
     for r in range(len(violation)):
         for j in range(violation.shape[1]):
-            price[r, j] = worth * math.expm1(min(violation[r, j] / scale, math.log1p(most)))
+            price[r, j] = worth / unit[j] * math.expm1(min(violation[r, j] / (unit[j] * scale), math.log1p(most)))
     return price
 
 
@@ -64,10 +65,10 @@ def _slope(violation: Floats, worth: float, scale: float, most: float) -> Floats
 class Lyapunov:
     """Keep the average of rows v below a bound, at prices that follow what was used and no forecast of cases.
 
-    Equation: q = -lam, o = lam.bound, lam = Phi'(Q) = worth (exp(Q / scale) - 1) for the Lyapunov function
-    Phi(Q) = worth (scale exp(Q / scale) - Q); Q <- (Q + v - pace)_+ with pace = (bound T - sum of v so far) / (T - n)
-    after n rounds. A play is then worth its surrogate reward r - lam.v. As Phi grows exponentially, Q stays below
-    scale ln(1 + p / worth) wherever a price of p makes rows keep their pace.
+    Equation: q = -lam, o = lam.bound, lam = Phi'(Q) = worth / u (exp(Q / (u scale)) - 1) for the Lyapunov function
+    Phi(Q) = worth (scale exp(Q / (u scale)) - Q / u) and units u of the rows; Q <- (Q + v - pace)_+ with
+    pace = (bound T - sum of v so far) / (T - n) after n rounds. A play is then worth its surrogate reward r - lam.v. As
+    Phi grows exponentially, Q stays below u scale ln(1 + p u / worth) wherever a price of p makes rows keep their pace.
     Deviations: the sources measure Q against the bound and let it be exceeded; here it is measured against the pace of
     what is left, so that rounds which used little leave more to those that follow. Their weights of reward and
     violation depend on regret bounds of the oracle, ours on the units of rows alone.
@@ -78,8 +79,10 @@ class Lyapunov:
         rows: the constrained rows, d of them.
         bound: per round, `(d)`.
         horizon: T.
-        worth: the price at Q = scale ln 2, above 0; the worth of a play, where rows vary by 1.
-        scale: of Q, above 0; sqrt(T), where rows vary by 1.
+        worth: the price of a unit at Q = u scale ln 2, above 0; the worth of a play, where rows vary by their units.
+        scale: of Q in units, above 0; sqrt(T), where rows vary by their units.
+        unit: u above 0, `(d)`, 1 by default. The books are in units of the rows themselves, so that a state can be
+            loaded under another bound, with which this unit may change.
         optimism: "row" or "net", as for `DualGradient`.
 
     Raises:
@@ -100,6 +103,7 @@ class Lyapunov:
     horizon: int
     worth: float
     scale: float
+    unit: Floats | None = None
     optimism: Literal["row", "net"] = "row"
     enters_forced: ClassVar[bool] = True
 
@@ -108,6 +112,8 @@ class Lyapunov:
         whole("Lyapunov.horizon", self.horizon, 1)
         number("Lyapunov.worth", self.worth, "a finite number above 0", lambda x: 0 < x < math.inf)
         number("Lyapunov.scale", self.scale, "a finite number above 0", lambda x: 0 < x < math.inf)
+        if self._unit.shape != self.bound.shape or not ((self._unit > 0.0) & (self._unit < math.inf)).all():
+            raise InvalidInput("Lyapunov.unit", f"{len(self.rows)} finite numbers above 0", self.unit)
         one_of("Lyapunov.optimism", self.optimism, ("row", "net"))
 
     def start(self, n_replicas: int) -> LyapunovState:
@@ -116,7 +122,7 @@ class Lyapunov:
 
     def price(self, state: LyapunovState) -> tuple[Floats, Floats]:
         """Minus the slope of the Lyapunov function, `->(k,d),()`."""
-        lam = _slope(state.violation, self.worth, self.scale, float(self.horizon))
+        lam = _slope(state.violation, self._unit, self.worth, self.scale, float(self.horizon))
         return row_prices(lam, 1.0, self.bound, self._readings)
 
     def on_decision(self, state: LyapunovState, decision: Decision, estimate: Floats | None) -> None:
@@ -139,6 +145,10 @@ class Lyapunov:
     def _enter(self, state: LyapunovState, which: Bools, counted: Floats, v: Floats) -> None:
         horizon = float(self.horizon)
         _enter(state.violation, state.used, state.rounds, self.bound, horizon, which, counted, v)
+
+    @cached_property
+    def _unit(self) -> Floats:
+        return np.ones(len(self.rows)) if self.unit is None else self.unit
 
     @cached_property
     def _every(self) -> Bools:

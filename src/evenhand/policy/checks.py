@@ -119,6 +119,8 @@ def context(c: Context, replicas: int, features: int, problem: Problem, last: Co
     if problem.noisy:
         _means(c.known[:, :, : len(problem.noisy)], problem)
     if _sound(distinct(c.features), c.known, c.groups, problem.bounds):
+        if problem.edges is not None:
+            problem.edges.check(c.known, c.offered)
         return c
     for field, values in (("features", c.features), ("known", c.known)):
         bad = _bad_value(values)

@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand.choices import Allocate
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.goals.base import Goal
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
@@ -335,13 +335,35 @@ def evened(problem: Problem, goal: LinearReward) -> Evened:
     return Evened(rows, bound, problem.n_plays * worth_unit(problem, goal) / float(one), step)
 
 
+def spread(problem: Problem, rows: Rows, bound: Floats) -> Floats:
+    """What a round moves every row by, in the units of the row, `(d)->(d)`.
+
+    Equation: u_j = (P most_j |b_j|)^(1/2) for a row of everybody, most_j being what a play can add and b_j the bound
+    per play: outcomes in [0, most] whose average is b have at most the root mean square (most b)^(1/2). Rows by group,
+    and rows with a bound of 0 up to rounding, as facets through 0 have, have P^(1/2) times the units of
+    `balanced_rows`.
+
+    >>> from evenhand.environments import PackingCovering
+    >>> problem = PackingCovering(costs=1, goods=1).problem
+    >>> spread(problem, *constraint_rows(problem, problem.subject_to)).round(2)
+    array([0.67, 0.54])
+    """
+    size, (most, rms) = sizes(problem, rows), _factors(problem, rows)
+    size, plays = np.where(size > 0.0, size, 1.0), problem.n_plays
+    each = np.abs(bound) / plays
+    everybody = _of_everybody(size, most, each)
+    return np.asarray(math.sqrt(plays) * np.where(everybody, np.sqrt(size * each), size * np.sqrt(most * rms)))
+
+
+def _of_everybody(size: Floats, most: Floats, each: Floats) -> Bools:
+    """Which rows are of everybody and have a bound other than 0, `(d),(d),(d)->(d)`."""
+    return np.asarray((most == 1.0) & (each > 1e-12 * size))
+
+
 def hedged(problem: Problem, worth: float, rows: Rows, bound: Floats) -> Evened:
     """The rows of all constraints in units in which they vary alike, for exponentiated gradient on all of them.
 
-    Equation: row j is divided by u_j = (P most_j |b_j|)^(1/2) if it is of everybody, most_j being what a play can add
-    and b_j the bound per play: outcomes in [0, most] whose average is b have at most the root mean square
-    (most b)^(1/2). Rows by group, and rows with a bound of 0 up to rounding, as facets through 0 have, have P^(1/2)
-    times the units of `balanced_rows`.
+    Equation: row j is divided by u_j, by which a round moves it (`spread`).
     Z = P^(1/2) worth max(2, (most_i / b_i)^(1/2)) over the budgets b_i, for plays that are worth at most `worth`; at
     this price the scarcest budget takes all that the best plays are worth.
     step = 3 sqrt(ln(d + 1) / T). The theory's step is a third of it, and prices then need sqrt(T) rounds from where
@@ -354,14 +376,12 @@ def hedged(problem: Problem, worth: float, rows: Rows, bound: Floats) -> Evened:
     (array([[ 0.  ,  1.49,  0.  ],
            [-0.  , -0.  , -1.84]]), 2.0)
     """
-    size, (most, rms) = sizes(problem, rows), _factors(problem, rows)
-    size, plays = np.where(size > 0.0, size, 1.0), problem.n_plays
-    each = np.abs(bound) / plays
-    everybody = (most == 1.0) & (each > 1e-12 * size)
-    unit = math.sqrt(plays) * np.where(everybody, np.sqrt(size * each), size * np.sqrt(most * rms))
+    size, most, plays = sizes(problem, rows), _factors(problem, rows)[0], problem.n_plays
+    size, each = np.where(size > 0.0, size, 1.0), np.abs(bound) / plays
+    everybody = _of_everybody(size, most, each)
     spends = np.concatenate([np.zeros(0, bool), *(np.full(len(c.rows(problem)), c.spends) for c in problem.subject_to)])
     scarce = np.where(spends & everybody, np.sqrt(size / np.where(everybody, each, 1.0)), 2.0)
-    rows, bound = in_units(rows, bound, unit)
+    rows, bound = in_units(rows, bound, spread(problem, rows, bound))
     highest = math.sqrt(plays) * worth * float(scarce.max(initial=2.0))
     return Evened(rows, bound, highest, 3.0 * hedge_step(rows, problem.horizon))
 

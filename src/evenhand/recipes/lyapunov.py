@@ -19,7 +19,7 @@ from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import stated_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import given, hedged, region_goals, where_constrained, worth_of_a_play
+from evenhand.recipes.defaults import given, region_goals, spread, where_constrained, worth_of_a_play
 
 
 @named("X17", source="Sarkar & Sinha 2026, arXiv 2602.05019; Sinha & Sarkar 2026, arXiv 2605.06190")
@@ -36,8 +36,8 @@ def lyapunov(
     """Play the best action at its reward minus prices that follow what was used, without a forecast of cases.
 
     Equation: a = argmax r_ucb(a) - Phi'(Q).v_lcb(a), Q <- (Q + v - pace)_+, with pace what is left per round left
-    (`goals.Lyapunov`); Phi' = worth (exp(Q / sqrt(T)) - 1) on rows in units of what they vary by
-    (`recipes.defaults.hedged`). For a concave objective, r is the slope at the current average times the outcomes.
+    (`goals.Lyapunov`); Phi' = worth / u (exp(Q / (u sqrt(T))) - 1), with u what a round moves a row by
+    (`recipes.defaults.spread`). For a concave objective, r is the slope at the current average times the outcomes.
     Guarantee: none on regret; no hard budget is exceeded. The sources bound regret and violation for cases in any
     order, against policies that keep to the bound in every round, under inverse-gap weighting; with the pace of what
     is left that is not proved.
@@ -63,15 +63,16 @@ def lyapunov(
     """
     slope = frank_wolfe(problem, problem.objective)
     unit = given(worth, lambda: worth_of_a_play(problem, slope))
-    even = hedged(problem, unit, *stated_rows(problem, problem.subject_to))
+    rows, bound = stated_rows(problem, problem.subject_to)
     prices = where_constrained(
         problem,
         lambda: Lyapunov(
-            rows=even.rows,
-            bound=even.bound,
+            rows=rows,
+            bound=bound,
             horizon=problem.horizon,
             worth=unit,
             scale=math.sqrt(problem.horizon),
+            unit=spread(problem, rows, bound),
         ),
     )
     return Policy(

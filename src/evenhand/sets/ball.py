@@ -15,7 +15,9 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, numbers
 from evenhand.sets._closed_forms import in_ball
 from evenhand.sets.base import Supported, apart, ends_of, margin_of, rows_of, used_up
-from evenhand.sets.supports import distance_by_supports
+from evenhand.sets.conic import Conic
+from evenhand.sets.lq_distance import lq_distance
+from evenhand.sets.polyhedron import everything
 
 
 @named("B9", source="evenhand's own: a Euclidean ball as a convex set of Agrawal & Devanur 2014")
@@ -74,7 +76,7 @@ class Ball:
         norm = known_norm("Ball.distance(norm)", norm)
         points, shape = rows_of("Ball.distance(z)", z, self.dim)
         if not isinstance(norm, str):
-            return distance_by_supports("Ball", self, points, norm).reshape(shape)
+            return lq_distance(self, self.conic, points, norm).reshape(shape)
         gap = np.abs(points - self._c)
         if norm == "euclidean":
             return np.asarray(np.maximum(length(gap, norm) - self.radius, 0.0)).reshape(shape)
@@ -108,6 +110,11 @@ class Ball:
     def halfspaces(self) -> None:
         """None: it is curved."""
         return
+
+    @cached_property
+    def conic(self) -> Conic:
+        """Its round side, for distances in L_q norms."""
+        return Conic(everything("Ball", self.dim), ((0, self._c, self.radius),))
 
     @cached_property
     def _c(self) -> Floats:

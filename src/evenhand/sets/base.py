@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.norms import Norm, dual_order, known_norm
+from evenhand.core.norms import Norm, dual_order, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 
@@ -110,7 +110,7 @@ def margin_of(field: str, margin: float, norm: Norm) -> float:
 
 def dual_length(rows: Floats, norm: Norm) -> Floats:
     """The dual norm of every row: the most that row.x can change if x moves by 1, `(m)->()`."""
-    return np.asarray(np.linalg.norm(rows, dual_order(norm), axis=-1))
+    return np.asarray(length(rows, dual_order(norm)))
 
 
 def unbounded(kind: str) -> InvalidInput:

@@ -15,8 +15,9 @@ from evenhand.core.validate import number
 from evenhand.sets._closed_forms import in_ball
 from evenhand.sets.ball import Ball
 from evenhand.sets.base import ConvexSet, Supported, apart, ends_of, margin_of, rows_of, unbounded
+from evenhand.sets.conic import Conic
+from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron, sides_of
-from evenhand.sets.supports import distance_by_supports
 
 
 @named("B9", source="Agrawal & Devanur 2014: sets that contain whatever uses less, as knapsacks do")
@@ -62,6 +63,14 @@ class DownwardClosed:
         return None if isinstance(self.inner, Ball) else self._lifted
 
     @cached_property
+    def conic(self) -> Conic:
+        """x <= y - margin, and the sides of y, which is hidden, for distances in L_q norms."""
+        if not isinstance(self.inner, Ball):
+            return self._lifted.conic
+        below = Polyhedron("DownwardClosed", np.eye(self.dim), np.full(self.dim, -self.margin), -np.eye(self.dim))
+        return Conic(below, ((self.dim, np.array(self.inner.centre), self.inner.radius),))
+
+    @cached_property
     def _lifted(self) -> Polyhedron:
         inner = sides_of(self.inner)
         assert inner is not None  # unlike balls, which have forms of their own
@@ -89,7 +98,7 @@ class DownwardClosed:
         norm = known_norm("DownwardClosed.distance(norm)", norm)
         points, shape = rows_of("DownwardClosed.distance(z)", z, self.dim)
         if not isinstance(norm, str):
-            return distance_by_supports("DownwardClosed", self, points, norm).reshape(shape)
+            return lq_distance(self, self.conic, points, norm).reshape(shape)
         if isinstance(self.inner, Ball):
             ball: Ball = self.inner
             lifted = np.maximum(points, self._centre) + self.margin  # coordinates below the centre do not count

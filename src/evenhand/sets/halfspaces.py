@@ -13,8 +13,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm
 from evenhand.core.types import Bools, Floats
 from evenhand.sets.base import Supported, dual_length, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron
-from evenhand.sets.supports import distance_by_supports
 
 
 @named("B9", source="Agrawal & Devanur 2014, Sections 2.2 and 4.1.1; shrinking by the dual norm of rows is exact")
@@ -72,7 +72,7 @@ class Halfspaces:
         return self.polyhedron.project(points).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance; of one half-space in any norm, of several by linear programs or supports, `(m)->()`."""
+        """The distance; of one half-space in any norm, of several by linear or conic programs, `(m)->()`."""
         points, shape = rows_of("Halfspaces.distance(z)", z, self.dim)
         norm = known_norm("Halfspaces.distance(norm)", norm)
         if len(self.rows) == 1:
@@ -80,7 +80,7 @@ class Halfspaces:
             size = dual_length(a, norm)[0]
             return np.asarray(np.maximum((points * a[0]).sum(1) - b[0], 0.0) / (size or 1.0)).reshape(shape)
         if not isinstance(norm, str):
-            return distance_by_supports("Halfspaces", self, points, norm).reshape(shape)
+            return lq_distance(self, self.polyhedron.conic, points, norm).reshape(shape)
         return self.polyhedron.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:

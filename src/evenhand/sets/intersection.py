@@ -14,9 +14,10 @@ from evenhand.core.types import Bools, Floats
 from evenhand.sets._nearest import extreme_in_ball, nearest_in_ball
 from evenhand.sets.ball import Ball
 from evenhand.sets.base import ConvexSet, Supported, apart, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.conic import Conic
+from evenhand.sets.lq_distance import conic_of, lq_distance
 from evenhand.sets.outer import alternate, nearest_by_cuts, support_by_cuts
-from evenhand.sets.polyhedron import Polyhedron, box_rows, sides_of
-from evenhand.sets.supports import distance_by_supports
+from evenhand.sets.polyhedron import Polyhedron, everything, sides_of
 
 
 @named("B9", source="evenhand's own: an intersection of convex sets; Dykstra 1983 for several curved ones")
@@ -95,9 +96,10 @@ class Intersection:
         """The distance, by cuts where it is not Euclidean, `(m)->()`."""
         norm = known_norm("Intersection.distance(norm)", norm)
         points, shape = rows_of("Intersection.distance(z)", z, self.dim)
-        if not isinstance(norm, str):
-            return distance_by_supports("Intersection", self, points, norm).reshape(shape)
-        if norm == "euclidean":
+        sides = None if isinstance(norm, str) else self.conic
+        if sides is not None:
+            out = lq_distance(self, sides, points, norm)
+        elif norm == "euclidean":
             out = length(points - self.project(points), norm)
         elif self._curved:
             out = np.array([nearest_by_cuts(self._straight, self._curved, row, norm) for row in points])
@@ -149,10 +151,16 @@ class Intersection:
         return np.concatenate([a for a, _ in stated]), np.concatenate([b for _, b in stated])
 
     @cached_property
+    def conic(self) -> Conic | None:
+        """The straight and round sides of all parts, None if a part has others."""
+        sides = [conic_of(part) for part in self.parts]
+        known = [s for s in sides if s is not None]
+        return reduce(Conic.and_also, known) if len(known) == len(sides) else None
+
+    @cached_property
     def _straight(self) -> Polyhedron:
-        everything = Polyhedron("Intersection", *box_rows(np.full(self.dim, -np.inf), np.full(self.dim, np.inf)))
         sides = [sides_of(part) for part in self.parts]
-        return reduce(Polyhedron.and_also, [s for s in sides if s is not None], everything)
+        return reduce(Polyhedron.and_also, [s for s in sides if s is not None], everything("Intersection", self.dim))
 
     @cached_property
     def _curved(self) -> tuple[ConvexSet, ...]:

@@ -15,6 +15,7 @@ from evenhand.core.norms import Norm, length
 from evenhand.core.types import Floats, Ints
 from evenhand.sets._nearest import extreme_points, nearest_points
 from evenhand.sets.base import Supported, apart, unbounded
+from evenhand.sets.conic import Conic
 
 _HIDDEN = 3e-5  # hidden coordinates move at the price of 1e-9 of what visible ones do; at 1e-3 steps may be too short
 _PASSES = 200
@@ -74,6 +75,11 @@ class Polyhedron:
     def size(self) -> float:
         """The size of its bounds, 1 if all are 0."""
         return float(np.abs(self.bounds).max(initial=0.0)) or 1.0
+
+    @cached_property
+    def conic(self) -> Conic:
+        """Itself, for distances in L_q norms."""
+        return Conic(self)
 
     @cached_property
     def is_empty(self) -> bool:
@@ -139,7 +145,9 @@ class Polyhedron:
         return np.array([length(row - self.nearest(row, norm), norm) for row in z])
 
     def nearest(self, z: Floats, norm: Norm) -> Floats:
-        """A nearest point by the sup norm or the sum of sizes, `(m)->(m)`."""
+        """A nearest point by another norm than the Euclidean, `(m)->(m)`."""
+        if not isinstance(norm, str):
+            return self.conic.nearest(z, self.project(z[None])[0], norm)
         m = self.dim
         spread = np.ones((m, 1)) if norm == "sup" else np.eye(m)  # of auxiliary s >= |x - z|: one, or one for each
         gaps = [np.column_stack([sign * np.eye(m), np.zeros((m, self.hidden)), -spread]) for sign in (1.0, -1.0)]
@@ -181,6 +189,11 @@ class Polyhedron:
             if result.status == 3:
                 raise unbounded(self.kind)
         raise InvalidInput(self.kind, "inequalities of similar size", result.message)  # pragma: no cover
+
+
+def everything(kind: str, m: int) -> Polyhedron:
+    """All points."""
+    return Polyhedron(kind, np.zeros((0, m)), np.zeros(0))
 
 
 def box_rows(low: Floats, high: Floats) -> tuple[Floats, Floats]:

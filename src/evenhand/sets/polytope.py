@@ -12,8 +12,8 @@ from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.sets.base import Supported, ends_of, margin_of, rows_of, used_up
 from evenhand.sets.halfspaces import Halfspaces, table
+from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron
-from evenhand.sets.supports import distance_by_supports
 
 _FACETS = 8  # in more dimensions, facets may be too many to list
 _FLAT = 1e-9
@@ -80,7 +80,7 @@ class Polytope:
         points, shape = rows_of("Polytope.distance(z)", z, self.dim)
         norm = known_norm("Polytope.distance(norm)", norm)
         if not isinstance(norm, str):
-            return distance_by_supports("Polytope", self, points, norm).reshape(shape)
+            return lq_distance(self, self.polyhedron.conic, points, norm).reshape(shape)
         return self.polyhedron.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:

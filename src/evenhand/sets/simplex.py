@@ -13,8 +13,8 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, whole
 from evenhand.sets._closed_forms import fill, onto_simplex
 from evenhand.sets.base import Supported, apart, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron
-from evenhand.sets.supports import distance_by_supports
 
 
 @named("B9", source="evenhand's own: the probability simplex as a convex set of Agrawal & Devanur 2014")
@@ -64,7 +64,7 @@ class Simplex:
         norm = known_norm("Simplex.distance(norm)", norm)
         points, shape = rows_of("Simplex.distance(z)", z, self.dim)
         if not isinstance(norm, str):
-            return distance_by_supports("Simplex", self, points, norm).reshape(shape)
+            return lq_distance(self, self.polyhedron.conic, points, norm).reshape(shape)
         if norm == "euclidean":
             return length(points - onto_simplex(points, self.total), norm).reshape(shape)
         return self.polyhedron.distance(points, norm).reshape(shape)
