@@ -12,7 +12,7 @@ from evenhand.core.registry import exported
 from evenhand.environments import FixedContexts
 from evenhand.models import Ridge
 from evenhand.policy.saving import fingerprint
-from evenhand.recipes import fw_squarecb, square_cbwk, two_stage_square_cbwk
+from evenhand.recipes import fw_squarecb, lagrange_cbw, square_cbwk, two_stage_square_cbwk
 from tests import twins
 from tests.choices import plain
 
@@ -125,13 +125,14 @@ def test_wherever_a_rate_of_choosing_is_meant_a_number_is_taken():
     parts = {**exported("evenhand.recipes"), **exported("evenhand.choices")}
     hints = {name: typing.get_type_hints(part).get("rate") for name, part in parts.items()}
     taking = {name for name, hint in hints.items() if Schedule in (hint, *typing.get_args(hint))}
-    assert taking == {"fw_squarecb", "square_cbwk", "two_stage_square_cbwk", "inverse_gap"}
-    assert all(set(typing.get_args(hints[name])) == {Rate, Schedule, float} for name in taking)
+    assert taking == {"fw_squarecb", "lagrange_cbw", "square_cbwk", "two_stage_square_cbwk", "inverse_gap"}
+    assert all({*typing.get_args(hints[name])} - {type(None)} == {Rate, Schedule, float} for name in taking)
     world = FixedContexts(arms=3, dimension=6, horizon=40)
     model = Ridge(n_features=6, n_outcomes=5)
     free = replace(world.problem, subject_to=())
     for build in (
         lambda rate: square_cbwk(world.problem, model, rate=rate),
+        lambda rate: lagrange_cbw(world.problem, model, rate=rate),
         lambda rate: two_stage_square_cbwk(world.problem, model, rate=rate, explore=1, radius=0.1),
         lambda rate: fw_squarecb(free, model, rate=rate),
     ):

@@ -43,10 +43,11 @@ def teach(
     seen = np.ascontiguousarray(observed[:, :, :learned])
     before = [rounds.copy() for rounds in marked(state.model, "rounds")]
     told = x, np.where(seen, y[:, :, :learned], 0.0), seen, prices
+    weighs = None if weight == 1.0 else weighing("model", model)
     zeros.tell(state.model, play, seen, weight)
-    if weight == 1.0:
+    if weighs is None:
         model.update(state.model, *told)
     else:
-        weighing("model", model).weigh(state.model, *told, weight)
+        weighs.weigh(state.model, *told, weight)
     for taught, rounds, once in zip(marked(state.model, "taught"), marked(state.model, "rounds"), before, strict=True):
         taught += rounds - once
