@@ -177,7 +177,8 @@ def test_an_expired_decision_enters_its_fallback_once_and_teaches_nothing():
     assert state.goals[1].weight[0, 0] != 0.5
     policy.learn(state, other, y(0.0))
     assert state.goals[-1].left[0, 0] == 4.25
-    policy.expire(state, decision._replace(counted=np.zeros(1)))  # of no replica: ignored, as by `learn`
+    nothing = decision._replace(counted=np.zeros(1), id=np.full(3, -1))
+    policy.expire(state, nothing)  # of no replica, and never entered: ignored, as by `learn`
 
 
 def test_averages_skip_what_expired_unless_it_has_a_fallback():

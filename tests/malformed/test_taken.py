@@ -67,7 +67,7 @@ EXAMPLES = {
 @pytest.mark.parametrize("kind", EXAMPLES, ids=lambda k: k.__name__)
 def test_every_argument_of_every_part_is_checked_by_its_type(kind):
     """A plain object fits no argument, and neither does a number of another kind."""
-    for field in fields(kind):
+    for field in (f for f in fields(kind) if f.init):
         for value in (object(), 1j, *([2.5, 10**30] if field.type == "int" else [])):
             with pytest.raises(EvenhandError, match=f"{field.name}|{kind.__name__}"):
                 replace(EXAMPLES[kind], **{field.name: value})
