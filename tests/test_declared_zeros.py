@@ -95,3 +95,17 @@ def test_what_failed_at_first_is_tried_again_where_zeros_are_declared():
     )
     rates = np.stack([trace.average(f"hit {i}")[-1] for i in range(6)])
     assert rates.min() > 0.07
+
+
+def test_replicas_hear_of_zeros_alone_as_they_do_together():
+    model = PerAction(inner=BayesianRidge(n_features=1, n_outcomes=2), actions=3)
+    policy, said = fw_dual(SHOP, model, warmup=5), {}
+    for ids in ([0, 1, 2], [1]):
+        state = policy.start(seed=3, replicas=ids)
+        for _ in range(30):
+            d = policy.act(state, shown(INDEXED[:1].repeat(len(ids), 0), len(ids)))
+            policy.learn(state, d, np.stack([d.plays == 1, d.plays >= 1], 2).astype(float))
+        (zeros,) = marked(state.model, "zeros")
+        said[len(ids)] = zeros.reshape(len(ids), 3, 2)
+    assert len(np.unique(said[3][:, 0], axis=0)) > 1
+    np.testing.assert_array_equal(said[3][1:2], said[1])

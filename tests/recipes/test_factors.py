@@ -154,3 +154,23 @@ def test_a_factor_that_would_end_a_run_is_refused_with_its_case(recipe):
         learned(price)
     without = policy.encode({}, known={"price": -5.0}, offered=("none",))  # nothing is sold
     policy.decide(state, without)
+
+
+def test_a_factor_is_refused_in_the_replica_that_is_offered_its_play():
+    """Known numbers may be stated once for all replicas, of which one alone is offered the play."""
+    problem = eh.Problem(
+        actions=("none", "offer"),
+        outcomes=(
+            eh.Outcome("sale", times="price", free=("none",)),
+            eh.Outcome("kind"),
+            eh.Outcome("price", known=1.0),
+        ),
+        maximize=AlphaFair(("sale", "kind"), alpha=1.0),
+        horizon=40,
+    )
+    policy, offered = eh.resolving(problem, eh.PerAction.of(problem)), np.array([[True, False], [True, True]])
+    one = policy.encode({}, known={"price": -5.0})
+    both = eh.Context(np.repeat(one.features, 2, 0), one.known, np.repeat(one.groups, 2, 0), offered)
+    with pytest.raises(eh.core.errors.InvalidInput, match=r"context\.known\[1, 1, 0\]: expected a 'price'"):
+        policy.decide(policy.start(replicas=2), both)
+    policy.decide(policy.start(replicas=2), both._replace(offered=offered[:1]))  # nobody is offered it

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
-from evenhand.objectives.base import Objective
+from evenhand.objectives.base import Objective, whole_space
 from evenhand.problem.factors import Factors
+
+if TYPE_CHECKING:
+    from evenhand.problem.problem import Problem
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,12 +43,13 @@ class Edges:
     declared: Floats
 
     def check(self, known: Floats, offered: Bools) -> None:
-        """Refuse a case, `(R,A,L),(R,A)->`.
+        """Refuse a case, `(1|R,A,L),(1|R,A)->`.
 
         Raises:
             InvalidInput: naming the number that it states.
         """
         low, high = self._declared
+        known = np.broadcast_to(known, (max(len(known), len(offered)), *known.shape[1:]))
         for i, outcome in enumerate(self.at):
             if self._column(outcome) < 0:
                 continue  # nothing that a case states
@@ -98,3 +103,20 @@ class Edges:
         ends = [self._ends(self.declared[None], outcome) for outcome in self.at]
         low = np.array([min(0.0, float(a.min())) for a, _ in ends])
         return low, np.array([max(0.0, float(b.max())) for _, b in ends])
+
+
+def edges_of(problem: Problem) -> Edges | None:
+    """What a case of a problem may state so that its objective stays in its domain, None where any number will do."""
+    objective = problem.objective
+    if whole_space(objective):
+        return None
+    found = Edges(
+        objective=objective,
+        names=problem.names,
+        at=tuple(problem.row(name)[0] for name in objective.outcomes),
+        known=problem.known,
+        factors=problem.factors,
+        span=problem.span[:, : len(problem.learned)],
+        declared=problem.declared,
+    )
+    return found if found.matter else None

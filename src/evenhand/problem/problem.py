@@ -15,10 +15,9 @@ from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import EXACT
 from evenhand.objectives import Linear, Objective
-from evenhand.objectives.base import whole_space
 from evenhand.problem import face
 from evenhand.problem.constraints.base import Constraint, lacking
-from evenhand.problem.edges import Edges
+from evenhand.problem.edges import Edges, edges_of
 from evenhand.problem.factors import Factors, check_factors
 from evenhand.problem.feasible import excluding, feasible
 from evenhand.problem.features import Feature
@@ -232,19 +231,7 @@ class Problem:
     @cached_property
     def edges(self) -> Edges | None:
         """What a case may state so that the objective stays in its domain, None where any number will do."""
-        if whole_space(self.objective):
-            return None
-        at, learned = tuple(self.row(name)[0] for name in self.objective.outcomes), len(self.learned)
-        found = Edges(
-            objective=self.objective,
-            names=self.names,
-            at=at,
-            known=self.known,
-            factors=self.factors,
-            span=self.span[:, :learned],
-            declared=self.declared,
-        )
-        return found if found.matter else None
+        return edges_of(self)
 
     @cached_property
     def fallback(self) -> Floats:

@@ -225,11 +225,6 @@ class Rows:
         return bool(self.is_known.any())
 
     @cached_property
-    def any_unsure(self) -> bool:
-        """Whether any row depends on whether plays are exposed."""
-        return bool(self.is_unsure.any())
-
-    @cached_property
     def reads_learned(self) -> bool:
         """Whether any row reads a learned outcome."""
         return bool(self.learned.any())
