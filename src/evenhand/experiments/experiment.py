@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
@@ -106,17 +106,24 @@ class Experiment(Protocol):
         """The sections; all are made before the first is run."""
 
 
+def sections_of_study(experiment: Experiment, session: Session) -> Iterator[Section]:
+    """The sections that the module `study` beside an experiment's options makes of them.
+
+    The module is imported only now, as it needs everything that an experiment runs.
+    """
+    found: Iterator[Section] = import_module(f"{type(experiment).__module__}.study").sections(experiment, session)
+    return found
+
+
 def discover() -> dict[str, type[Experiment]]:
     """Every experiment in this folder by its name.
 
     >>> "court" in discover()
     True
     """
-    import evenhand.experiments as home
-
     found: dict[str, type[Experiment]] = {}
-    for info in pkgutil.iter_modules(home.__path__, f"{home.__name__}."):
-        module = importlib.import_module(info.name) if info.ispkg else None
+    for info in pkgutil.iter_modules([str(Path(__file__).parent)], f"{__name__.rpartition('.')[0]}."):
+        module = import_module(info.name) if info.ispkg else None
         for thing in vars(module).values() if module else ():
             if getattr(thing, "__module__", "") == info.name and hasattr(thing, "sections"):
                 found[thing.name] = thing

@@ -10,6 +10,7 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.validate import number, on_disk, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike
+from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, read, written
 from evenhand.live.fold import OnExpiry
 from evenhand.live.history import History
@@ -60,6 +61,16 @@ class Campaign:
     def name(self) -> str:
         """Of the campaign."""
         return self._worker.name
+
+    @property
+    def store(self) -> Store:
+        """The store that has the log."""
+        return self._worker.store
+
+    @property
+    def encoder(self) -> Encoder:
+        """Turns the cases of the policy into contexts."""
+        return self._worker.encoder
 
     @property
     def policy(self) -> Policy:
@@ -232,8 +243,6 @@ class Campaign:
 
     def report(self) -> dict[str, Any]:
         """Where the campaign stands, for JSON: the status, counts of outcomes, delays, actions and alarms."""
-        from evenhand.live.dashboard.report import report  # which reads campaigns
-
         return report(self)
 
     def save_report(self, path: str | Path) -> None:
@@ -244,7 +253,7 @@ class Campaign:
             MissingExtra: Jinja is not installed.
         """
         try:
-            from evenhand.live.dashboard.page import saved  # which reads campaigns
+            from evenhand.live.dashboard.page import saved  # which needs Jinja
         except ImportError as error:
             raise MissingExtra("pages", "live") from error
         with on_disk("path", "a file that can be written"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,11 +12,23 @@ from evenhand.core.norms import length
 from evenhand.core.types import Floats
 from evenhand.sets._barrier import Cones, Powers, Round, minimised
 
-if TYPE_CHECKING:
-    from evenhand.sets.polyhedron import Polyhedron
-
 _WIDE, _THIN, _PARALLEL = 1e4, 1e-8, 1e-10  # in units of the size of a set
 _FINEST = 1e-6  # a distance, in units of the size of a point
+
+
+class Straight(Protocol):
+    """Straight sides, {x : rows (x, w) <= bounds for some hidden w}, as a polyhedron states them."""
+
+    dim: int
+    rows: Floats
+    bounds: Floats
+
+    @property
+    def hidden(self) -> int: ...
+
+    def project(self, z: Floats) -> Floats: ...
+
+    def and_also(self, other: Any) -> Straight: ...
 
 
 class _Inner(NamedTuple):
@@ -31,7 +43,7 @@ class _Inner(NamedTuple):
 class Conic:
     """The points x of a polyhedron over (x, w), some of whose coordinates are in balls."""
 
-    straight: Polyhedron
+    straight: Straight
     balls: tuple[tuple[int, Floats, float], ...] = ()  # first coordinate, centre, radius
 
     def and_also(self, other: Conic) -> Conic:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from evenhand.core.catalogue import named
-from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.experiment import sections_of_study
 from evenhand.experiments.options import distinct, option
 
 FIGURES = ("2a", "2b", "2c", "2d", "2e", "2f", "3a", "3b", "3c")
@@ -28,6 +27,7 @@ class AllocationExperiment:
         "paper's routine with the true parameter, and by the bound of a linear program. With --data, the same on "
         "listeners and artists of Last.fm."
     )
+    sections = sections_of_study
     figures: tuple[str, ...] = option(FIGURES, None, "what to run", flag="figure", choices=FIGURES)
     data: str = option("", "DIR", "folder of the HetRec 2011 Last.fm files, for a section on them")
     replicas: int = option(10, "R")
@@ -41,9 +41,3 @@ class AllocationExperiment:
     def horizon(self, published: int) -> int:
         """The rounds of a run, where the paper's has so many."""
         return self.rounds or published
-
-    def sections(self, session: Session) -> Iterator[Section]:
-        """One section per figure; those of 2a and 2b, and of 2e and 2f, are the same."""
-        from evenhand.experiments.allocation.study import sections
-
-        return sections(self, session)

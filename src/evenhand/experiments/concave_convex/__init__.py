@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.experiment import sections_of_study
 from evenhand.experiments.options import distinct, option
 
 WORLDS = ("arms", "gini", "disc", "knapsacks", "sensors", "points", "types", "edges", "routing", "clicks", "families")
@@ -30,6 +29,7 @@ class ConcaveConvexExperiment:
         "objective at the average outcomes is below the optimum, how far averages are outside of what is allowed, the "
         "rates at which both fall (theory: T to the power of -1/2), and the time of a round."
     )
+    sections = sections_of_study
     worlds: tuple[str, ...] = option(WORLDS, None, "where to run", flag="world", choices=WORLDS)
     instances: int = option(5, "N", "of knapsacks, sensors and requests, one after the other")
     replicas: int = option(20, "R")
@@ -43,9 +43,3 @@ class ConcaveConvexExperiment:
             raise InvalidInput("worlds", f"some of {WORLDS}", self.worlds)
         if self.rounds < 64:
             raise InvalidInput("rounds", "at least 64, as the shortest runs have 1/64 of them", self.rounds)
-
-    def sections(self, session: Session) -> Iterator[Section]:
-        """One section per world and instance."""
-        from evenhand.experiments.concave_convex.study import sections
-
-        return sections(self, session)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from evenhand.core.catalogue import named
-from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.experiment import sections_of_study
 from evenhand.experiments.options import distinct, option
 
 
@@ -25,6 +24,7 @@ class ConcaveRewardsExperiment:
         "The synthetic multi-objective experiment of 'Contextual bandits with concave rewards': the generalised Gini "
         "of average outcomes over the rounds, beside Frank-Wolfe that knows the truth in the same replica."
     )
+    sections = sections_of_study
     arms: tuple[int, ...] = option((50,), "A")
     outcomes: tuple[int, ...] = option((5, 20), "M")
     replicas: int = option(100, "R")
@@ -34,9 +34,3 @@ class ConcaveRewardsExperiment:
     def __post_init__(self) -> None:
         object.__setattr__(self, "arms", distinct("arms", self.arms))
         object.__setattr__(self, "outcomes", distinct("outcomes", self.outcomes))
-
-    def sections(self, session: Session) -> Iterator[Section]:
-        """One section per number of arms and outcomes."""
-        from evenhand.experiments.concave_rewards.study import sections
-
-        return sections(self, session)

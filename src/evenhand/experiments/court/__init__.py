@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from evenhand.core.catalogue import named
-from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.experiment import sections_of_study
 from evenhand.experiments.options import distinct, option
 
 
@@ -22,6 +21,7 @@ class CourtExperiment:
         "Table 1 and Figure 1 of 'Small total-cost constraints in contextual bandits with knapsacks'. "
         "Published values are shown for the published horizon of 10,000 rounds."
     )
+    sections = sections_of_study
     replicas: int = option(100, "R")
     rounds: int = option(10_000, "T", "people to come")
     taus: tuple[float, ...] = option((1e-7, 0.025), "X", "fairness tolerance", flag="tau")
@@ -30,9 +30,3 @@ class CourtExperiment:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "taus", distinct("taus", self.taus))
-
-    def sections(self, session: Session) -> Iterator[Section]:
-        """One section per tolerance."""
-        from evenhand.experiments.court.study import sections
-
-        return sections(self, session)

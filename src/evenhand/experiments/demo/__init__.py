@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.experiment import sections_of_study
 from evenhand.experiments.options import option
 
 
@@ -20,14 +19,9 @@ class DemoExperiment:
         "Share 500 rides and 2,000 vouchers among 10,000 people of two groups, learning who benefits. "
         "Prints a table and, with --out, writes results.json and a picture."
     )
+    sections = sections_of_study
     replicas: int = option(20, "R")
     seed: int = option(0, "S", "of all luck", least=None)
     tolerance: float = 0.01
     rounds: int = 10_000
     jobs: int = option(1, "N", "processes")
-
-    def sections(self, session: Session) -> Iterator[Section]:
-        """A single section."""
-        from evenhand.experiments.demo.study import sections
-
-        return sections(self, session)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from evenhand.core.catalogue import named
-from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.experiment import sections_of_study
 from evenhand.experiments.options import distinct, option
 
 PARTS = ("objectives", "trade-off", "constraints")
@@ -34,6 +33,7 @@ class FairRankingExperiment:
         " the clicks under floors, parity and fees beside the best that is possible. "
         "The paper's runs take 5,000,000 rounds: use --resume."
     )
+    sections = sections_of_study
     data: str = option("", "DIR", "folder of the HetRec 2011 Last.fm files; by default a synthetic audience")
     items: str = option("50", None, "50 users and 50 artists, or 1,880 and 2,500", choices=("50", "2k"))
     factors: int = option(10, "r", "of users and artists; models have r x r coefficients")
@@ -53,9 +53,3 @@ class FairRankingExperiment:
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", distinct("parts", self.parts))
         object.__setattr__(self, "aims", distinct("aims", self.aims))
-
-    def sections(self, session: Session) -> Iterator[Section]:
-        """The objectives, the trade-off, then the constraints."""
-        from evenhand.experiments.fair_ranking.study import sections
-
-        return sections(self, session)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from evenhand.core.catalogue import named
-from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.experiment import sections_of_study
 from evenhand.experiments.options import option
 
 
@@ -22,13 +21,8 @@ class LessonsExperiment:
         "Four subjects that keep up with each other under two budgets and a parity: with everything, with each half of "
         "it, and without contexts, beside what the best static policies reach that know the truth."
     )
+    sections = sections_of_study
     replicas: int = option(50, "R")
     rounds: int = option(20_000, "T", "pupils to come")
     seed: int = option(0, "S", "of all luck", least=None)
     jobs: int = option(1, "N", "processes")
-
-    def sections(self, session: Session) -> Iterator[Section]:
-        """A single section."""
-        from evenhand.experiments.lessons.study import sections
-
-        return sections(self, session)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.experiment import sections_of_study
 from evenhand.experiments.options import option
 
 EXPONENTS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0)  # of T; the last is halved, so that it still binds
@@ -29,6 +28,7 @@ class SmallBudgetsExperiment:
         "Court assistance with ever smaller budgets: what share of the possible gain each policy reaches, what it "
         "overspends, and down to which budget it works. Policies that a budget is too small for are shown as refused."
     )
+    sections = sections_of_study
     replicas: int = option(20, "R")
     rounds: int = option(10_000, "T", "people to come")
     exponents: tuple[float, ...] = EXPONENTS
@@ -38,9 +38,3 @@ class SmallBudgetsExperiment:
     def __post_init__(self) -> None:
         if not self.exponents or not all(0 < e <= 1 for e in self.exponents):
             raise InvalidInput("exponents", "numbers in (0, 1]", self.exponents)
-
-    def sections(self, session: Session) -> Iterator[Section]:
-        """A single section, whose points are the budgets."""
-        from evenhand.experiments.small_budgets.study import sections
-
-        return sections(self, session)

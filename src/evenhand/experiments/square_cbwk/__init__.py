@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.experiments.experiment import Section, Session
+from evenhand.experiments.experiment import sections_of_study
 from evenhand.experiments.options import option
 
 AXES = ("m", "K", "T")  # dimension, arms, rounds
@@ -29,6 +28,7 @@ class SquareCBwKExperiment:
         "Figure 1 of 'Optimal contextual bandits with knapsacks under realizability via regression oracles': regret at "
         "the points whose numbers are known, saying which are met; with --sweep, along a whole axis of the figure."
     )
+    sections = sections_of_study
     replicas: int = option(10, "R")
     sweeps: tuple[str, ...] = option(
         (), None, "run all of an axis: dimension m, arms K or rounds T", flag="sweep", choices=AXES
@@ -42,9 +42,3 @@ class SquareCBwKExperiment:
         object.__setattr__(self, "sweeps", tuple(dict.fromkeys(self.sweeps)))
         if not set(self.sweeps) <= set(AXES):
             raise InvalidInput("sweeps", f"some of {AXES}", self.sweeps)
-
-    def sections(self, session: Session) -> Iterator[Section]:
-        """One section per point, or per panel of a sweep."""
-        from evenhand.experiments.square_cbwk.study import sections
-
-        return sections(self, session)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenhand.core.faces import count
-from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import part, said
+from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
 MANY = 0.1  # of the outcomes that are due may expire without an alarm
 _FEW = 20  # outcomes that are due, below which no share is judged
 
 
-def alarms(campaign: Campaign, status: Status, tally: Tally) -> list[str]:
+def alarms(campaign: Watched, status: Status, tally: Tally) -> list[str]:
     """Budgets that are overspent or jammed, limits that are missed, outcomes after their release, too many expired."""
     return [*_budgets(status, tally), *_limits(status), *_outcomes(campaign, tally)]
 
@@ -44,7 +44,7 @@ def _limits(status: Status) -> Iterator[str]:
             yield f"{name}: {said(s.value)}, {s.side} {said(s.limit)}. It is {s.said}."
 
 
-def _outcomes(campaign: Campaign, tally: Tally) -> Iterator[str]:
+def _outcomes(campaign: Watched, tally: Tally) -> Iterator[str]:
     late, expired, whole = tally.counts["late"], tally.counts["expired"], due(tally)
     if late and campaign.terms.on_expiry == "release":
         yield f"{count(late, 'outcome')} came after what was held was given back: hard budgets may be overspent by it."

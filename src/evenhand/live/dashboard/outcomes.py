@@ -5,22 +5,22 @@ from __future__ import annotations
 from itertools import accumulate
 
 from evenhand.core.faces import count
-from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.alarms import due
 from evenhand.live.dashboard.charts import course
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Card, Key, Section, Table, duration, part, said
+from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
 
-def outcomes(campaign: Campaign, status: Status, tally: Tally) -> Section:
+def outcomes(campaign: Watched, status: Status, tally: Tally) -> Section:
     """The objective, and what came, late or not at all."""
     return Section(
         name="outcomes", title="Outcomes", cards=[*_objective(campaign, status, tally), *_came(status, tally)]
     )
 
 
-def _objective(campaign: Campaign, status: Status, tally: Tally) -> list[Card]:
+def _objective(campaign: Watched, status: Status, tally: Tally) -> list[Card]:
     found = tally.objectives()
     rounds = accumulate(span.rounds for span in tally.spans.all)
     values = [(float(x), y) for x, y in zip(rounds, found, strict=True) if y is not None]

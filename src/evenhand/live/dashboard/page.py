@@ -10,13 +10,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.alarms import alarms, due
 from evenhand.live.dashboard.budgets import budgets, constraints
 from evenhand.live.dashboard.outcomes import outcomes
 from evenhand.live.dashboard.plays import latest, plays
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Section, Tile, part, said
+from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
 _TEMPLATES = Environment(
@@ -34,12 +34,12 @@ def rendered(template: str, values: dict[str, Any]) -> str:
     return _TEMPLATES.get_template(template).render(**values, now=now)
 
 
-def page(campaign: Campaign, status: Status, tally: Tally) -> str:
+def page(campaign: Watched, status: Status, tally: Tally) -> str:
     """The page of a server, as it is at present."""
     return rendered("dashboard.html", _values(campaign, status, tally, linked=True) | {"style": None})
 
 
-def saved(campaign: Campaign) -> str:
+def saved(campaign: Watched) -> str:
     """The same as one file, which loads nothing and runs nothing: a report to keep or to send.
 
     Args:
@@ -60,7 +60,7 @@ def saved(campaign: Campaign) -> str:
     return rendered("dashboard.html", _values(campaign, status, tally, linked=False) | {"style": style})
 
 
-def _values(campaign: Campaign, status: Status, tally: Tally, *, linked: bool) -> dict[str, Any]:
+def _values(campaign: Watched, status: Status, tally: Tally, *, linked: bool) -> dict[str, Any]:
     sections: Sequence[Section | None] = (
         budgets(status, tally),
         constraints(status),
@@ -77,7 +77,7 @@ def _values(campaign: Campaign, status: Status, tally: Tally, *, linked: bool) -
     }
 
 
-def _tiles(campaign: Campaign, status: Status, tally: Tally) -> list[Tile]:
+def _tiles(campaign: Watched, status: Status, tally: Tally) -> list[Tile]:
     n, reference = tally.counts, tally.reference()[0]
     whole, held = due(tally), campaign.terms.on_expiry == "hold"  # what expired then waits as before
     return [

@@ -7,18 +7,18 @@ from itertools import accumulate
 import numpy as np
 
 from evenhand.core.faces import count
-from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.charts import HUES, histogram, shares
 from evenhand.live.dashboard.tally import BINS, RARE, Tally
 from evenhand.live.dashboard.view import Card, Key, Link, Section, Table, moment, part, said
+from evenhand.live.dashboard.watched import Watched
 
 
-def plays(campaign: Campaign, tally: Tally) -> Section:
+def plays(campaign: Watched, tally: Tally) -> Section:
     """Actions over time, and how probable what was played was."""
     return Section(name="actions", title="Actions", cards=[_actions(campaign, tally), _probabilities(tally)])
 
 
-def _actions(campaign: Campaign, tally: Tally) -> Card:
+def _actions(campaign: Watched, tally: Tally) -> Card:
     """The actions that are played most have a colour each, all others one together."""
     names: list[str | None] = list(campaign.policy.problem.actions)
     columns = {name: i for i, name in enumerate(names)} | {None: len(names)}

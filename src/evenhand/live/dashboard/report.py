@@ -6,9 +6,9 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
 KINDS = {
@@ -20,14 +20,14 @@ KINDS = {
 }
 
 
-def report(campaign: Campaign) -> dict[str, Any]:
+def report(campaign: Watched) -> dict[str, Any]:
     """Where a campaign stands, read off its whole log."""
     status, tally = campaign.status(), Tally(campaign)
     tally.update(status)
     return reported(campaign, status, tally)
 
 
-def reported(campaign: Campaign, status: Status, tally: Tally) -> dict[str, Any]:
+def reported(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
     """A status as JSON, which has null where there is no number."""
     found: dict[str, Any] = _finite(asdict(status))
     for name, standing in status.standings.items():

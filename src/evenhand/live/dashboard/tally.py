@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.live.campaign import Campaign
 from evenhand.live.cases import Named
 from evenhand.live.dashboard.recent import Delays, Recent
 from evenhand.live.dashboard.spans import Span, Spans
 from evenhand.live.dashboard.uses import Uses, plain_known
+from evenhand.live.dashboard.watched import Watched
 from evenhand.live.events import Event, read
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
@@ -45,7 +45,7 @@ class Tally:
         campaign: whose log it reads.
     """
 
-    def __init__(self, campaign: Campaign) -> None:
+    def __init__(self, campaign: Watched) -> None:
         """Nothing read yet."""
         self._campaign, self._lock = campaign, threading.Lock()
         self._policy: Policy | None = None
@@ -57,7 +57,7 @@ class Tally:
         with self._lock:
             if self._policy is not campaign.policy:
                 self._restart(campaign.policy, status)
-            for event in campaign._worker.store.scan(campaign.name, self._last):
+            for event in campaign.store.scan(campaign.name, self._last):
                 if event.kind == "decided":
                     self._decided(event)
                 elif event.ref is not None:
@@ -155,7 +155,7 @@ class Tally:
     def _recalled(self, event: Event, ref: int) -> _Open:
         """A decision as it stood before an event, from the log."""
         campaign = self._campaign
-        with campaign._worker.store.write(campaign.name) as log:
+        with campaign.store.write(campaign.name) as log:
             decided, about = log.get(ref), [e for e in log.about(ref) if e.seq < event.seq]
         assert decided is not None  # the log names only decisions that it has
         one = self._opened(decided.at, read(decided))
@@ -169,7 +169,7 @@ class Tally:
     def _opened(self, at: int, body: dict[str, Any]) -> _Open:
         """A decision that waits."""
         campaign, plays = self._campaign, body["a"]
-        encoder = campaign._worker.encoder
+        encoder = campaign.encoder
         if isinstance(encoder, Named) and "known" not in body:
             known = plain_known(campaign.policy.problem, plays)
         else:

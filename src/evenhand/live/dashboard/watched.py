@@ -1,0 +1,32 @@
+"""What a report reads of a campaign."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from evenhand.live.cases import Encoder
+from evenhand.live.opening import Terms
+from evenhand.live.store import Store
+from evenhand.policy.policy import Policy
+from evenhand.policy.status import Status
+
+
+class Watched(Protocol):
+    """A campaign as reports know it, so that campaigns can make reports and reports need no campaign."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def policy(self) -> Policy: ...
+
+    @property
+    def terms(self) -> Terms: ...
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def encoder(self) -> Encoder: ...
+
+    def status(self) -> Status: ...
