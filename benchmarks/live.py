@@ -14,8 +14,8 @@ from benchmarks import live_logs, live_waits
 from benchmarks.live_worlds import NAME, case, opened, timed
 from evenhand.live.http.asked import decide
 from evenhand.live.http.commits import Commits
-from evenhand.live.sqlite import SqliteStore
-from evenhand.live.sqlite_sessions import Sessions
+from evenhand.live.stores._sqlite_sessions import Sessions
+from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.report.summary import table
 
 _CHUNK = 100  # decisions of a client between two looks at the disk by itself

@@ -14,7 +14,7 @@ from benchmarks.live_worlds import NAME, case, opened, timed
 from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.events import Event
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.verbs import Verbs
 from evenhand.report.summary import table
 

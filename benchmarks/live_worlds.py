@@ -11,7 +11,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.live.fold import OnExpiry
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores.sqlite import SqliteStore
 
 NAME = "campaign"
 _HORIZON = 2_000_000

@@ -38,7 +38,7 @@ def url(server):
 def store(url):
     """A store in PostgreSQL with a campaign, which waits for a lock for a moment only."""
     pytest.importorskip("psycopg")
-    from evenhand.live.postgres import PostgresStore
+    from evenhand.live.stores.postgresql import PostgresStore
 
     made = PostgresStore(url, timeout=0.3)
     with made.write("one") as log:

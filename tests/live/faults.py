@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from evenhand.live import Campaign
-from evenhand.live.clock import Watch
 from evenhand.live.http import app
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores._clock import Watch
+from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.ledger import Ledger
 from tests.live.schedules import WORST, Striking, plain
 from tests.live.served import serving
@@ -27,7 +27,7 @@ from pathlib import Path
 import uvicorn
 from evenhand.live import Campaign
 from evenhand.live.http import app
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.faults import policy
 
 path, moment, mode = sys.argv[1:]
@@ -92,7 +92,7 @@ class World:
     def __init__(self, folder, monkeypatch, mode="hold"):
         self.folder, self.mode = folder, mode
         self.clock, self.passed = [time.time_ns() // 1000], [0]
-        monkeypatch.setattr("evenhand.live.sqlite.clock", lambda: self.clock[0])
+        monkeypatch.setattr("evenhand.live.stores.sqlite.clock", lambda: self.clock[0])
         folder.mkdir()
         self.store = Striking(Limited(folder / "log.db", timeout=0.2))
         self.store.inner._watch = Watch(passed=lambda: self.passed[0])

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from evenhand.live import Campaign
 from evenhand.live.events import Busy, Conflict
-from evenhand.live.store import connect
+from evenhand.live.stores.opening import connect
 from tests.live.schedules import WORST, plain, same_fold
 
 WORKERS, TOTAL = 4, 150.0

@@ -16,7 +16,7 @@ from evenhand.goals.linear_reward import indifferent
 from evenhand.live.campaign import Campaign
 from evenhand.live.cases import Named
 from evenhand.live.events import Busy, Conflict
-from evenhand.live.memory import MemoryStore
+from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import flatten

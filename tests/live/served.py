@@ -11,7 +11,7 @@ import uvicorn
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores.sqlite import SqliteStore
 
 SHOP = eh.Problem(
     actions=("none", "letter"),

@@ -6,7 +6,7 @@ import evenhand as eh
 from evenhand.live import Campaign
 from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.memory import MemoryStore
+from evenhand.live.stores.memory import MemoryStore
 from tests.live.worked import DAY, Clock
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.live.folding import Folding
-from evenhand.live.memory import MemoryStore
+from evenhand.live.stores.memory import MemoryStore
 
 SHOP = eh.Problem(
     actions=("none", "letter", "call"),

@@ -3,11 +3,11 @@
 import pytest
 
 import evenhand as eh
-from evenhand.live import sqlite
-from evenhand.live.clock import Watch, elapsed
 from evenhand.live.events import Busy
-from evenhand.live.memory import MemoryStore
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores import sqlite
+from evenhand.live.stores._clock import Watch, elapsed
+from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.schedules import plain, same_fold
 
 SECOND, HOUR, DAY = 10**6, 3600 * 10**6, 86_400 * 10**6

@@ -9,7 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores.sqlite import SqliteStore
 from tests.replay.shop import PROBLEM, rows, write
 
 

@@ -13,7 +13,7 @@ from evenhand.live.events import Busy
 from evenhand.live.http import app
 from evenhand.live.http.asked import decide
 from evenhand.live.http.commits import Commits
-from evenhand.live.memory import MemoryStore
+from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import events, serving
 
 SHOP = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=100)

@@ -3,7 +3,7 @@
 import pytest
 
 import evenhand as eh
-from evenhand.live.memory import MemoryStore
+from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import CASE, SHOP
 
 RESOLVING = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=4)

@@ -17,7 +17,7 @@ from evenhand.live.commands import policies
 from evenhand.live.events import Busy
 from evenhand.live.exports import export
 from evenhand.live.history import History
-from evenhand.live.memory import MemoryStore
+from evenhand.live.stores.memory import MemoryStore
 from tests.live.schedules import Striking
 from tests.replay.shop import PROBLEM, rows, write
 

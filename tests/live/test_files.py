@@ -11,7 +11,7 @@ from evenhand.live.coded import Text, of_file, of_kept, of_log
 from evenhand.live.commands import policies
 from evenhand.live.events import written
 from evenhand.live.files import Rows
-from evenhand.live.memory import MemoryStore
+from evenhand.live.stores.memory import MemoryStore
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.run import environment, read_log
 from tests.replay.shop import PROBLEM, rows, write

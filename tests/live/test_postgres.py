@@ -12,18 +12,12 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Campaign
 from evenhand.live.events import Conflict
-from evenhand.live.memory import MemoryStore
-from evenhand.live.store import connect
-from evenhand.testing import check_store
+from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.stores.opening import connect
 from tests.live.schedules import WORST, learned, plain
-from tests.live.servers import asked, schema
+from tests.live.servers import asked
 
 psycopg = pytest.importorskip("psycopg")
-
-
-def test_a_store_in_postgresql_keeps_to_the_contract(server):
-    count = iter(range(100))
-    check_store(lambda: connect(schema(server, f"contract{next(count)}")))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -144,7 +138,7 @@ def test_a_conflict_leaves_the_rest_of_a_transaction_whole(store):
 
 FORKED = """
 import os, sys
-from evenhand.live.store import connect
+from evenhand.live.stores.opening import connect
 store = connect(sys.argv[1])
 with store.write("one") as log:
     log.append("opened", "{}")

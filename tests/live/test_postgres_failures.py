@@ -9,14 +9,14 @@ import pytest
 
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.live import Campaign
-from evenhand.live.clock import Watch
 from evenhand.live.events import Busy
-from evenhand.live.store import connect
+from evenhand.live.stores._clock import Watch
+from evenhand.live.stores.opening import connect
 from tests.live.schedules import plain
 from tests.live.servers import asked, running
 
 psycopg = pytest.importorskip("psycopg")
-from evenhand.live.postgres import PostgresStore  # noqa: E402 - needs psycopg
+from evenhand.live.stores.postgresql import PostgresStore  # noqa: E402 - needs psycopg
 
 
 def end_sessions(url):
@@ -87,7 +87,7 @@ def test_a_lock_that_another_transaction_holds_is_busy(store, url):
 
 
 def test_a_reply_to_a_commit_that_is_lost_is_busy_and_the_same_key_finds_the_decision(url, monkeypatch):
-    from evenhand.live import postgres
+    from evenhand.live.stores import postgresql as postgres
 
     campaign, commit = Campaign.open(url, "one", plain()), postgres._Log.commit
 
@@ -171,7 +171,7 @@ def test_an_unknown_kind_of_store_is_told_which_there_are():
 
 def test_without_psycopg_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    for name in ("postgres", "postgres_sessions"):
-        monkeypatch.delitem(sys.modules, f"evenhand.live.{name}", raising=False)
+    for name in ("postgresql", "_postgresql_sessions"):
+        monkeypatch.delitem(sys.modules, f"evenhand.live.stores.{name}", raising=False)
     with pytest.raises(MissingExtra, match=r"evenhand\[postgresql\]"):
         connect("postgresql:///x")

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 import evenhand as eh
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.served import SHOP
 
 WORKERS, EACH = 4, 300

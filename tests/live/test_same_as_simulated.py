@@ -5,7 +5,7 @@ import pytest
 
 from evenhand.environments import Delayed, Logged
 from evenhand.live import Campaign
-from evenhand.live.memory import MemoryStore
+from evenhand.live.stores.memory import MemoryStore
 from evenhand.run.simulation import play
 from tests.live.worlds import Arrays, case_of, named
 from tests.parts import POLICIES

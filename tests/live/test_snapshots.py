@@ -6,7 +6,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.live.fold import Fold
-from evenhand.live.memory import MemoryStore
+from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker import Worker
 from tests.live.schedules import same_fold
 from tests.live.served import CASE, SHOP

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from evenhand.live.events import Busy
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores.sqlite import SqliteStore
 
 PAGE = 4096
 
@@ -104,7 +104,7 @@ START = """
 import os, resource, signal, sys
 from evenhand.core.errors import ConcurrentUse
 from evenhand.live.events import Busy
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores.sqlite import SqliteStore
 path = sys.argv[1]
 def append(store, body="{}"):
     with store.write("one") as log:

@@ -10,9 +10,11 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.live.events import Busy, Conflict
-from evenhand.live.memory import MemoryStore
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.stores.opening import connect, kinds
+from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.testing import check_store
+from tests.live.servers import schema
 
 
 @pytest.fixture
@@ -28,12 +30,19 @@ def opened(store):
     return store
 
 
-def test_a_store_in_memory_keeps_to_the_contract():
-    check_store(MemoryStore)
+# By kind of store: the URL of a new, empty one.
+URLS = {
+    "memory": lambda request, n: "memory://",
+    "sqlite": lambda request, n: f"sqlite:///{request.getfixturevalue('tmp_path')}/{n}.db",
+    "postgresql": lambda request, n: schema(request.getfixturevalue("server"), f"contract{n}"),
+}
 
 
-def test_a_store_in_a_file_keeps_to_the_contract(make):
-    check_store(make)
+@pytest.mark.parametrize("kind", kinds())
+def test_every_kind_of_store_keeps_to_the_contract(kind, request):
+    assert kind in URLS, f"no example of {kind} in URLS"
+    count = iter(range(100))
+    check_store(lambda: connect(URLS[kind](request, next(count))))
 
 
 class Forgetful(MemoryStore):

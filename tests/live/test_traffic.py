@@ -18,7 +18,7 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.live.events import read
-from evenhand.live.sqlite import SqliteStore
+from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.test_files import STATED
 from tests.live.test_serve import server
 from tests.replay.shop import rows, write

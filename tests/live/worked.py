@@ -10,7 +10,7 @@ import evenhand as eh
 from evenhand.choices import InverseGap, Staged
 from evenhand.choices.inverse_gap import Rate
 from evenhand.live import Campaign
-from evenhand.live.memory import MemoryStore
+from evenhand.live.stores.memory import MemoryStore
 
 DAY = 86_400_000_000  # microseconds
 START = 1_767_600_000_000_000

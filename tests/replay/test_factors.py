@@ -9,7 +9,7 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.coded import Text, of_log
 from evenhand.live.exports import export
-from evenhand.live.memory import MemoryStore
+from evenhand.live.stores.memory import MemoryStore
 from evenhand.replay import replay_log
 from evenhand.replay.problem_file import parse, read_spec
 from evenhand.replay.run import environment, read_log

@@ -20,7 +20,8 @@ from evenhand.live.fold import Fold, Rewritten
 from evenhand.live.folding import Events, Folding
 from evenhand.live.opening import Terms
 from evenhand.live.packing import chances, pack
-from evenhand.live.store import Store, opened
+from evenhand.live.stores.base import Store
+from evenhand.live.stores.opening import opened
 from evenhand.live.versions import differing
 from evenhand.policy.policy import Policy
 
@@ -87,7 +88,7 @@ def audit(
 
     >>> import evenhand as eh
     >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
-    >>> from evenhand.live.memory import MemoryStore
+    >>> from evenhand.live.stores.memory import MemoryStore
     >>> store, policy = MemoryStore(), eh.resolving(coin, eh.PerAction.of(coin))
     >>> campaign = eh.Campaign.open(store, "coins", policy)
     >>> for i in range(3):

@@ -17,7 +17,8 @@ from evenhand.live.history import History
 from evenhand.live.opening import Terms, opening, warn_of_jams
 from evenhand.live.packing import unpack
 from evenhand.live.replies import Reply
-from evenhand.live.store import Store, Transaction, opened
+from evenhand.live.stores.base import Store, Transaction
+from evenhand.live.stores.opening import opened
 from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy

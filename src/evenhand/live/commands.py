@@ -16,8 +16,9 @@ from evenhand.live.events import Unknown, read
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_campaign
 from evenhand.live.fold import OnExpiry
-from evenhand.live.sqlite_sessions import has_log
-from evenhand.live.store import Store, connect
+from evenhand.live.stores._sqlite_sessions import has_log
+from evenhand.live.stores.base import Store
+from evenhand.live.stores.opening import connect
 
 
 def named(store: Store, campaign: str | None) -> str:

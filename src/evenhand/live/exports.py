@@ -14,7 +14,7 @@ from evenhand.core.registry import meant
 from evenhand.core.validate import on_disk
 from evenhand.live.feedback import Feedback, write_npz, write_vw
 from evenhand.live.history import History
-from evenhand.live.store import Store
+from evenhand.live.stores.base import Store
 
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".npz": "obp"} | dict.fromkeys(
     (".vw", ".txt", ".dat"), "vw"

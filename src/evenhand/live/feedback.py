@@ -17,7 +17,7 @@ from evenhand.core.registry import meant
 from evenhand.live.coded import Coded, of_kept
 from evenhand.live.events import read
 from evenhand.live.history import History, said
-from evenhand.live.store import Store
+from evenhand.live.stores.base import Store
 
 Case = Mapping[str, Any]
 

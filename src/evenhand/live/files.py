@@ -19,7 +19,8 @@ from evenhand.live.cases import Encoder, alike
 from evenhand.live.coded import Coded, Text, of_file, of_kept, of_log
 from evenhand.live.events import Conflict, read
 from evenhand.live.fold import OnExpiry
-from evenhand.live.store import Store, opened
+from evenhand.live.stores.base import Store
+from evenhand.live.stores.opening import opened
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.replay.run import read_log

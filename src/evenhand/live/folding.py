@@ -11,7 +11,7 @@ from evenhand.live.events import Event
 from evenhand.live.fold import Fold, Rewritten, corrections
 from evenhand.live.opening import Terms
 from evenhand.live.snapshots import BrokenSnapshot, dump, restore
-from evenhand.live.store import Store
+from evenhand.live.stores.base import Store
 from evenhand.policy.policy import Policy
 
 Events = Callable[[int], Iterable[Event]]  # those after a number, in order

@@ -10,7 +10,7 @@ from typing import Any
 
 from evenhand.live.events import Event, read
 from evenhand.live.replies import reply
-from evenhand.live.store import Store
+from evenhand.live.stores.base import Store
 
 _SAME = 10_000  # different outcomes that are kept once each
 
@@ -33,7 +33,7 @@ class History:
         outcomes: the names of all outcomes that were observed.
 
     >>> import evenhand as eh
-    >>> from evenhand.live.memory import MemoryStore
+    >>> from evenhand.live.stores.memory import MemoryStore
     >>> store = MemoryStore()
     >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
     >>> campaign = eh.Campaign.open(store, "shop", eh.uniform(shop, 1))

@@ -15,7 +15,7 @@ from evenhand.live.events import Conflict, Event, Unknown, read, written
 from evenhand.live.fold import Made
 from evenhand.live.packing import chances, pack
 from evenhand.live.replies import Reply, reply
-from evenhand.live.store import Transaction
+from evenhand.live.stores.base import Transaction
 from evenhand.live.worker import Worker
 
 Outcomes = Mapping[str, float | None] | Sequence[Mapping[str, float | None] | None]

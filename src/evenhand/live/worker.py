@@ -15,7 +15,7 @@ from evenhand.live.events import Busy, Conflict, Event, Kind
 from evenhand.live.fold import Fold, Made, Rewritten
 from evenhand.live.folding import Folding
 from evenhand.live.opening import Terms
-from evenhand.live.store import Store, Transaction
+from evenhand.live.stores.base import Store, Transaction
 from evenhand.policy.policy import Policy
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import pairwise
 
 from evenhand.live.events import Conflict, Event, Kind
-from evenhand.live.store import Store, Transaction
+from evenhand.live.stores.base import Store, Transaction
 from evenhand.testing.promises import complete, require
 
 _NAMES = ("one", "two 'quoted' \"twice\"; --", "名前 é 😀", "two\nlines\tand a tab", "%_", " one ", "ONE")
@@ -30,7 +30,7 @@ def check_store(make: Callable[[], Store]) -> None:
     Raises:
         AssertionError: naming the promise that is broken.
 
-    >>> from evenhand.live.memory import MemoryStore
+    >>> from evenhand.live.stores.memory import MemoryStore
     >>> check_store(MemoryStore)
     """
     complete(make(), Store)

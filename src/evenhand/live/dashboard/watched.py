@@ -6,7 +6,7 @@ from typing import Protocol
 
 from evenhand.live.cases import Encoder
 from evenhand.live.opening import Terms
-from evenhand.live.store import Store
+from evenhand.live.stores.base import Store
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
 

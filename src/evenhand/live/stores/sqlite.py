@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.clock import Watch, clock
 from evenhand.live.events import ABOUT, KINDS, Busy, Conflict, Event, Kind
-from evenhand.live.sqlite_sessions import Sessions
+from evenhand.live.stores._clock import Watch, clock
+from evenhand.live.stores._sqlite_sessions import Sessions
+from evenhand.live.stores.base import refused
 
 _PAGE = 1000  # events that are read at once
 _COLUMNS = "seq, kind, ref, key, at, body"
@@ -182,3 +183,11 @@ class SqliteStore:
     @property
     def _db(self) -> sqlite3.Connection:
         return self._sessions.mine
+
+
+def connect(url: str) -> SqliteStore:
+    """The store in a file, for `sqlite:///FILE`."""
+    path = url.removeprefix("sqlite:///")
+    if not path or path == url:
+        raise refused(url)
+    return SqliteStore(path)

@@ -8,9 +8,9 @@ from typing import Any
 
 import psycopg
 
-from evenhand.live.clock import Watch
 from evenhand.live.events import ABOUT, KINDS, Busy, Conflict, Event, Kind
-from evenhand.live.postgres_sessions import Sessions, said
+from evenhand.live.stores._clock import Watch
+from evenhand.live.stores._postgresql_sessions import Sessions, said
 
 _IDLE = psycopg.pq.TransactionStatus.IDLE
 _PAGE = 1000  # events that are read at once
@@ -203,3 +203,8 @@ class PostgresStore:
         where = "tablename = 'evenhand_snapshots' AND schemaname = ANY(current_schemas(false))"
         found = self._sessions.mine.execute(f"SELECT 1 FROM pg_tables WHERE {where}").fetchone()
         return found is not None
+
+
+def connect(url: str) -> PostgresStore:
+    """The store in a database, for `postgresql://USER:PASSWORD@HOST/DATABASE`."""
+    return PostgresStore(url)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from evenhand.live.clock import clock
 from evenhand.live.events import ABOUT, Conflict, Event, Kind
+from evenhand.live.stores._clock import clock
+from evenhand.live.stores.base import refused
 
 
 @dataclass
@@ -129,3 +130,10 @@ class MemoryStore:
         for number in drop:
             kept.pop(number, None)
         kept[seq] = blob
+
+
+def connect(url: str) -> MemoryStore:
+    """A store of this process, for `memory://`."""
+    if url != "memory://":
+        raise refused(url)
+    return MemoryStore()

@@ -1,4 +1,4 @@
-"""Where logs of events are kept: the contract, which databases fulfil in modules of their own."""
+"""The contract of a store of logs. Each kind of store has its own module, named after the scheme of its URLs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.errors import InvalidInput
 from evenhand.live.events import Event, Kind
 
 
@@ -74,49 +74,9 @@ class Store(Protocol):
         """Keep a snapshot, in place of the one of this number if there is one, and drop others by their numbers."""
 
 
-def opened(store: str | Store) -> Store:
-    """A store, or that of a URL.
-
-    Raises:
-        InvalidInput, MissingExtra, Busy: as for `connect`.
-    """
-    return connect(store) if isinstance(store, str) or not hasattr(store, "scan") else store
-
-
-def connect(url: object) -> Store:
-    """The store of a URL.
-
-    Args:
-        url: "sqlite:///FILE", "postgresql://USER:PASSWORD@HOST/DATABASE", or "memory://" for a store that ends with the
-            process.
-
-    Raises:
-        InvalidInput: another kind of store.
-        MissingExtra: psycopg is not installed, which PostgreSQL needs.
-        Busy: the store cannot be opened.
-
-    >>> type(connect("memory://")).__name__
-    'MemoryStore'
-    """
-    if isinstance(url, str) and url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
-        from evenhand.live.sqlite import SqliteStore
-
-        return SqliteStore(url.removeprefix("sqlite:///"))
-    if url == "memory://":
-        from evenhand.live.memory import MemoryStore
-
-        return MemoryStore()
-    if isinstance(url, str) and url.startswith(("postgresql://", "postgres://")):
-        try:
-            from evenhand.live.postgres import PostgresStore
-        except ModuleNotFoundError as error:
-            raise MissingExtra("stores in PostgreSQL", "postgresql") from error
-        return PostgresStore(url)
-    raise InvalidInput("store", "sqlite:///FILE, postgresql://HOST/DATABASE or memory://", _shown(url))
-
-
-def _shown(url: object) -> str:
-    """A URL of an unknown kind, without what may be a password in it."""
+def refused(url: object) -> InvalidInput:
+    """The error for a URL of no store; what may be a password in it is not repeated."""
+    got = repr(url)
     if isinstance(url, str) and ("@" in url or "password" in url):
-        return f"{url.partition(':')[0]!r} and more, which may have a password"
-    return repr(url)
+        got = f"{url.partition(':')[0]!r} and more, which may have a password"
+    return InvalidInput("store", "sqlite:///FILE, postgresql://HOST/DATABASE or memory://", got)

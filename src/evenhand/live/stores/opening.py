@@ -1,0 +1,59 @@
+"""Stores by URL: the module of a store has the name of its scheme, and a function `connect`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+from evenhand.core.errors import MissingExtra
+from evenhand.live.stores.base import Store, refused
+
+_HERE = __name__.rpartition(".")[0]
+_OTHER_NAMES = {"postgres": "postgresql"}
+
+
+def kinds() -> list[str]:
+    """The schemes of all kinds of stores.
+
+    >>> kinds()
+    ['memory', 'postgresql', 'sqlite']
+    """
+    found = (info.name for info in iter_modules([str(Path(__file__).parent)]))
+    return sorted(name for name in found if name not in ("base", "opening") and not name.startswith("_"))
+
+
+def opened(store: str | Store) -> Store:
+    """Return a store as it is, or open that of a URL.
+
+    Raises:
+        InvalidInput, MissingExtra, Busy: as for `connect`.
+    """
+    return connect(store) if isinstance(store, str) or not hasattr(store, "scan") else store
+
+
+def connect(url: object) -> Store:
+    """Open the store of a URL.
+
+    Args:
+        url: "sqlite:///FILE", "postgresql://USER:PASSWORD@HOST/DATABASE", or "memory://" for a store that ends with the
+            process.
+
+    Raises:
+        InvalidInput: another kind of store, or a URL that its kind cannot read.
+        MissingExtra: the database's driver is not installed, such as psycopg for PostgreSQL.
+        Busy: the store cannot be opened.
+
+    >>> type(connect("memory://")).__name__
+    'MemoryStore'
+    """
+    scheme, mark, _ = url.partition("://") if isinstance(url, str) else ("", "", "")
+    kind = _OTHER_NAMES.get(scheme, scheme)
+    if not mark or kind not in kinds():
+        raise refused(url)
+    try:
+        module = import_module(f"{_HERE}.{kind}")
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"stores at {kind}://", kind) from error
+    store: Store = module.connect(url)
+    return store
