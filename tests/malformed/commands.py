@@ -34,7 +34,7 @@ COMMANDS = {
     "rounds below 1": (["reproduce", "court", "--rounds", "0"], "--rounds", "at least 1"),
     "a seed in words": (["demo", "--seed", "luck"], "--seed", "invalid int value"),
     "a seed below 0": (["demo", "--seed", "-1"], "seed", "in [0, 2**64)"),
-    "a seed beyond 64 bits": (["demo", "--seed", str(2**64)], "seed", "at most 64 bits"),
+    "a seed beyond 64 bits": (["demo", "--seed", str(2**64)], "seed", "in [0, 2**64)"),
     "jobs below 1": (["reproduce", "court", "--jobs", "0"], "--jobs", "at least 1"),
     "a million jobs": (
         ["reproduce", "court", "--jobs", "1000000", "--replicas", "1000000", "--rounds", "60"], "jobs", "at most",

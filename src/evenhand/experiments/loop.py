@@ -10,13 +10,15 @@ import numpy as np
 from tqdm import tqdm
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import check_seed
+from evenhand.core.validate import numbered
 from evenhand.experiments.estimate import estimate
 from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
 from evenhand.experiments.kept import once
 from evenhand.experiments.options import settings
 from evenhand.report.results import Results, prepare
 from evenhand.report.summary import Ending, endings
-from evenhand.run.parallel import bar_disabled, deferred_interrupt
+from evenhand.run.parallel import bar_disabled, check_jobs, deferred_interrupt
 from evenhand.run.simulation import simulate
 
 INTERRUPTED = "INTERRUPTED: the systems below are complete, the others are missing"
@@ -52,6 +54,9 @@ def run(
     >>> found.find("uniform", "ride") is not None
     True
     """
+    numbered("replicas", experiment.replicas)
+    check_seed(experiment.seed)
+    check_jobs(getattr(experiment, "jobs", 1))
     if resume and out is None:
         raise InvalidInput("resume", "a folder `out`, in which traces are kept", "none")
     if out is not None:

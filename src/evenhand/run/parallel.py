@@ -16,12 +16,25 @@ from typing import Any, TypeVar
 
 from tqdm import tqdm
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.validate import whole
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
+_MOST_JOBS = 1024
 _shared: dict[str, Any] = {}  # of a worker process: set once by its initializer
+
+
+def check_jobs(jobs: int) -> None:
+    """Refuse a number of processes that no machine has cores for.
+
+    Raises:
+        InvalidInput: anything but a whole number in [1, 1024].
+    """
+    whole("jobs", jobs, 1)
+    if jobs > _MOST_JOBS:
+        raise InvalidInput("jobs", f"at most {_MOST_JOBS} processes", jobs)
 
 
 def bar_disabled(progress: bool | None) -> bool | None:

@@ -14,18 +14,16 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Ints
-from evenhand.core.validate import whole
 from evenhand.environments.base import Arrival, Environment, World
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.run.checkpoint import Checkpoint, Checkpoints, Halfway
-from evenhand.run.parallel import bar_disabled, run_chunks
+from evenhand.run.parallel import bar_disabled, check_jobs, run_chunks
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.trace import Trace, join
 
 Watch = Callable[[int], bool]  # told how many steps were done since it was last called; says whether to go on
 _EVERY = 64  # steps between two calls of a watch
-MOST_JOBS = 1024  # more processes than machines have cores
 TRIAL = 10 * _EVERY  # steps of a trial
 
 
@@ -106,9 +104,7 @@ def simulate(
         raise InvalidInput("policy", "one made for the environment's problem", "one made for another problem")
     if record not in ("grid", "all"):
         raise InvalidInput("record", "'grid' or 'all'", record)
-    whole("jobs", jobs, 1)
-    if jobs > MOST_JOBS:
-        raise InvalidInput("jobs", f"at most {MOST_JOBS} processes", jobs)
+    check_jobs(jobs)
     if checkpoints is not None:
         if record == "all":
             raise InvalidInput("record", "'grid', as checkpoints do not keep every play", record)
