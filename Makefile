@@ -4,16 +4,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fast lint docs bench clean
+PYTEST := -m pytest -n 2 --dist worksteal
+PARTS := choices goals models numerics planning problem sets welfare
+
+.PHONY: demo test slow fast lint docs bench clean
 
 demo: $(READY)
 	$(BIN)/evenhand demo --out out/demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python $(PYTEST) -m "not slow"
+
+slow: $(READY)
+	$(BIN)/python $(PYTEST) -m slow
 
 fast: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python $(PYTEST) -m "not slow" $(PARTS:%=tests/%)
 
 lint: $(READY)
 	$(BIN)/ruff check .

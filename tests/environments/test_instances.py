@@ -79,6 +79,7 @@ def test_plans_price_the_groups_of_cases_that_an_objective_reads():
             assert (trace.total(c.outcome) <= c.total_over(2000) + 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instance", [0, 1])
 def test_knapsacks_come_near_the_linear_program_and_keep_all_budgets(instance):
     world = BernoulliKnapsacks(arms=5, resources=2, instance=instance, horizon=4000)
@@ -179,6 +180,7 @@ def test_requests_use_edges_beyond_their_capacities_less_and_less(outcomes):
     assert trace.objective()[-1].mean() >= 0.95 * best
 
 
+@pytest.mark.slow
 def test_families_of_campaigns_are_half_spaces_in_the_costs_of_campaigns():
     """However many families overlap, no outcome is added, and spending keeps to each of their budgets."""
     plain = PayPerClick(ads=4, campaigns=3, horizon=4000)
@@ -199,6 +201,7 @@ def test_families_of_campaigns_are_half_spaces_in_the_costs_of_campaigns():
     assert (before @ world.members.T > np.array(shared.within.bounds) + 0.02).any()  # the families are what binds
 
 
+@pytest.mark.slow
 def test_clicks_cost_the_campaigns_and_stay_within_the_mix_and_the_risk():
     world = PayPerClick(ads=3, demographics=2, campaigns=2, traits=1, horizon=3000)
     best = opt(world, contexts=1000, replicas=1, progress=False).value

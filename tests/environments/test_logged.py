@@ -103,6 +103,7 @@ POLICIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("propensity", [even, uneven])
 def test_replay_estimates_the_true_value_of_a_fixed_policy(name, propensity):
@@ -117,6 +118,7 @@ def test_replay_estimates_the_true_value_of_a_fixed_policy(name, propensity):
     assert (np.abs(trace.objective()[-1] - truth) < 4.5 * deviation / np.sqrt(rounds)).all()
 
 
+@pytest.mark.slow
 def test_without_coins_the_uneven_log_would_mislead():
     """The test above can fail: propensities that are ignored give a wrong value, by many standard errors."""
     truth, deviation = quadrature(lambda u: np.tile([0.0, 0.0, 1.0], (len(u), 1)))
@@ -159,6 +161,7 @@ class _LiveWorld:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("propensity", [even, uneven])
 def test_a_policy_that_learns_fares_in_replay_as_it_does_live(propensity):
     """Learning curves agree: the mean gain of the first and of the second hundred rounds, over many replicas."""

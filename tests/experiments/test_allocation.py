@@ -86,6 +86,7 @@ def test_systems_are_measured_beside_reference_and_bound_and_drawn(tmp_path):
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["figures"] == ["2a", "2b"]
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_what_a_parameter_does_not_change_once(tmp_path, monkeypatch):
     small = {"3b": SWEEPS["3b"]._replace(values=(0.1, 1.0)), "2c": SWEEPS["2c"]._replace(values=(0.0, 1.0))}
     monkeypatch.setattr("evenhand.experiments.allocation.sweeps.SWEEPS", small)

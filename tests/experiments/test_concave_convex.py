@@ -71,6 +71,7 @@ def test_every_world_has_systems_and_one_that_is_reached_by_resolving():
             assert policy is None or policy.name == name
 
 
+@pytest.mark.slow
 def test_results_and_pictures_of_a_small_run(tmp_path):
     lines = []
     small = ConcaveConvexExperiment(worlds=("knapsacks",), instances=1, replicas=2, rounds=640)

@@ -15,6 +15,7 @@ from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
 
 
+@pytest.mark.slow
 def test_results_follow_the_schema(tmp_path):
     said: list[str] = []
     run(CourtExperiment(replicas=2, rounds=200, taus=(0.025,)), out=tmp_path, progress=False, log=said.append)

@@ -31,6 +31,7 @@ def told(experiment, **options):
     return [line for line in said if line.startswith("about ")]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("any_length")
 def test_all_systems_of_all_points_are_estimated_once_at_the_start(tmp_path):
     (line,) = told(Own(rounds=400))

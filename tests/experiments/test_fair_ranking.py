@@ -29,6 +29,7 @@ def test_the_objectives_are_those_of_the_paper():
         assert aim(name, EXPOSURES).objective.value(z) == pytest.approx(value)
 
 
+@pytest.mark.slow
 def test_systems_are_measured_on_every_objective_and_drawn(tmp_path):
     said: list[str] = []
     settings = FairRankingExperiment(rounds=1500, replicas=2, parts=("objectives",), aims=("eq. 2", "welfare"))
@@ -81,6 +82,7 @@ def test_systems_of_the_paper_are_run_as_printed_beside_ours():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_constraints_are_measured_beside_the_optimum(tmp_path):
     settings = FairRankingExperiment(rounds=2000, replicas=2, parts=("constraints",), model="bayesian")
     rows = run(settings, progress=False, log=lambda _: None).rows

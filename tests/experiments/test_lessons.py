@@ -2,6 +2,8 @@ import json
 import os
 import signal
 
+import pytest
+
 import evenhand.experiments.lessons.study as module
 from evenhand.cli import main
 from evenhand.experiments import loop
@@ -9,6 +11,7 @@ from evenhand.experiments.lessons import LessonsExperiment
 from evenhand.experiments.loop import run
 
 
+@pytest.mark.slow
 def test_everything_at_once_and_its_halves(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PUPILS", 300)
     said: list[str] = []

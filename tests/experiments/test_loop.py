@@ -79,6 +79,7 @@ def test_a_users_experiment_is_run_reported_written_and_drawn(tmp_path):
     assert (tmp_path / "own.png").read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.slow
 def test_the_same_numbers_in_two_processes():
     rows = [run(Own(jobs=jobs), progress=False, log=lambda _: None).rows for jobs in (1, 2)]
     assert rows[0] == rows[1]
@@ -163,6 +164,7 @@ def test_results_say_of_what_their_errors_are(tmp_path):
     assert json.loads((tmp_path / "results.json").read_text())["se"] == "of the mean over replicas"
 
 
+@pytest.mark.slow
 def test_an_experiment_goes_on_from_the_systems_that_were_finished(tmp_path, monkeypatch):
     whole = run(Own(), progress=False, log=lambda _: None)
     asked: list[str] = []

@@ -15,6 +15,7 @@ def test_budgets_go_from_the_root_of_the_horizon_to_half_of_it():
     assert [round(total(e, 10_000)) for e in (0.5, 0.75, 1.0)] == [100, 1000, 5000]
 
 
+@pytest.mark.slow
 def test_every_policy_is_run_drawn_and_written(tmp_path):
     said: list[str] = []
     results = run(
@@ -38,6 +39,7 @@ def test_every_policy_is_run_drawn_and_written(tmp_path):
     assert all(r.worst == 0.0 for r in hard)
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_keeps_what_is_finished(tmp_path, monkeypatch):
     """The second budget's first run meets a Ctrl-C."""
     draw = module.draw

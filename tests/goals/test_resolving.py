@@ -160,6 +160,7 @@ def test_what_is_not_observed_is_planned_as_what_is():
     np.testing.assert_allclose(some.end, every.end, atol=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0, 300])
 def test_known_costs_are_booked_when_they_are_decided(delay):
     world = Delayed(Lessons(horizon=1200), delay=delay)

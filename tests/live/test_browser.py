@@ -212,6 +212,7 @@ def test_a_saved_report_is_one_file_that_asks_for_nothing(browser, server, campa
     assert shots[0] == shots[1]
 
 
+@pytest.mark.slow
 def test_print_shows_everything(watched):
     page = watched(width=760)
     page.emulate_media(media="print", color_scheme="dark")

@@ -276,6 +276,7 @@ def test_what_is_observed_can_be_replayed_at_once(store, seen, tmp_path):
     assert eh.replay_log(out, file, replicas=2, bootstrap=0, progress=False).rows == len(seen)
 
 
+@pytest.mark.slow
 def test_a_long_log_takes_little_memory(tmp_path):
     """In a process of its own; the rest of a million decisions would have to fit as well."""
     code = """

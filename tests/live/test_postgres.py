@@ -44,6 +44,7 @@ def spend(url, name, ready):
         campaign.decide({"age": 33}, key=f"{name} {i}")
 
 
+@pytest.mark.slow
 def test_two_processes_share_the_last_unit_of_a_budget(url):
     spawn = get_context("spawn")
     ready = spawn.Barrier(2)

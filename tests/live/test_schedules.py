@@ -83,6 +83,7 @@ class Forgetful(Worker):
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", [Hasty, Proud, Forgetful])
 def test_a_worker_that_does_not_follow_the_log_is_caught(mutant):
     found = []

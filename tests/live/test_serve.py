@@ -38,6 +38,7 @@ def server(*arguments, stop=signal.SIGINT, env=None):
         process.communicate()
 
 
+@pytest.mark.slow
 def test_a_server_goes_on_where_one_was_stopped_or_killed(tmp_path):
     log, file = write(tmp_path, rows(300), STATED)
     store = f"sqlite:///{tmp_path}/new/folder/post.db"

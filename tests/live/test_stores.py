@@ -98,6 +98,7 @@ def write_many(path, name):
             log.append("expired", "{}", ref=event.seq)
 
 
+@pytest.mark.slow
 def test_two_processes_never_interleave(tmp_path):
     store, spawn = opened(SqliteStore(tmp_path / "log.db")), multiprocessing.get_context("spawn")
     workers = [spawn.Process(target=write_many, args=(tmp_path / "log.db", name)) for name in "ab"]

@@ -24,6 +24,7 @@ PAID = replace(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", [MAIL, PAID], ids=["plain", "with factors"])
 @pytest.mark.parametrize("on_expiry", ["hold", "fallback", "release"])
 def test_a_tally_adds_up_to_the_status(on_expiry, problem):

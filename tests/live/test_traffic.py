@@ -45,6 +45,7 @@ def log_of(path, name):
     return list(SqliteStore(path).scan(name))
 
 
+@pytest.mark.slow
 def test_a_log_is_played_and_played_again(tmp_path):
     log, file = write(tmp_path, rows(400), STATED)
     with server(file, "--store", f"sqlite:///{tmp_path}/post.db") as client:
@@ -82,6 +83,7 @@ def agree(events, log):
                 assert read(end)["y"] == {"visit": float(line["visit"])}
 
 
+@pytest.mark.slow
 def test_rows_that_are_refused_are_told(tmp_path):
     log, file = write(tmp_path, [*rows(5), ["x", "north", "A", "1", "0.3"]], STATED)
     with server(file, "--store", f"sqlite:///{tmp_path}/post.db") as client:
@@ -91,6 +93,7 @@ def test_rows_that_are_refused_are_told(tmp_path):
     assert "age: expected a finite number" in told
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_and_says_what_was_done(tmp_path):
     log, file = write(tmp_path, rows(400), STATED)
     store = tmp_path / "post.db"
@@ -151,6 +154,7 @@ def test_a_server_that_is_not_there_ends_the_traffic(tmp_path):
     assert space["main"]([str(log), "--problem", str(file), "--url", "http://127.0.0.1:1"]) == 1
 
 
+@pytest.mark.slow
 def test_outcomes_are_sent_when_they_come_also_as_fast_as_can_be(tmp_path):
     log, file = write(tmp_path, rows(200), STATED)
     with server(file, "--store", f"sqlite:///{tmp_path}/post.db") as client:

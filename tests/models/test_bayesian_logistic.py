@@ -42,6 +42,7 @@ def twin(x, y, rho):
     return rho, *maximum(x, y, rho)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(replicas=st.integers(1, 3), plays=st.integers(1, 3), n=st.integers(1, 4), seed=st.integers(0, 10_000))
 def test_the_posterior_is_its_twin(replicas, plays, n, seed):

@@ -87,6 +87,7 @@ def test_the_root_is_that_of_the_whole_objective(link):
     assert np.abs(stretch(root @ root.T, whole) - 1.0).max() < 0.1  # what was folded was folded near the estimate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS)
 def test_ten_thousand_rounds_are_predicted_as_by_exact_refits(link):
     """Mean absolute differences of predictions over their mean: at most 5e-4 by folding, 3e-3 with the default growth.

@@ -222,6 +222,7 @@ def test_the_estimator_that_was_handed_in_is_not_changed():
     assert not hasattr(forest, "estimators_")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

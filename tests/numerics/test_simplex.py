@@ -23,6 +23,7 @@ def by_highs(worth, use, bound):
     return excess, -best.fun
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     arms=st.integers(1, 12),

@@ -212,6 +212,7 @@ def test_a_run_in_two_processes_says_so_too():
         simulate(policy, world, replicas=2, jobs=2, progress=False)
 
 
+@pytest.mark.slow
 def test_another_process_has_the_same_mark_and_the_same_numbers():
     code = (
         "import cvxpy as cp, numpy as np\n"

@@ -249,6 +249,7 @@ def test_a_group_of_which_nobody_came_does_not_break_its_floor():
     np.testing.assert_allclose(floor.measure(sums), [[0.0], [0.25]])  # 1 of the 4 that are old
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", [pgd, resolving, fw_dual, primal_lp], ids=lambda r: r.__name__)
 def test_a_floor_is_reached_where_it_would_not_be_otherwise(recipe):
     """Rides do not pay for themselves where they cost, so that without a floor there are hardly any."""

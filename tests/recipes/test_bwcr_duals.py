@@ -66,6 +66,7 @@ class PlainDual(Plain):
         super().learn(arm, y, wanted, used)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", [Lessons(horizon=300, parity=False), MixedArms(horizon=300)], ids=repr)
 @pytest.mark.parametrize(("objective", "constraints"), COMBINATIONS)
 def test_every_lottery_is_the_linear_programs(inner, objective, constraints):

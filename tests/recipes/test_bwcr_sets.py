@@ -82,6 +82,7 @@ def bound(trace, names, horizon):
     return 4.0 * np.sqrt(0.5 * 4 * v / horizon) + np.sqrt(len(names) / horizon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("objective", "constraints"), COMBINATIONS)
 @pytest.mark.parametrize("subject_to", [(BALL,), (SLANT, BALL), (Budget("cost 2", rate=0.3), BALL)], ids=len)
 def test_averages_approach_the_set_and_the_best_lottery_in_it(subject_to, objective, constraints):
@@ -98,6 +99,7 @@ def test_averages_approach_the_set_and_the_best_lottery_in_it(subject_to, object
             assert (far(trace, c) <= bound(trace, c.outcomes, 3000)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", [dual_bwc, primal_bwc])
 def test_a_set_alone_is_approached_from_outside(recipe):
     """Theorems 5.1 and 5.4 at two horizons, with half of their constants; uniform play is 0.17 out of the ball."""
@@ -110,6 +112,7 @@ def test_a_set_alone_is_approached_from_outside(recipe):
         assert (far(trace, c) <= 0.5 * bound(trace, names, horizon)).all()
 
 
+@pytest.mark.slow
 def test_a_margin_shrinks_every_set():
     world = Bounded((Budget("cost 2", rate=0.3), BALL, SLANT))
     for updates in ("primal", "dual"):
@@ -131,6 +134,7 @@ def test_a_margin_shrinks_every_set():
         bwcr(world.problem, table(), margin=0.2)
 
 
+@pytest.mark.slow
 def test_floors_of_everybody_are_kept_like_budgets():
     floor, budget = Floor("cost 2", rate=0.25), Budget("cost 1", rate=0.35)
     world = Bounded((budget, floor))
@@ -143,6 +147,7 @@ def test_floors_of_everybody_are_kept_like_budgets():
         assert trace.objective()[-1].mean() >= best(world.subject_to) - 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("objective", "constraints"), COMBINATIONS)
 def test_features_of_arms_serve_as_well_as_a_table(objective, constraints):
     """B10: one linear model per outcome on one-hot features."""
