@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from evenhand import Budget, Groups, Outcome, Parity, Policy, Problem
 from evenhand.choices import EpsilonGreedy, Staged, TopK
 from evenhand.environments import Court
 from evenhand.models import BayesianLogistic, Logistic, PerAction, Ridge, Sklearn, Stacked
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
+from evenhand.policy import Policy
+from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.problem.constraints import Floor, Within
 from evenhand.recipes import fw, fw_dual, pgd, resolving, ucb, uniform
 from evenhand.run.optimum import opt
