@@ -100,7 +100,7 @@ def test_a_policy_shows_its_parts():
         "Policy 'ucb'\n"
         "  model     PerAction of Ridge (3 features, 1 learned outcome)\n"
         "  goals     LinearReward\n"
-        "  choice    Staged(rounds=50, then=TopK(k=1), warmup=None)\n"
+        "  choice    Staged(rounds=50, then=TopK(n_plays=1), warmup=None)\n"
         "  problem   3 actions over 1,000 rounds\n"
         "  maximize  answer"
     )
