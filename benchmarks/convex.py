@@ -121,7 +121,7 @@ def _missing(world: Sensors, how: Literal["primal", "dual"], replicas: int) -> s
     learned = len(world.problem.learned)
     confidence = SCALE * theoretical_gamma(world.problem)
     model = Tabular(arms=world.sensors, n_outcomes=learned, confidence=confidence)
-    policy = bwcr(world.problem, model, objective=how, constraints=how, hard=False)
+    policy = bwcr(world.problem, model, objective_by=how, constraints_by=how, hard=False)
     trace = simulate(policy, world, replicas=replicas, progress=False)
     short = np.maximum(world.rate - _seen(world, trace), 0.0)
     best = opt(world, contexts=1, replicas=1, progress=False).value
@@ -154,7 +154,7 @@ def _beyond(world: Requests, how: Literal["primal", "dual"], replicas: int) -> s
     """The largest excess of an edge, as a part of its capacity too, and payments beside the optimum's."""
     learned = world.problem.learned
     model = Tabular(arms=world.types, n_outcomes=len(learned), confidence=SCALE * theoretical_gamma(world.problem))
-    policy = bwcr(world.problem, model, objective=how, constraints=how, hard=False)
+    policy = bwcr(world.problem, model, objective_by=how, constraints_by=how, hard=False)
     trace = simulate(policy, world, replicas=replicas, progress=False)
     rates = np.stack([trace.average(name)[-1] for name in learned], 1)
     edges = rates @ world.crosses if world.outcomes == "types" else rates

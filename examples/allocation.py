@@ -64,9 +64,9 @@ def season(policy: eh.Policy) -> dict[str, float]:
 
 model = eh.BayesianLogistic(n_features=4)
 for name, policy in (
-    ("most matches", eh.max_match(free, model)),
-    ("satisfaction alone", eh.cab_ucb(free, model)),
-    ("with budget and parity", eh.resolving_allocation(problem, model, may_stay=True)),
+    ("most matches", eh.recipes.max_match(free, model)),
+    ("satisfaction alone", eh.recipes.cab_ucb(free, model)),
+    ("with budget and parity", eh.recipes.resolving_allocation(problem, model, may_stay=True)),
 ):
     kept = season(policy)
     print(

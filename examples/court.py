@@ -2,8 +2,9 @@
 
 import evenhand as eh
 
-court = eh.Court(tolerance=0.01, horizon=2000)  # simulated people; court.problem states what is to be decided
-model = eh.Logistic(n_features=5, width=eh.Logarithmic(0.025))
+# Simulated people; court.problem states what is to be decided.
+court = eh.environments.Court(tolerance=0.01, horizon=2000)
+model = eh.models.Logistic(n_features=5, width=eh.models.Logarithmic(0.025))
 best = eh.opt(court, contexts=2000, replicas=3)
 
 for policy in (eh.uniform(court.problem, n_features=5), eh.pgd(court.problem, model, hard=True)):

@@ -21,11 +21,11 @@ problem = eh.Problem(
         *(eh.Outcome(school) for school in SCHOOLS),  # what a pupil of that school learns, in [0, 1]
         eh.Outcome("hours", known={"tutor": 1, "camp": 3}),
     ),
-    maximize=eh.Concave(SCHOOLS, goal),
+    maximize=eh.objectives.Concave(SCHOOLS, goal),
     subject_to=(eh.Budget("hours", total=600),),
     horizon=600,
 )
-model = eh.Ridge(n_features=6, n_outcomes=3, width=eh.Fixed(0.1))
+model = eh.Ridge(n_features=6, n_outcomes=3, width=eh.models.Fixed(0.1))
 GAINS = np.array([[0.6, 0.9], [0.5, 0.6], [0.2, 0.5]])  # of a tutor or a camp, at each school
 
 
@@ -48,7 +48,8 @@ def run(policy: eh.Policy) -> np.ndarray:
 
 
 print("learning per pupil " + "".join(f"{s:>8}" for s in (*SCHOOLS, "hours")))
-for name, objective in (("own goal", problem.maximize), ("plain sum", eh.Linear(dict.fromkeys(SCHOOLS, 1.0)))):
+plain = eh.objectives.Linear(dict.fromkeys(SCHOOLS, 1.0))
+for name, objective in (("own goal", problem.maximize), ("plain sum", plain)):
     problem = replace(problem, maximize=objective)
-    average = run(eh.fw_dual(problem, model))
+    average = run(eh.recipes.fw_dual(problem, model))
     print(f"{name:19}" + "".join(f"{v:8.3f}" for v in average))

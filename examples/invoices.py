@@ -15,7 +15,7 @@ problem = eh.Problem(
     subject_to=(eh.Budget("dollars", total=30),),
     horizon=2000,
 )
-policy = eh.resolving(problem, eh.Ridge(n_features=6, width=eh.Fixed(0.3)))  # which predicts `solved` alone
+policy = eh.resolving(problem, eh.Ridge(n_features=6, width=eh.models.Fixed(0.3)))  # which predicts `solved` alone
 state, rng = policy.start(seed=1), np.random.default_rng(0)
 waiting, billed, lost, solved = [], 0.0, 0, 0.0
 

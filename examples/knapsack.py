@@ -14,9 +14,9 @@ problem = eh.Problem(
     horizon=1000,
 )
 tree = DecisionTreeRegressor(max_depth=4, min_samples_leaf=10)
-model = eh.Sklearn(estimator=tree, n_features=5, n_outcomes=2)
+model = eh.models.Sklearn(estimator=tree, n_features=5, n_outcomes=2)
 # a tree has no widths: inverse-gap weighting explores instead
-policy = eh.resolving(problem, model, warmup=60, choice=eh.InverseGap(eh.Rate(30.0, 0.5)))
+policy = eh.resolving(problem, model, warmup=60, choice=eh.choices.InverseGap(eh.choices.Rate(30.0, 0.5)))
 state = policy.start(seed=0)
 rng = np.random.default_rng(0)
 

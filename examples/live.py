@@ -18,7 +18,7 @@ problem = eh.Problem(
     groups=(eh.Groups("district", ["north", "south"]),),  # shares unknown: estimated as cases come
     horizon=200,
 )
-policy = eh.pgd(problem, eh.Logistic(n_features=3, width=eh.Logarithmic(0.1)), hard=True)
+policy = eh.pgd(problem, eh.models.Logistic(n_features=3, width=eh.models.Logarithmic(0.1)), hard=True)
 state = policy.start(seed=1)
 rng = np.random.default_rng(0)
 

@@ -49,7 +49,7 @@ clicked = rng.random(3000) < (who * about[what]).sum(1)
 logged = np.concatenate([who, about[what]], 1)[None]  # (1, rows, features): all rows in one update
 
 for name, policy in (
-    ("utility alone", eh.linucb_rank(problem, model)),
+    ("utility alone", eh.recipes.linucb_rank(problem, model)),
     ("with a floor", eh.resolving(problem, model)),
 ):
     state = policy.start(seed=0)

@@ -31,7 +31,7 @@ class Softmax:
         edges = chances.cumsum(1)
         play = np.where(some, (u * edges[:, -1:] >= edges).sum(1, keepdims=True), -1)
         stated = np.where(some, np.take_along_axis(chances, play, 1), 1.0)
-        return eh.Pick(play, stated, lottery=chances, forced=np.zeros(len(play)))
+        return eh.choices.Pick(play, stated, lottery=chances, forced=np.zeros(len(play)))
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Forgetful:
         inverse = np.linalg.inv(state.matrix + np.eye(self.n_features))
         mean = w * (x @ inverse @ state.sums)[:, None]  # (R, K, A, M)
         error = np.sqrt((x @ inverse * x).sum(2))[:, None]  # (R, 1, A)
-        return eh.Worth(mean.sum(3), 0.2 * np.abs(w).sum(3) * error)
+        return eh.core.records.Worth(mean.sum(3), 0.2 * np.abs(w).sum(3) * error)
 
     def update(self, state, x, y, seen, w):
         seen = seen.all(2, keepdims=True)
@@ -81,7 +81,7 @@ class FewVisits:
         """On average, visits - most * contacts <= 0."""
         weights = np.array([[(n == "visits") - self.most * (n == "contacts") for n in problem.names]])
         m = len(problem.learned)
-        return eh.Rows.plain([self.label], weights[:, :m], weights[:, m:])
+        return eh.problem.Rows.plain([self.label], weights[:, :m], weights[:, m:])
 
     def bound(self, problem):
         return np.zeros(1)
@@ -115,19 +115,19 @@ class Clinic:
         )
 
     def start(self, seed, replicas):
-        return Clinic(self.hours, eh.Luck(seed=seed, replicas=replicas))
+        return Clinic(self.hours, eh.core.luck.Luck(seed=seed, replicas=replicas))
 
     def context(self, step):
-        traits = self.luck.uniform(eh.Stream.CONTEXT, np.array([step]), 2)
+        traits = self.luck.uniform(eh.core.luck.Stream.CONTEXT, np.array([step]), 2)
         x = np.kron(np.eye(3), np.insert(traits, 0, 1, axis=1)[:, None])  # (R, 3, 9)
         return eh.Context(x, self.problem.declared[None], np.zeros((len(x), 1, 0), int), np.ones((1, 3), bool))
 
     def respond(self, step, context, decision):
         season = 0.3 * np.cos(2 * np.pi * step / self.steps)
         effect = np.array([0.1, 0, 0, 0.1, 0.3 + season, 0, 0.3, 0, 0.3 - season])
-        u = self.luck.uniform(eh.Stream.OUTCOME, np.array([step]), 1)
+        u = self.luck.uniform(eh.core.luck.Stream.OUTCOME, np.array([step]), 1)
         y = (u < decision.features @ effect) & (decision.plays >= 0)
-        return decision, [eh.Arrival(step, decision, y[:, :, None].astype(float))]
+        return decision, [eh.environments.Arrival(step, decision, y[:, :, None].astype(float))]
 
     def expected(self, context, plays):
         """Unknown: a context does not tell the season."""

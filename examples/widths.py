@@ -12,18 +12,18 @@ def models(world):
     n, m = world.n_features, len(world.problem.learned)
     yes_no = m == 1
     yield "Bayesian", eh.BayesianLogistic(n_features=n) if yes_no else eh.BayesianRidge(n_features=n, n_outcomes=m)
-    for width in map(eh.Fixed, (0.01, 0.1, 0.3)):
+    for width in map(eh.models.Fixed, (0.01, 0.1, 0.3)):
         ridge = eh.Ridge(n_features=n, n_outcomes=m, width=width)
-        yield f"Fixed({width.value})", eh.Logistic(n_features=n, width=width) if yes_no else ridge
+        yield f"Fixed({width.value})", eh.models.Logistic(n_features=n, width=width) if yes_no else ridge
 
 
 print("Gain over drawing actions at random; 1 is the best policy that knows all chances.\n")
 print(f"{'world':14} {'model':12} {'mean':>6} {'worst':>6}  below half")
 for world in (
-    eh.MixedArms(horizon=4000 // shorter),
-    eh.MixedContexts(horizon=4000 // shorter),
-    eh.FixedContexts(horizon=2000 // shorter, null_arm=True),
-    eh.Court(horizon=10_000 // shorter, tolerance=0.01),
+    eh.environments.MixedArms(horizon=4000 // shorter),
+    eh.environments.MixedContexts(horizon=4000 // shorter),
+    eh.environments.FixedContexts(horizon=2000 // shorter, null_arm=True),
+    eh.environments.Court(horizon=10_000 // shorter, tolerance=0.01),
 ):
     problem, name = world.problem, type(world).__name__
     best = eh.opt(world, contexts=10_000 // shorter).value

@@ -814,11 +814,11 @@ RECIPES = {
         (bwcr(_SPENT, _MEANS, margin=0.01, smoothing=Randomized(0.1)), Delayed(_BLIND_MARKET, delay=4)),
         (bwcr(_SPENT, _PAIR, hard=False), Market(problem=_SPENT)),
         (bwcr(LITTLE, Ridge(n_features=3)), Market(problem=LITTLE)),
-        (bwcr(_BLIND_LESSONS.problem, _TABLE, objective="dual", constraints="dual"), _BLIND_LESSONS),
-        (bwcr(_SPENT, _PAIR, objective="ucb", constraints="dual"), Market(problem=_SPENT)),
-        (bwcr(_SPENT, _PAIR, objective="dual", constraints="ucb"), Market(problem=_SPENT)),
-        (bwcr(_SPENT, _PAIR, objective="dual", norm="sup"), Delayed(Market(problem=_SPENT), delay=4)),
-        (bwcr(_SPENT, _PAIR, constraints="dual", norm="sup", hard=False), Market(problem=_SPENT)),
+        (bwcr(_BLIND_LESSONS.problem, _TABLE, objective_by="dual", constraints_by="dual"), _BLIND_LESSONS),
+        (bwcr(_SPENT, _PAIR, objective_by="ucb", constraints_by="dual"), Market(problem=_SPENT)),
+        (bwcr(_SPENT, _PAIR, objective_by="dual", constraints_by="ucb"), Market(problem=_SPENT)),
+        (bwcr(_SPENT, _PAIR, objective_by="dual", norm="sup"), Delayed(Market(problem=_SPENT), delay=4)),
+        (bwcr(_SPENT, _PAIR, constraints_by="dual", norm="sup", hard=False), Market(problem=_SPENT)),
     ],
     "dual_bwr": [
         (dual_bwr(_FREE, _TABLE), _BLIND_FREE),
@@ -928,8 +928,8 @@ RECIPES = {
         (pgd(LITTLE_SPENT, Ridge(n_features=3), warmup=3), Market(problem=LITTLE_SPENT)),
     ],
     "pgd_adaptive": [
-        (pgd_adaptive(COURT.problem, _LEARNER, warmup=5, limits=(1.0, 1.0, 2.0)), COURT),
-        (pgd_adaptive(COURT.problem, _LEARNER, warmup=5, limits=(1.0, 1.0), reset=True, hard=True), COURT),
+        (pgd_adaptive(COURT.problem, _LEARNER, warmup=5, thresholds=(1.0, 1.0, 2.0)), COURT),
+        (pgd_adaptive(COURT.problem, _LEARNER, warmup=5, thresholds=(1.0, 1.0), reset=True, hard=True), COURT),
         (pgd_adaptive(EVERYTHING, Stacked((Logistic(n_features=3), Ridge(n_features=3)))), _MARKET),
     ],
     "mixed_oracle": [

@@ -24,7 +24,7 @@ PERSON = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
 SHORT = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025), room=100)
 CASES = {
     "folded": (pgd(LONG.problem, SHORT), LONG),
-    "court": (pgd_adaptive(LONG.problem, PERSON, limits=(2.0, 2.0, 4.0), hard=True), LONG),
+    "court": (pgd_adaptive(LONG.problem, PERSON, thresholds=(2.0, 2.0, 4.0), hard=True), LONG),
     "ridge": (pgd(EVERYTHING, Ridge(n_features=3, n_outcomes=2, width=SelfNormalised(delta=0.1)), step=0.1), MARKET),
     "bilinear": (pgd(EVERYTHING, Bilinear(who=1, what=2, n_outcomes=2, width=Logarithmic(0.1)), step=0.1), MARKET),
     "beside": (pgd_adaptive(EVERYTHING, Stacked((Logistic(n_features=3), Ridge(n_features=3)))), MARKET),

@@ -221,7 +221,7 @@ STATEMENTS = {
         lambda: pgd(PLAIN, MODEL, step=-0.1),
         "Steady.size: expected a finite number of at least 0, got -0.1",
     ),
-    "limits": (lambda: pgd_adaptive(PLAIN, MODEL, limits=(-1.0,)), "Doubling.excess: expected limits above 0"),
+    "thresholds": (lambda: pgd_adaptive(PLAIN, MODEL, thresholds=(-1.0,)), "Doubling.excess: expected limits above 0"),
     "no prices": (lambda: mixed_oracle(PLAIN, MODEL, prices=()), "prices: expected 10, one per constraint row, got 0"),
     "three prices": (
         lambda: mixed_oracle(PLAIN, MODEL, prices=(0.1,) * 3),

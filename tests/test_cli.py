@@ -184,12 +184,33 @@ def test_the_face_of_the_package_is_whole():
     import evenhand
 
     tree = ast.parse(Path(evenhand.__file__).with_suffix(".pyi").read_text())
-    typed = {n.module for n in tree.body if isinstance(n, ast.ImportFrom)}
-    assert typed == {f"evenhand.{home}" for home in evenhand.HOMES} | {"evenhand.version"}
-    names = [name for home in evenhand.HOMES for name in import_module(f"evenhand.{home}").__all__]
-    assert len(set(names)) == len(names)  # no name has two homes
-    for name in [*names, "__version__"]:
-        assert getattr(evenhand, name) is not None
-        assert name in dir(evenhand)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = evenhand.nothing
+    typed = {(n.module, name.asname) for n in tree.body if isinstance(n, ast.ImportFrom) for name in n.names}
+    folders = {place.partition(".")[0] for place in evenhand.PLACES}
+    names = [(f"evenhand.{place}", name) for place, names in evenhand.NAMES.items() for name in names]
+    assert typed == {*names, *(("evenhand", f) for f in folders), ("evenhand.version", "__version__")}
+    assert dir(evenhand) == sorted(name for _, name in typed)
+    assert 25 <= len(names) <= 35
+    for place, name in names:
+        assert getattr(evenhand, name) is getattr(import_module(place), name)
+    for folder in folders:
+        assert getattr(evenhand, folder) is import_module(f"evenhand.{folder}")
+    flat = [name for place in evenhand.FLAT for name in import_module(f"evenhand.{place}").__all__]
+    assert len(set(flat)) == len(flat)  # no name has two places
+
+
+def test_names_that_moved_say_where_they_are():
+    import evenhand
+    from evenhand.models import Tabular
+
+    with pytest.warns(DeprecationWarning, match=r"evenhand\.Tabular is evenhand\.models\.Tabular now"):
+        assert evenhand.Tabular is Tabular
+    with pytest.raises(AttributeError, match=r"DualGradient is in evenhand\.goals"):
+        _ = evenhand.DualGradient
+    with pytest.raises(AttributeError, match=r"did you mean evenhand\.goals\.DualGradient\?"):
+        _ = evenhand.DualGradent
+    with pytest.raises(AttributeError, match=r"did you mean simulate\?"):
+        _ = evenhand.simulat
+    with pytest.raises(AttributeError, match=r"no attribute 'xyzzy'$"):
+        _ = evenhand.xyzzy
+    with pytest.raises(AttributeError, match=r"'evenhand\.core' has no attribute 'nothing'"):
+        _ = evenhand.core.nothing

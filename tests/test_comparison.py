@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.core.errors import InvalidInput
 from evenhand.run import comparison as module
 from tests.pictures import no_overlaps
 
 ROUNDS = 200
 
 
-def court(ride: float = 0.05) -> eh.Court:
-    return eh.Court(horizon=ROUNDS, ride=ride)
+def court(ride: float = 0.05) -> eh.environments.Court:
+    return eh.environments.Court(horizon=ROUNDS, ride=ride)
 
 
 def some(problem: eh.Problem) -> list[eh.Policy]:
@@ -60,7 +61,7 @@ def test_a_sweep_over_named_environments_keeps_their_order():
     assert list(grid.to_frame()["court"].unique()) == ["poor", "and rich"]
     for axes in grid.plot().axes:
         assert [label.get_text() for label in axes.get_xticklabels()] == ["poor", "and rich"]
-    with pytest.raises(eh.InvalidInput, match=r"^court: expected one of \('poor', 'and rich'\), got rich"):
+    with pytest.raises(InvalidInput, match=r"^court: expected one of \('poor', 'and rich'\), got rich"):
         grid["rich"]
 
 
@@ -72,7 +73,7 @@ def test_a_sweep_has_a_comparison_per_value():
     frame = grid.to_frame()
     assert list(frame.columns[:3]) == ["rides per person", "interrupted", "policy"]
     assert str(grid).startswith("rides per person = 0.1\npolicy")
-    with pytest.raises(eh.InvalidInput, match=r"^rides per person: expected one of \(0\.1, 0\.05\), got 0\.2"):
+    with pytest.raises(InvalidInput, match=r"^rides per person: expected one of \(0\.1, 0\.05\), got 0\.2"):
         _ = grid[0.2]
 
 
@@ -99,17 +100,17 @@ def test_an_interrupted_run_is_the_last(monkeypatch):
 def test_bad_input_is_refused():
     problem = court().problem
     twin = eh.uniform(problem, n_features=5)
-    with pytest.raises(eh.InvalidInput, match=r"^policies: expected at least one policy"):
+    with pytest.raises(InvalidInput, match=r"^policies: expected at least one policy"):
         eh.compare([], court())
-    with pytest.raises(eh.InvalidInput, match=r"^policies: expected different names .*got 2 of the name 'uniform'"):
+    with pytest.raises(InvalidInput, match=r"^policies: expected different names .*got 2 of the name 'uniform'"):
         eh.compare([twin, twin], court())
-    with pytest.raises(eh.InvalidInput, match=r"^policies: expected policies made .* got 'uniform', made for another"):
+    with pytest.raises(InvalidInput, match=r"^policies: expected policies made .* got 'uniform', made for another"):
         eh.compare([*some(court(0.1).problem)[:1], twin], court(0.1))
-    with pytest.raises(eh.InvalidInput, match=r"^environments: expected at least one environment"):
+    with pytest.raises(InvalidInput, match=r"^environments: expected at least one environment"):
         eh.sweep(some, "rides", {})
-    with pytest.raises(eh.InvalidInput, match=r"^environments: rides: expected a finite number"):
+    with pytest.raises(InvalidInput, match=r"^environments: rides: expected a finite number"):
         eh.sweep(some, "rides", {float("nan"): court()})
-    with pytest.raises(eh.InvalidInput, match=r"^environments: rides: expected all numbers or all names"):
+    with pytest.raises(InvalidInput, match=r"^environments: rides: expected all numbers or all names"):
         eh.sweep(some, "rides", {"few": court(), 0.1: court()})
-    with pytest.raises(eh.InvalidInput, match=r"^policy: expected one of \('uniform',\), got 'greedy'"):
+    with pytest.raises(InvalidInput, match=r"^policy: expected one of \('uniform',\), got 'greedy'"):
         _ = eh.compare([twin], court(), replicas=1, progress=False)["greedy"]

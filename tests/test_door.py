@@ -9,6 +9,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import evenhand as eh
+from evenhand.core.errors import InvalidInput
 from evenhand.environments.logged import blocks
 from evenhand.models import BayesianRidge, Fixed, Ridge
 from evenhand.run.simulation import play, simulate
@@ -87,7 +88,7 @@ def test_the_numbers_of_a_case_do_not_depend_on_the_unit_in_which_it_is_stated()
     ],
 )
 def test_what_a_feature_cannot_be_is_refused_by_name(make, says):
-    with pytest.raises(eh.InvalidInput, match=says):
+    with pytest.raises(InvalidInput, match=says):
         make()
 
 
@@ -159,7 +160,7 @@ def test_offers_and_known_outcomes_of_a_case_are_stated_by_name():
     ],
 )
 def test_a_case_that_does_not_fit_is_refused_by_the_name_of_what_does_not(case, more, says):
-    with pytest.raises(eh.InvalidInput, match=says):
+    with pytest.raises(InvalidInput, match=says):
         policy(12).encode(case, **more)
 
 
@@ -169,7 +170,7 @@ def test_a_model_of_another_number_of_features_is_named():
         r"model\.n_features: expected PerAction\.of\(problem\), or a model of 12 features, 4 for each of 3 actions"
     )
     for n in (7, 5):
-        with pytest.raises(eh.InvalidInput, match=expected):
+        with pytest.raises(InvalidInput, match=expected):
             policy(n).encode(CASE)
 
 
@@ -187,13 +188,13 @@ def test_the_rows_of_a_data_frame_are_cases():
     for context, case in zip(found, frame.drop(columns="more").to_dict("records"), strict=True):
         for left, right in zip(context, policy(12).encode(case), strict=True):
             np.testing.assert_array_equal(left, right)
-    with pytest.raises(eh.InvalidInput, match="row 1: channel: expected one of"):
+    with pytest.raises(InvalidInput, match="row 1: channel: expected one of"):
         policy(12).encode_frame(frame.assign(channel=["web", "fax"]))
-    with pytest.raises(eh.InvalidInput, match=r"row 1: channel: expected one of .* got <NA>"):
+    with pytest.raises(InvalidInput, match=r"row 1: channel: expected one of .* got <NA>"):
         policy(12).encode_frame(frame.assign(channel=pd.array(["web", None], "string")))
-    with pytest.raises(eh.InvalidInput, match=r"^channel: expected a column, .* got 2 of this name"):
+    with pytest.raises(InvalidInput, match=r"^channel: expected a column, .* got 2 of this name"):
         policy(12).encode_frame(pd.concat([frame, frame[["channel"]]], axis=1))
-    with pytest.raises(eh.InvalidInput, match="age: expected a column"):
+    with pytest.raises(InvalidInput, match="age: expected a column"):
         policy(12).encode_frame(frame.drop(columns="age"))
 
 
@@ -218,7 +219,7 @@ def test_a_batch_has_no_single_action():
     twice = context._replace(features=np.repeat(context.features, 2, 0), groups=np.repeat(context.groups, 2, 0))
     decision = mail.decide(mail.start(replicas=2), twice)
     for name in ("action", "actions", "probability"):
-        with pytest.raises(eh.InvalidInput, match="decision: expected one"):
+        with pytest.raises(InvalidInput, match="decision: expected one"):
             getattr(decision, name)
 
 
@@ -228,7 +229,7 @@ def test_candidates_that_are_no_actions_have_no_names():
     context = eh.Context(
         np.arange(3.0).reshape(1, 3, 1), np.zeros((1, 3, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 3), bool)
     )
-    with pytest.raises(eh.InvalidInput, match="without names"):
+    with pytest.raises(InvalidInput, match="without names"):
         _ = plain.decide(plain.start(), context).action
 
 
@@ -269,7 +270,7 @@ def test_outcomes_that_do_not_fit_are_refused_and_nothing_changes(said, says):
     mail = policy(12)
     state = mail.start()
     decision = mail.act(state, mail.encode(CASE, offered=["letter"]))
-    with pytest.raises(eh.InvalidInput, match=says):
+    with pytest.raises(InvalidInput, match=says):
         mail.observe(state, decision, said)
     assert mail.status(state).waiting == 1
     mail.observe(state, decision, {"answer": 1, "cents": 2})
@@ -280,13 +281,13 @@ def test_a_list_of_cases_does_as_well_as_a_data_frame():
     first, second = mail.encode_frame([CASE, CASE | {"age": 30}])
     np.testing.assert_array_equal(first.features, mail.encode(CASE).features)
     np.testing.assert_array_equal(second.features, mail.encode(CASE | {"age": 30}).features)
-    with pytest.raises(eh.InvalidInput, match=r"^row 1: age: expected a value"):
+    with pytest.raises(InvalidInput, match=r"^row 1: age: expected a value"):
         mail.encode_frame([CASE, {"channel": "phone", "zone": "land"}])
-    with pytest.raises(eh.InvalidInput, match=r"^frame: expected a data frame, or a sequence of cases, got {'age'"):
+    with pytest.raises(InvalidInput, match=r"^frame: expected a data frame, or a sequence of cases, got {'age'"):
         mail.encode_frame(CASE)
-    with pytest.raises(eh.InvalidInput, match=r"^case: expected a mapping from \['age'.* got None"):
+    with pytest.raises(InvalidInput, match=r"^case: expected a mapping from \['age'.* got None"):
         mail.encode(None)
-    with pytest.raises(eh.InvalidInput, match=r"^aeg: .*did you mean age\?"):
+    with pytest.raises(InvalidInput, match=r"^aeg: .*did you mean age\?"):
         mail.encode({"aeg": 3})
 
 
@@ -309,7 +310,7 @@ def test_a_state_is_that_of_one_policy(other):
 
     mine, theirs = of(MAIL), of(replace(MAIL, **other))
     state = theirs.start()
-    with pytest.raises(eh.InvalidInput, match=r"^state: expected one of this policy"):
+    with pytest.raises(InvalidInput, match=r"^state: expected one of this policy"):
         mine.act(state, mine.encode(CASE))
     mine.act(of(MAIL).start(), mine.encode(CASE))  # that of an equal one
 
@@ -371,7 +372,7 @@ def test_a_status_says_what_a_trace_says():
 
 def test_what_is_to_come_is_held():
     market = eh.resolving(EVERYTHING, BayesianRidge(n_features=3, n_outcomes=2))
-    state, there = market.start(), eh.Delayed(Market(problem=EVERYTHING), 5).start(0, np.arange(1))
+    state, there = market.start(), eh.environments.Delayed(Market(problem=EVERYTHING), 5).start(0, np.arange(1))
     for _ in play(market, state, there, range(60)):
         pass
     status = market.status(state)
@@ -402,7 +403,7 @@ def test_every_policy_has_a_status_from_the_start(each):
     assert status.objective is None
     assert str(status).startswith("0 of ")
     assert len(status.to_frame()) == sum(map(len, (status.averages, status.accounts, status.standings, status.prices)))
-    with pytest.raises(eh.InvalidInput, match="replica"):
+    with pytest.raises(InvalidInput, match="replica"):
         each.status(state, 2)
 
 

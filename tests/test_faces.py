@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Decision, Offer, Worth
 from evenhand.report.summary import Ending, Line, Summary
 
 NASTY = '<b>"a & b"</b>'
@@ -53,7 +55,7 @@ def test_texts_are_short_however_large_the_problem_is(actions, replicas):
 
 
 def test_a_trace_says_whose_it_is_and_where_it_ended():
-    world = eh.Court(horizon=100)
+    world = eh.environments.Court(horizon=100)
     policy = eh.uniform(world.problem, world.n_features, name="a < b")
     trace = eh.simulate(policy, world, replicas=2, progress=False)
     assert repr(trace).startswith("Trace of 'a < b': 2 replicas, 100 rounds, seed 0\n  appears ")
@@ -98,7 +100,7 @@ def test_a_policy_shows_its_parts():
         "Policy 'ucb'\n"
         "  model     PerAction of Ridge (3 features, 1 learned outcome)\n"
         "  goals     LinearReward\n"
-        "  choice    Staged(rounds=50, then=TopK(k=1), warmup=None)\n"
+        "  choice    Staged(rounds=50, then=TopK(n_plays=1), warmup=None)\n"
         "  problem   3 actions over 1,000 rounds\n"
         "  maximize  answer"
     )
@@ -132,11 +134,11 @@ def test_a_context_of_lists_shows_their_types():
 def test_a_name_that_is_no_text_is_refused():
     problem = make()
     model = eh.Ridge(n_features=problem.n_features)
-    with pytest.raises(eh.InvalidInput, match="name: expected a text, got 5"):
+    with pytest.raises(InvalidInput, match="name: expected a text, got 5"):
         eh.ucb(problem, model, name=5)
 
 
-@pytest.mark.parametrize("record", [eh.Context, eh.Decision, eh.Worth, eh.Offer])
+@pytest.mark.parametrize("record", [eh.Context, Decision, Worth, Offer])
 def test_help_shows_every_field_with_its_shape(record):
     shown = pydoc.render_doc(record, renderer=pydoc.plaintext)
     for field in record._fields:

@@ -48,7 +48,7 @@ from importlib import import_module
 for module in ("curves", "planes", "plots", "scales", "style"):
     try:
         import_module(f"evenhand.report.{module}")
-    except eh.MissingExtra as error:
+    except eh.core.errors.MissingExtra as error:
         print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

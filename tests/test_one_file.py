@@ -190,8 +190,8 @@ from evenhand.objectives import Objective
 from evenhand.testing import check_choice, check_model, check_objective
 
 kind, name, package = sys.argv[1:]
-part = getattr(eh, name)
-assert name in dir(eh) and exported(f"evenhand.{package}")[snake(name)] is part
+part = getattr(getattr(eh, package), name)
+assert exported(f"evenhand.{package}")[snake(name)] is part
 assert main(["systems"]) == 0
 
 if kind == "model":
@@ -217,7 +217,7 @@ elif kind == "constraint":
     assert eh.resolving(problem, eh.Ridge(n_features=2, n_outcomes=2)).goals[1].bound.tolist() == [1.0]
 else:
     problem = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=9)
-    policy = build(part, "policy", {}, {"problem": problem, "model": eh.NullModel(n_features=2)})
+    policy = build(part, "policy", {}, {"problem": problem, "model": eh.models.NullModel(n_features=2)})
     assert policy.name == name
 """
 

@@ -25,7 +25,7 @@ MODEL = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
 POLICIES = [
     pgd(COURT.problem, MODEL, step=0.02),
     pgd(COURT.problem, MODEL, step=0.1, warmup=0, hard=True),
-    pgd_adaptive(COURT.problem, MODEL, limits=(2.0, 2.0, 4.0)),
+    pgd_adaptive(COURT.problem, MODEL, thresholds=(2.0, 2.0, 4.0)),
     mixed_oracle(COURT.problem, MODEL, prices=(0.3,) * 2 + (0.1,) * 8),
     ucb(COURT.problem, MODEL),
     uniform(COURT.problem, n_features=5),

@@ -157,7 +157,7 @@ def test_prices_of_a_row_add_up_over_the_goals_that_read_it():
     problem = eh.Problem(
         actions=("a", "b"),
         outcomes=(eh.Outcome("gain"), eh.Outcome("cost", known={"a": 1.0, "b": 0.5})),
-        maximize=eh.Linear({"gain": 1.0, "cost": -0.1}),
+        maximize=eh.objectives.Linear({"gain": 1.0, "cost": -0.1}),
         subject_to=(eh.Budget("cost", rate=0.6),),
         horizon=400,
     )

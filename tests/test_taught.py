@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.core.errors import InvalidInput
 from evenhand.policy.marks import marked
 
 SHOP = eh.Problem(
@@ -118,7 +119,7 @@ def test_what_weighs_little_is_soon_outweighed():
 def test_a_weight_that_is_none_is_refused_before_anything_is_learned(weight):
     policy = eh.resolving(SHOP, MODELS["ridge"](SHOP))
     state = policy.start()
-    with pytest.raises(eh.InvalidInput, match=r"^weight: expected a number in \[1e-06, 1e\+06\], got"):
+    with pytest.raises(InvalidInput, match=r"^weight: expected a number in \[1e-06, 1e\+06\], got"):
         policy.teach(state, policy.encode({"age": 30}), "letter", {"answer": 1.0}, weight=weight)
     assert arrays(state)["count"].sum() == 0.0
 
@@ -138,9 +139,9 @@ def test_what_is_not_as_declared_is_not_taught_either(action, sold):
     policy = eh.ucb(problem, eh.PerAction.of(problem, eh.Ridge))
     state, case = policy.start(), policy.encode({"age": 30}, offered=[action])
     decision = policy.act(state, case)
-    with pytest.raises(eh.InvalidInput) as learned:
+    with pytest.raises(InvalidInput) as learned:
         policy.observe(state, decision, {"sale": sold})
-    with pytest.raises(eh.InvalidInput) as taught:
+    with pytest.raises(InvalidInput) as taught:
         policy.teach(state, case, action, {"sale": sold})
     assert str(taught.value) == str(learned.value)
     assert "0 under ('nothing',)" in str(taught.value)
@@ -159,10 +160,10 @@ def test_a_policy_decides_after_the_least_and_the_most_weight(kind, weight):
 
 
 def test_a_model_that_cannot_weigh_says_so_and_learns_at_weight_1():
-    policy = eh.resolving(SHOP, eh.PerAction.of(SHOP, eh.Logistic))
+    policy = eh.resolving(SHOP, eh.PerAction.of(SHOP, eh.models.Logistic))
     state, case = policy.start(), policy.encode({"age": 30})
     policy.teach(state, case, "letter", {"answer": 1.0})
-    with pytest.raises(eh.InvalidInput, match=r"^PerAction\.inner: expected a model that weighs what it learns"):
+    with pytest.raises(InvalidInput, match=r"^PerAction\.inner: expected a model that weighs what it learns"):
         policy.teach(state, case, "letter", {"answer": 1.0}, weight=0.5)
 
 

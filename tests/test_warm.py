@@ -67,7 +67,7 @@ def test_every_common_part_has_a_job_of_its_own():
 
 def test_a_folder_that_cannot_be_written_to_is_named(monkeypatch, capsys):
     monkeypatch.setattr(numba.config, "CACHE_DIR", "/dev/null/kernels")
-    with pytest.raises(eh.InvalidInput, match="NUMBA_CACHE_DIR: expected a folder that can be written to"):
+    with pytest.raises(eh.core.errors.InvalidInput, match="NUMBA_CACHE_DIR: expected a folder that can be written to"):
         kept_in()
     assert main(["warm"]) == 2
     assert capsys.readouterr().err.startswith("evenhand: NUMBA_CACHE_DIR: expected a folder that can be written to")
@@ -75,7 +75,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(monkeypatch, capsys):
 
 def test_where_compiling_is_off_there_is_nothing_to_do_ahead(monkeypatch):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    with pytest.raises(eh.InvalidInput, match="NUMBA_DISABLE_JIT: expected 0"):
+    with pytest.raises(eh.core.errors.InvalidInput, match="NUMBA_DISABLE_JIT: expected 0"):
         kept_in()
 
 

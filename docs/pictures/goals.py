@@ -10,18 +10,20 @@ from evenhand.report.plots import save
 from evenhand.sets import Box
 
 BOTH = ("a", "b")
-SUM = eh.Linear({"a": 1.0, "b": 1.0})
+SUM = eh.objectives.Linear({"a": 1.0, "b": 1.0})
 OBJECTIVES = {
     "Linear: a + b": SUM,
-    "GeneralizedGini: least + half the other": eh.GeneralizedGini.welfare(BOTH),
-    "AlphaFair: Nash welfare (alpha = 1)": eh.AlphaFair(BOTH, alpha=1.0),
-    "AlphaFair.welfare: sqrt a + sqrt b": eh.AlphaFair.welfare(BOTH, power=0.5),
-    "EqualExposure": eh.EqualExposure(BOTH),
-    "WeightedSum: a + b, less their difference twice": eh.WeightedSum(
-        ((1.0, SUM), (2.0, eh.GeneralizedGini.difference(BOTH)))
+    "GeneralizedGini: least + half the other": eh.objectives.GeneralizedGini.welfare(BOTH),
+    "AlphaFair: Nash welfare (alpha = 1)": eh.objectives.AlphaFair(BOTH, alpha=1.0),
+    "AlphaFair.welfare: sqrt a + sqrt b": eh.objectives.AlphaFair.welfare(BOTH, power=0.5),
+    "EqualExposure": eh.objectives.EqualExposure(BOTH),
+    "WeightedSum: a + b, less their difference twice": eh.objectives.WeightedSum(
+        ((1.0, SUM), (2.0, eh.objectives.GeneralizedGini.difference(BOTH)))
     ),
-    "DistancePenalty: a at most 0.6,\nb at most 0.4": eh.DistancePenalty(BOTH, Box.below((0.6, 0.4))),
-    "Concave: sqrt a + sqrt b + min(a, b) / 2": eh.Concave(BOTH, lambda z: cp.sum(cp.sqrt(z)) + 0.5 * cp.min(z)),
+    "DistancePenalty: a at most 0.6,\nb at most 0.4": eh.objectives.DistancePenalty(BOTH, Box.below((0.6, 0.4))),
+    "Concave: sqrt a + sqrt b + min(a, b) / 2": eh.objectives.Concave(
+        BOTH, lambda z: cp.sum(cp.sqrt(z)) + 0.5 * cp.min(z)
+    ),
 }
 
 if __name__ == "__main__":

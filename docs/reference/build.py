@@ -20,8 +20,7 @@ import pdoc.render
 import evenhand
 import evenhand.core.types
 
-# The packages whose names `evenhand` exports, in its order, and those that are used under their own names.
-PAGES = (*evenhand.HOMES, "goals", "welfare", "testing")
+PAGES = evenhand.PLACES  # in this order
 
 EXAMPLE = re.compile(r"^ *>>> (?:.|\n(?! *\n| *$))*", re.MULTILINE)
 LABEL = re.compile(r"^( *)(Equation|Source|Deviations?): ", re.MULTILINE)

@@ -1,19 +1,65 @@
 """evenhand decides, one case after another, who gets what: contextual bandits that keep to budgets and share fairly.
 
-A user states a `Problem`, takes a recipe (or composes a `Policy` of a model, goals and a choice), and runs it with
-`simulate`. Names are loaded when they are first used, so that `import evenhand` is fast.
+State a problem, take a recipe, and let the policy that it makes decide. These names are enough to start:
+
+==========================  ============================================================================
+`Problem`                   actions, features, groups, outcomes, an objective, constraints and a horizon
+`Numeric`, `Categorical`    features of a case
+`Groups`                    groups of cases, or of actions
+`Outcome`                   what follows from an action: learned, or known
+`Budget`                    the most that may be spent of an outcome
+`Parity`                    how far groups may differ
+`resolving`                 the recipe to start with: makes a policy of a problem
+`PerAction`                 a model with own coefficients for every action
+`simulate`                  runs a policy in a simulated environment
+`Campaign`                  serves decisions for real, from one log that survives crashes
+==========================  ============================================================================
+
+>>> import evenhand as eh
+>>> problem = eh.Problem(
+...     actions=("nothing", "letter"),
+...     features=(eh.Numeric("age", 20, 60),),
+...     outcomes=(eh.Outcome("answers"), eh.Outcome("cents", known={"letter": 80})),
+...     maximize="answers",
+...     subject_to=(eh.Budget("cents", total=4000),),
+...     horizon=100,
+... )
+>>> policy = eh.resolving(problem)
+>>> state = policy.start(seed=0)
+>>> decision = policy.act(state, policy.encode({"age": 41}))
+>>> decision.action in problem.actions
+True
+>>> policy.observe(state, decision, {"answers": 0})
+
+`dir(evenhand)` lists all names of this module. Everything else is in its folders: `evenhand.recipes`, `models`,
+`choices`, `goals`, `objectives`, `sets`, `problem`, `environments`, `welfare`, `policy`, `run`, `replay`, `live`,
+`testing` and `core`. A policy composed by hand is `Policy(problem=, model=, goals=, choice=)`. Folders and names are
+loaded when they are first used, so that `import evenhand` is fast.
 """
 
 from __future__ import annotations
 
+import difflib
 import importlib
+import warnings
 from typing import Any
 
-from evenhand.core.registry import meant
 from evenhand.version import __version__ as __version__
 
-# Folders whose exports are public names. Type checkers read the same list in `__init__.pyi`; a test compares the two.
-HOMES = (
+# The public names, by the place that exports them. Type checkers read them in `__init__.pyi`; a test compares the two.
+NAMES = {
+    "problem": ("Budget", "Categorical", "Floor", "Groups", "Numeric", "Outcome", "Parity", "Problem", "Within"),
+    "recipes": ("lyapunov", "pgd", "resolving", "ucb", "uniform"),
+    "models": ("BayesianBilinear", "BayesianLogistic", "BayesianRidge", "PerAction", "Ridge", "Stacked"),
+    "policy": ("Policy",),
+    "run": ("compare", "opt", "simulate", "sweep"),
+    "replay": ("replay_log",),
+    "live": ("Campaign",),
+    "core.records": ("Context",),
+    "core.errors": ("EvenhandError",),
+}
+# Folders and modules with public names. Those of `FLAT` were names of this module before, and are so for one version.
+FLAT = (
     "problem",
     "objectives",
     "sets",
@@ -30,20 +76,38 @@ HOMES = (
     "core.catalogue",
     "core.luck",
 )
+PLACES = (*FLAT, "goals", "welfare", "testing")
+_FOLDERS = {place.partition(".")[0] for place in PLACES}
+_PLACE = {name: place for place, names in NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name from the module that exports it."""
+    """Load a public name or a folder."""
+    if name in _FOLDERS:
+        return importlib.import_module(f"evenhand.{name}")
+    if name in _PLACE:
+        value = globals()[name] = getattr(importlib.import_module(f"evenhand.{_PLACE[name]}"), name)
+        return value
     if not name.startswith("_"):
-        for home in HOMES:
-            module = importlib.import_module(f"evenhand.{home}")
+        for place in PLACES:
+            module = importlib.import_module(f"evenhand.{place}")
             if name in module.__all__:
-                value = globals()[name] = getattr(module, name)
-                return value
-        raise AttributeError(f"module 'evenhand' has no attribute {name!r}{meant(name, __dir__())}")
+                if place not in FLAT:
+                    raise AttributeError(f"module 'evenhand' has no attribute {name!r}: {name} is in evenhand.{place}")
+                told = f"evenhand.{name} is evenhand.{place}.{name} now; the short name goes with the next version"
+                warnings.warn(told, DeprecationWarning, stacklevel=2)
+                return getattr(module, name)
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}{_meant(name)}")
     raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """List all public names."""
-    return sorted({"__version__", *(n for h in HOMES for n in importlib.import_module(f"evenhand.{h}").__all__)})
+    """List the public names and the folders."""
+    return sorted({"__version__", *_PLACE, *_FOLDERS})
+
+
+def _meant(name: str) -> str:
+    """The closest name of any place, with its place."""
+    found = {n: f"evenhand.{p}.{n}" for p in reversed(PLACES) for n in importlib.import_module(f"evenhand.{p}").__all__}
+    guess = difflib.get_close_matches(name, found, n=1)
+    return f" (did you mean {guess[0] if guess[0] in _PLACE else found[guess[0]]}?)" if guess else ""

@@ -1,16 +1,44 @@
-from evenhand.choices import *
-from evenhand.core.catalogue import *
-from evenhand.core.errors import *
-from evenhand.core.luck import *
-from evenhand.core.records import *
-from evenhand.environments import *
-from evenhand.live import *
-from evenhand.models import *
-from evenhand.objectives import *
-from evenhand.policy import *
-from evenhand.problem import *
-from evenhand.recipes import *
-from evenhand.replay import *
-from evenhand.run import *
-from evenhand.sets import *
+from evenhand import (
+    choices as choices,
+    core as core,
+    environments as environments,
+    goals as goals,
+    live as live,
+    models as models,
+    objectives as objectives,
+    policy as policy,
+    problem as problem,
+    recipes as recipes,
+    replay as replay,
+    run as run,
+    sets as sets,
+    testing as testing,
+    welfare as welfare,
+)
+from evenhand.core.errors import EvenhandError as EvenhandError
+from evenhand.core.records import Context as Context
+from evenhand.live import Campaign as Campaign
+from evenhand.models import (
+    BayesianBilinear as BayesianBilinear,
+    BayesianLogistic as BayesianLogistic,
+    BayesianRidge as BayesianRidge,
+    PerAction as PerAction,
+    Ridge as Ridge,
+    Stacked as Stacked,
+)
+from evenhand.policy import Policy as Policy
+from evenhand.problem import (
+    Budget as Budget,
+    Categorical as Categorical,
+    Floor as Floor,
+    Groups as Groups,
+    Numeric as Numeric,
+    Outcome as Outcome,
+    Parity as Parity,
+    Problem as Problem,
+    Within as Within,
+)
+from evenhand.recipes import lyapunov as lyapunov, pgd as pgd, resolving as resolving, ucb as ucb, uniform as uniform
+from evenhand.replay import replay_log as replay_log
+from evenhand.run import compare as compare, opt as opt, simulate as simulate, sweep as sweep
 from evenhand.version import __version__ as __version__

@@ -144,7 +144,7 @@ def test_a_decision_that_is_not_taken_leaves_no_trace():
 @pytest.mark.parametrize(
     ("match", "fields"),
     [
-        (r"^FairLearn\.k: expected a whole number of at least 1, got 0", (0, 3, 0.1)),
+        (r"^FairLearn\.n_plays: expected a whole number of at least 1, got 0", (0, 3, 0.1)),
         (r"^FairLearn\.candidates: expected a whole number of at least 1, got 0", (1, 0, 0.1)),
         (r"^FairLearn\.share: expected a number in \[0, k / A\] = \[0, 0.5\], got 0.6", (2, 4, 0.6)),
         (r"^FairLearn\.share: expected a number in \[0, k / A\] = \[0, 1\], got 1.1", (9, 4, 1.1)),

@@ -163,5 +163,5 @@ def test_draws_of_a_model_say_which_gain_is_best_and_the_plan_mixes_what_gains_i
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True])
 def test_at_least_one_is_chosen(k):
-    with pytest.raises(InvalidInput, match=r"^TopK\.k: expected a whole number of at least 1, got"):
+    with pytest.raises(InvalidInput, match=r"^TopK\.n_plays: expected a whole number of at least 1, got"):
         TopK(k)

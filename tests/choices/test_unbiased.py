@@ -109,7 +109,7 @@ def test_what_expires_is_not_counted():
     assert not state.choice.exposures.any()
 
 
-@pytest.mark.parametrize(("field", "fields"), [("k", (0, 3)), ("k", (1.5, 3)), ("candidates", (1, 0))])
+@pytest.mark.parametrize(("field", "fields"), [("n_plays", (0, 3)), ("n_plays", (1.5, 3)), ("candidates", (1, 0))])
 def test_counts_below_one_are_refused(field, fields):
     with pytest.raises(InvalidInput, match=rf"^Unbiased\.{field}: expected a whole number of at least 1, got"):
         Unbiased(*fields)

@@ -17,8 +17,10 @@ POLICIES = {
     "uniform": lambda p: eh.uniform(p, len(FEES)),
     "resolving": lambda p: eh.resolving(p, eh.PerAction.of(p)),
     "pgd": lambda p: eh.pgd(p, eh.PerAction.of(p), hard=True, step=0.02, margin=0.0, warmup=5),
-    "lin_cbwk": lambda p: eh.lin_cbwk(p, eh.PerAction.of(p)),
-    "two_stage": lambda p: eh.two_stage_square_cbwk(p, eh.PerAction.of(p), rate=9.0, explore=1, radius=0.01, step=0.2),
+    "lin_cbwk": lambda p: eh.recipes.lin_cbwk(p, eh.PerAction.of(p)),
+    "two_stage": lambda p: eh.recipes.two_stage_square_cbwk(
+        p, eh.PerAction.of(p), rate=9.0, explore=1, radius=0.01, step=0.2
+    ),
 }
 
 

@@ -43,9 +43,9 @@ def problem(total=TOTAL, horizon=9):
 def plain(name="plain", total=TOTAL, horizon=9):
     """A policy that draws actions within the budget, and learns nothing."""
     stated = problem(total, horizon)
-    model = eh.NullModel(3 * stated.n_features, 2)
+    model = eh.models.NullModel(3 * stated.n_features, 2)
     goals = indifferent(stated), hard_budget(stated)
-    return marked(Policy(problem=stated, model=model, goals=goals, choice=eh.Random(), name=name))
+    return marked(Policy(problem=stated, model=model, goals=goals, choice=eh.choices.Random(), name=name))
 
 
 @cache

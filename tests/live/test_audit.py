@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import evenhand as eh
+from evenhand.core.errors import InvalidInput
 from evenhand.live.folding import Folding
 from evenhand.live.stores.memory import MemoryStore
 
@@ -60,7 +61,7 @@ def lived(on_expiry="fallback", rounds=40):
 @pytest.mark.parametrize("on_expiry", ["hold", "fallback", "release"])
 def test_a_log_is_as_its_policies_decide(on_expiry):
     _, store = lived(on_expiry)
-    found = eh.audit(store, "shop", [GREEDY, POLICY])
+    found = eh.live.audit(store, "shop", [GREEDY, POLICY])
     assert found.clean
     assert found.decisions == 40
     assert found.largest == 0.0
@@ -70,7 +71,7 @@ def test_a_log_is_as_its_policies_decide(on_expiry):
 
 def test_decisions_of_a_policy_that_is_not_given_are_counted():
     _, store = lived()
-    found = eh.audit(store, "shop", [GREEDY])
+    found = eh.live.audit(store, "shop", [GREEDY])
     assert found.unknown == 21
     assert not found.clean
     assert found.differing == 0
@@ -104,7 +105,7 @@ def changed(store, kind, number, change):
 def test_a_decision_that_was_tampered_with_is_found(change):
     _, store = lived()
     at = changed(store, "decided", 9, change)
-    found = eh.audit(store, "shop", [GREEDY, POLICY])
+    found = eh.live.audit(store, "shop", [GREEDY, POLICY])
     assert found.first >= at  # another case may show in later decisions alone
     assert found.differing >= 1
 
@@ -112,13 +113,13 @@ def test_a_decision_that_was_tampered_with_is_found(change):
 def test_an_outcome_that_was_tampered_with_changes_what_follows():
     _, store = lived()
     changed(store, "revised", 0, lambda body: {"y": body["y"] | {"answer": 1 - body["y"]["answer"]}})
-    assert eh.audit(store, "shop", [GREEDY, POLICY]).differing > 1
+    assert eh.live.audit(store, "shop", [GREEDY, POLICY]).differing > 1
 
 
 def test_small_differences_are_tolerated_and_stated():
     _, store = lived()
     changed(store, "decided", 9, lambda body: body | {"w": moved(body["w"], 1e-12)})
-    found = eh.audit(store, "shop", [GREEDY, POLICY], tolerance=1e-9)
+    found = eh.live.audit(store, "shop", [GREEDY, POLICY], tolerance=1e-9)
     assert found.clean
     assert 0.0 < found.largest < 1e-11
     assert "the largest difference of a number is" in str(found)
@@ -127,13 +128,13 @@ def test_small_differences_are_tolerated_and_stated():
 def test_other_versions_are_named():
     _, store = lived()
     changed(store, "opened", 0, lambda body: body | {"versions": body["versions"] | {"numpy": "0.1"}})
-    (said,) = eh.audit(store, "shop", [GREEDY, POLICY]).versions
+    (said,) = eh.live.audit(store, "shop", [GREEDY, POLICY]).versions
     assert said.startswith("numpy was 0.1, is ")
 
 
 def test_an_unknown_campaign_is_named():
-    with pytest.raises(eh.Unknown, match=r"no campaign 'spring'; the store has \['shop'\]"):
-        eh.audit(lived()[1], "spring", [POLICY])
+    with pytest.raises(eh.live.Unknown, match=r"no campaign 'spring'; the store has \['shop'\]"):
+        eh.live.audit(lived()[1], "spring", [POLICY])
 
 
 def test_decisions_are_a_data_frame():
@@ -163,20 +164,20 @@ def test_decisions_of_an_earlier_policy_are_forced_ones():
 def test_a_policy_of_other_actions_cannot_take_over():
     campaign, _ = lived(rounds=8)
     other = replace(SHOP, actions=("none", "letter", "fax"), outcomes=(eh.Outcome("answer"),), subject_to=())
-    with pytest.raises(eh.InvalidInput, match=r"^policy: problem\.actions: expected"):
+    with pytest.raises(InvalidInput, match=r"^policy: problem\.actions: expected"):
         campaign.switch(eh.resolving(other, eh.PerAction.of(other)))
 
 
 @pytest.mark.parametrize("tolerance", [float("nan"), float("inf"), -1.0, "0", None])
 def test_a_tolerance_that_would_excuse_anything_is_refused(tolerance):
-    with pytest.raises(eh.InvalidInput, match="tolerance: expected a finite number of at least 0"):
-        eh.audit(MemoryStore(), "shop", [POLICY], tolerance=tolerance)
+    with pytest.raises(InvalidInput, match="tolerance: expected a finite number of at least 0"):
+        eh.live.audit(MemoryStore(), "shop", [POLICY], tolerance=tolerance)
 
 
 @pytest.mark.parametrize("policies", [POLICY, ["x"], None])
 def test_policies_are_a_list(policies):
-    with pytest.raises(eh.InvalidInput, match="policies: expected a list of policies"):
-        eh.audit(MemoryStore(), "shop", policies)
+    with pytest.raises(InvalidInput, match="policies: expected a list of policies"):
+        eh.live.audit(MemoryStore(), "shop", policies)
 
 
 def test_revisions_in_a_row_are_folded_once(monkeypatch):
@@ -190,5 +191,5 @@ def test_revisions_in_a_row_are_folded_once(monkeypatch):
     campaign.decide({"age": 30, "channel": "web"}, key="last")
     whole = Folding.whole
     monkeypatch.setattr(Folding, "whole", lambda *args: [folds.append(args[-1]), whole(*args)][1])
-    assert eh.audit(store, "shop", [POLICY]).clean
+    assert eh.live.audit(store, "shop", [POLICY]).clean
     assert len(folds) == 1

@@ -18,7 +18,7 @@ def served(tmp_path):
     """A campaign of a problem file with 90 decisions; its store, its problem file and its log."""
     log, file = write(tmp_path, rows(300))
     store = f"sqlite:///{tmp_path / 'shop.db'}"
-    campaign = eh.open_campaign(store, "post", file, log_path=log)
+    campaign = eh.live.open_campaign(store, "post", file, log_path=log)
     for i, row in enumerate(rows(90, seed=1)):
         said = campaign.decide({"age": float(row[0]), "town": row[1]}, key=f"customer {i}")
         if i % 3:
@@ -112,7 +112,7 @@ def test_a_report_is_one_page(served, tmp_path, capsys):
 
 def test_a_report_is_a_mapping_as_well(served):
     store, file, log = served
-    campaign = eh.open_campaign(store, "post", file, log_path=log)
+    campaign = eh.live.open_campaign(store, "post", file, log_path=log)
     found = campaign.report()
     assert json.loads(json.dumps(found)) == found
     assert found["rounds"] == 90

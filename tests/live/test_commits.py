@@ -140,7 +140,7 @@ sys.modules["{missing}"] = None
 import evenhand as eh
 try:
     import evenhand.live.http
-except eh.MissingExtra as error:
+except eh.core.errors.MissingExtra as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

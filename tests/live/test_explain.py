@@ -47,14 +47,14 @@ def test_a_revised_outcome_does_not_reach_back():
 @pytest.mark.parametrize("number", [0, 1, 4, 10**6, -5, "2", 2.0, None, True])
 def test_only_decisions_are_explained(number):
     campaign, _, _ = lived(RESOLVING)
-    with pytest.raises(eh.Unknown, match="no decision"):
+    with pytest.raises(eh.live.Unknown, match="no decision"):
         campaign.explain(number)
 
 
 def test_a_decision_of_another_policy_is_not():
     campaign, store, told = lived(RESOLVING)
     campaign.switch(PGD)
-    with pytest.raises(eh.Conflict, match=r"was made by policy .*, which the campaign was switched from"):
+    with pytest.raises(eh.live.Conflict, match=r"was made by policy .*, which the campaign was switched from"):
         campaign.explain(next(iter(told)))
     later = campaign.decide(CASE, key="later")
     assert "worth" in eh.Campaign.open(store, "shop", PGD).explain(later.id)

@@ -26,7 +26,7 @@ from tests.replay.shop import PROBLEM, rows, write
 def campaign(tmp_path):
     """A campaign of a problem file: of 60 decisions, a third waits and one is cancelled."""
     log, file = write(tmp_path, rows(300))
-    found = eh.open_campaign(MemoryStore(), "post", file, log_path=log)
+    found = eh.live.open_campaign(MemoryStore(), "post", file, log_path=log)
     for i, row in enumerate(rows(60, seed=1)):
         said = found.decide({"age": float(row[0]), "town": row[1]}, key=f"customer {i}")
         if i == 3:
@@ -253,7 +253,7 @@ def test_several_plays_are_a_table_and_no_bandit_feedback(tmp_path):
 def test_the_command_line(tmp_path, capsys):
     log, file = write(tmp_path, rows(300))
     store = f"sqlite:///{tmp_path / 'shop.db'}"
-    campaign = eh.open_campaign(store, "post", file, log_path=log)
+    campaign = eh.live.open_campaign(store, "post", file, log_path=log)
     for i in range(3):
         campaign.observe(campaign.decide({"age": 33, "town": "north"}, key=str(i)).id, {"visit": 1})
     campaign.decide({"age": 33, "town": "north"}, key="waits")

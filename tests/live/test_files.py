@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.core.errors import InvalidInput
 from evenhand.live.coded import Text, of_file, of_kept, of_log
 from evenhand.live.commands import policies
 from evenhand.live.events import written
@@ -64,41 +65,41 @@ def check_rows(log, file, most=10**9):
 def test_a_campaign_of_files_is_opened_again_without_the_log(tmp_path):
     log, file = folder_of(tmp_path)
     store = MemoryStore()
-    with pytest.raises(eh.InvalidInput, match=r"problem.toml: features.ranges.age: expected .*, as there is no log"):
-        eh.open_campaign(store, "post", file)
-    campaign = eh.open_campaign(store, "post", file, log_path=log, learn=False)
+    with pytest.raises(InvalidInput, match=r"problem.toml: features.ranges.age: expected .*, as there is no log"):
+        eh.live.open_campaign(store, "post", file)
+    campaign = eh.live.open_campaign(store, "post", file, log_path=log, learn=False)
     first = campaign.decide({"age": 33, "town": "north"}, key="1")
     log.unlink()
-    again = eh.open_campaign(store, "post", file, learn=False)
+    again = eh.live.open_campaign(store, "post", file, learn=False)
     assert again.decide({"age": 33, "town": "north"}, key="1").action == first.action
     assert again.policy.fingerprint() == campaign.policy.fingerprint()
-    with pytest.raises(eh.InvalidInput, match=r"^town: expected one of .* got 'nort' \(did you mean north\?\)"):
+    with pytest.raises(InvalidInput, match=r"^town: expected one of .* got 'nort' \(did you mean north\?\)"):
         again.decide({"age": 33, "town": "nort"}, key="2")
-    with pytest.raises(eh.InvalidInput, match=r"^twon: expected one of .*did you mean town"):
+    with pytest.raises(InvalidInput, match=r"^twon: expected one of .*did you mean town"):
         again.decide({"age": 33, "town": "north", "twon": 1}, key="2")
-    with pytest.raises(eh.InvalidInput, match=r"^age: expected a value"):
+    with pytest.raises(InvalidInput, match=r"^age: expected a value"):
         again.decide({"town": "north"}, key="2")
 
 
 def test_another_log_or_problem_file_is_refused(tmp_path):
     log, file = folder_of(tmp_path)
     store = MemoryStore()
-    eh.open_campaign(store, "post", file, log_path=log)
-    with pytest.raises(eh.Conflict, match="learned from a log: open it with the same one"):
-        eh.open_campaign(store, "post", file)
+    eh.live.open_campaign(store, "post", file, log_path=log)
+    with pytest.raises(eh.live.Conflict, match="learned from a log: open it with the same one"):
+        eh.live.open_campaign(store, "post", file)
     (tmp_path / "other").mkdir()
     other, _ = folder_of(tmp_path / "other", count=300)
-    with pytest.raises(eh.Conflict, match="encodes cases as another log did"):
-        eh.open_campaign(store, "post", file, log_path=other)
+    with pytest.raises(eh.live.Conflict, match="encodes cases as another log did"):
+        eh.live.open_campaign(store, "post", file, log_path=other)
     file.write_text(PROBLEM.replace("rate = 0.3", "rate = 0.4"))
-    with pytest.raises(eh.Conflict, match="the campaign runs under policy"):
-        eh.open_campaign(store, "post", file, log_path=log)
+    with pytest.raises(eh.live.Conflict, match="the campaign runs under policy"):
+        eh.live.open_campaign(store, "post", file, log_path=log)
 
 
 def test_what_is_learned_from_a_log_is_what_a_policy_learns_and_costs_nothing(tmp_path):
     log, file = folder_of(tmp_path)
     store, stated = MemoryStore(), of_log(Text.of(file), log)
-    campaign = eh.open_campaign(store, "post", file, log_path=log)
+    campaign = eh.live.open_campaign(store, "post", file, log_path=log)
     state = campaign._worker.fold.state
     spec = read_spec(file)
     encoded, _ = read_log(log, spec)
@@ -115,18 +116,18 @@ def test_what_is_learned_from_a_log_is_what_a_policy_learns_and_costs_nothing(tm
     assert [account.spent for account in status.accounts.values()] == [0.0]
     said = campaign.decide({"age": 25, "town": "south"}, key="1")
     campaign.observe(said.id, {"visit": 1})
-    again = eh.open_campaign(store, "post", file, log_path=log)
+    again = eh.live.open_campaign(store, "post", file, log_path=log)
     np.testing.assert_array_equal(again._worker.fold.state.model.theta, campaign._worker.fold.state.model.theta)
-    found = eh.audit(store, "post", [stated.policy], encoders=[stated.coded], teacher=Rows(log))
+    found = eh.live.audit(store, "post", [stated.policy], encoders=[stated.coded], teacher=Rows(log))
     assert found.clean
-    with pytest.raises(eh.Conflict, match="learned from another log"):
-        eh.audit(store, "post", [stated.policy], encoders=[stated.coded])
+    with pytest.raises(eh.live.Conflict, match="learned from another log"):
+        eh.live.audit(store, "post", [stated.policy], encoders=[stated.coded])
 
 
 def test_rows_of_a_log_count_as_the_problem_file_weighs_them(tmp_path):
     weighed = PROBLEM.replace("horizon", "log_weight = 0.25\nhorizon")
     log, file = folder_of(tmp_path, weighed.replace("[policy]", '[policy]\nmodel = "bayesian_ridge"'))
-    campaign = eh.open_campaign(f"sqlite:///{tmp_path}/weighed.db", "post", file, log_path=log)
+    campaign = eh.live.open_campaign(f"sqlite:///{tmp_path}/weighed.db", "post", file, log_path=log)
     state = campaign._worker.fold.state
     assert state.model.count[0] == 100.0
     assert state.model.taught[0] == 100.0
@@ -135,7 +136,7 @@ def test_rows_of_a_log_count_as_the_problem_file_weighs_them(tmp_path):
 
 def test_a_weight_of_a_log_that_is_none_is_refused(tmp_path):
     log, file = folder_of(tmp_path, PROBLEM.replace("horizon", "log_weight = 0\nhorizon"))
-    with pytest.raises(eh.InvalidInput, match=r"log_weight: expected a number in \[1e-06, 1e\+06\], got 0"):
+    with pytest.raises(InvalidInput, match=r"log_weight: expected a number in \[1e-06, 1e\+06\], got 0"):
         of_log(Text.of(file), log)
 
 
@@ -151,7 +152,7 @@ def test_a_policy_is_not_taught_what_cannot_be(tmp_path, action, outcomes, says)
     log, file = folder_of(tmp_path)
     policy, coded = of_log(Text.of(file), log)
     state = policy.start()
-    with pytest.raises(eh.InvalidInput, match=says):
+    with pytest.raises(InvalidInput, match=says):
         policy.teach(state, coded.context({"age": 33, "town": "north"}, None, None), action, outcomes)
     assert state.model.count[0] == 0
 
@@ -177,10 +178,10 @@ def test_a_file_that_states_ranges_and_levels_needs_no_log(tmp_path):
     assert of_file(Text.of(file)).coded.to_dict() == of_log(Text.of(file), log).coded.to_dict()
     log.unlink()
     store = MemoryStore()
-    campaign = eh.open_campaign(store, "post", file)
+    campaign = eh.live.open_campaign(store, "post", file)
     said = campaign.decide({"age": 1000, "town": "north"}, key="1")
     assert campaign._worker.encoder.units.row({"age": 1000, "town": "south"}).tolist() == [1.0, 1.0, 1.0]
-    again = eh.open_campaign(store, "post", file)
+    again = eh.live.open_campaign(store, "post", file)
     assert again.decide({"age": 1000, "town": "north"}, key="1").action == said.action
 
 
@@ -198,35 +199,35 @@ def test_a_file_that_states_ranges_and_levels_needs_no_log(tmp_path):
 def test_what_a_file_states_wrongly_or_leaves_to_a_log_is_named(tmp_path, old, new, told):
     assert old in STATED
     _, file = folder_of(tmp_path, STATED.replace(old, new))
-    with pytest.raises(eh.InvalidInput, match=told):
-        eh.open_campaign(MemoryStore(), "post", file)
+    with pytest.raises(InvalidInput, match=told):
+        eh.live.open_campaign(MemoryStore(), "post", file)
 
 
 def test_a_row_with_a_level_that_is_not_stated_is_a_bad_row(tmp_path):
     log, file = folder_of(tmp_path, STATED.replace('["north", "south"]', '["north", "west"]'))
-    with pytest.raises(eh.InvalidInput, match=r"one of the levels \(north, west\)"):
+    with pytest.raises(InvalidInput, match=r"one of the levels \(north, west\)"):
         of_log(Text.of(file), log)
 
 
 def test_another_problem_file_takes_over(tmp_path):
     log, file = folder_of(tmp_path)
     store = MemoryStore()
-    campaign = eh.open_campaign(store, "post", file, log_path=log)
+    campaign = eh.live.open_campaign(store, "post", file, log_path=log)
     for i in range(20):
         said = campaign.decide({"age": 25 + i, "town": "south"}, key=f"{i}")
         campaign.observe(said.id, {"visit": i % 2})
     spent = [a.spent for a in campaign.status().accounts.values()]
     file.write_text(PROBLEM.replace("[policy]", '[policy]\nname = "resolving"').replace("step = 0.01", ""))
-    changed = eh.open_campaign(store, "post", file, log_path=log, switch=True)
+    changed = eh.live.open_campaign(store, "post", file, log_path=log, switch=True)
     assert changed.policy.name.startswith("resolving")
     assert [a.spent for a in changed.status().accounts.values()] == spent
-    again = eh.open_campaign(store, "post", file, log_path=log)
+    again = eh.live.open_campaign(store, "post", file, log_path=log)
     again.decide({"age": 50, "town": "north"}, key="more")
     assert len([e for e in again.events() if e.kind == "switched"]) == 1
     each = policies(store, "post")
     assert [stated.policy.name.split(",")[0] for stated in each] == ["pgd", "resolving"]
     told = [stated.coded for stated in each]
-    assert eh.audit(store, "post", [stated.policy for stated in each], encoders=told, teacher=Rows(log)).clean
+    assert eh.live.audit(store, "post", [stated.policy for stated in each], encoders=told, teacher=Rows(log)).clean
 
 
 @pytest.mark.parametrize(
@@ -245,10 +246,10 @@ def test_another_problem_file_takes_over(tmp_path):
 def test_a_problem_file_of_other_columns_is_refused(tmp_path, old, new, told, switch):
     log, file = folder_of(tmp_path)
     store = MemoryStore()
-    campaign = eh.open_campaign(store, "post", file, log_path=log, learn=False)
+    campaign = eh.live.open_campaign(store, "post", file, log_path=log, learn=False)
     file.write_text(PROBLEM.replace(old, new))
-    with pytest.raises(eh.Conflict, match=told):
-        eh.open_campaign(store, "post", file, switch=switch)
+    with pytest.raises(eh.live.Conflict, match=told):
+        eh.live.open_campaign(store, "post", file, switch=switch)
     campaign.decide({"age": 33, "town": "north"}, key="1")
 
 
@@ -256,16 +257,16 @@ def test_cases_that_are_encoded_in_another_way_are_refused(tmp_path):
     """Workers know a policy by its fingerprint, in which ranges are not: they would fold other states."""
     _, file = folder_of(tmp_path, STATED)
     store = MemoryStore()
-    campaign = eh.open_campaign(store, "post", file)
+    campaign = eh.live.open_campaign(store, "post", file)
     text = Text.of(file)
     other = of_file(Text(text.name, text.text.replace("[20, 60]", "[0, 100]")))
     assert other.policy.fingerprint() == campaign.policy.fingerprint()
-    with pytest.raises(eh.Conflict, match="encodes cases in another way"):
+    with pytest.raises(eh.live.Conflict, match="encodes cases in another way"):
         eh.Campaign.open(store, "post", other.policy, encoder=other.coded)
-    with pytest.raises(eh.InvalidInput, match="policy: expected one with another name or setting"):
+    with pytest.raises(InvalidInput, match="policy: expected one with another name or setting"):
         campaign.switch(other.policy, other.coded)
     commented = Text(text.name, "# for the spring\n" + text.text)
     eh.Campaign.open(store, "post", other.policy, encoder=of_file(commented).coded)
     file.write_text(text.text.replace("[20, 60]", "[0, 100]"))
-    with pytest.raises(eh.Conflict, match=r"features\.ranges: \['age \[0\.0, 100\.0\]'\]"):
-        eh.open_campaign(store, "post", file)
+    with pytest.raises(eh.live.Conflict, match=r"features\.ranges: \['age \[0\.0, 100\.0\]'\]"):
+        eh.live.open_campaign(store, "post", file)

@@ -33,7 +33,7 @@ def test_ctrl_c_while_the_file_is_locked_leaves_no_transaction_open(tmp_path):
     thread.join()
     assert not store._db.in_transaction
     assert campaign.decide({}, key="first").id == 2
-    assert eh.audit(store, "coins", [policy]).clean
+    assert eh.live.audit(store, "coins", [policy]).clean
 
 
 def test_a_transaction_that_was_left_open_is_rolled_back_first(tmp_path):

@@ -1,6 +1,7 @@
 """Several verbs in one transaction."""
 
 import evenhand as eh
+from evenhand.core.errors import ConcurrentUse
 
 COIN = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
 
@@ -18,6 +19,6 @@ def test_what_verbs_leave_out_is_as_for_the_campaign():
 def test_a_verb_that_waits_for_its_own_campaign_is_told_so():
     campaign = eh.Campaign.open("memory://", "coins", eh.uniform(COIN, 1))
     (found,) = campaign.many([lambda _: campaign.decide({}, "first")])
-    assert isinstance(found, eh.ConcurrentUse)
+    assert isinstance(found, ConcurrentUse)
     assert "call the verbs that it is given" in str(found)
     assert campaign.decide({}, "first").id == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import evenhand as eh
-from evenhand.core.errors import EvenhandWarning
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from tests.live.served import SHOP
 
 BILLED = eh.Problem(
@@ -38,6 +38,6 @@ def test_what_is_given_back_is_not_warned_of(terms):
 @pytest.mark.parametrize("store", [Path("shop.db"), None, 5])
 def test_what_is_no_store_is_refused(store):
     coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
-    for call in (lambda: eh.Campaign.open(store, "x", eh.uniform(coin, 1)), lambda: eh.audit(store, "x", [])):
-        with pytest.raises(eh.InvalidInput, match="store: expected sqlite:///FILE"):
+    for call in (lambda: eh.Campaign.open(store, "x", eh.uniform(coin, 1)), lambda: eh.live.audit(store, "x", [])):
+        with pytest.raises(InvalidInput, match="store: expected sqlite:///FILE"):
             call()

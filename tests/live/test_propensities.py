@@ -14,7 +14,7 @@ WORKERS, EACH = 4, 300
 
 def policies():
     model = eh.PerAction.of(SHOP)
-    return [eh.square_cbwk(SHOP, model, rate=5.0), eh.pgd(SHOP, model, warmup=400)]
+    return [eh.recipes.square_cbwk(SHOP, model, rate=5.0), eh.pgd(SHOP, model, warmup=400)]
 
 
 @pytest.mark.slow

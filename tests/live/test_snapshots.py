@@ -103,12 +103,12 @@ def test_a_store_that_keeps_no_snapshot_is_no_reason_to_fail(often, monkeypatch)
     monkeypatch.setattr(store, "keep", _busy)
     lived(campaign, 40)
     assert campaign.status().rounds == 40
-    with pytest.raises(eh.Busy):
+    with pytest.raises(eh.live.Busy):
         campaign.snapshot()
 
 
 def _busy(*_, **__):
-    raise eh.Busy("full")
+    raise eh.live.Busy("full")
 
 
 def test_waiting_decisions_come_back_from_a_snapshot(folded):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.core.errors import InvalidInput
 
 SHOP = eh.Problem(
     actions=("none", "letter", "call"),
@@ -39,7 +40,7 @@ def shop():
     ids=["nan", "huge", "deep", "mixed names", "known", "offered", "mixed set"],
 )
 def test_what_json_does_not_have_is_named(shop, case, more, field):
-    with pytest.raises(eh.InvalidInput) as caught:
+    with pytest.raises(InvalidInput) as caught:
         shop.decide(case, key="1", **more)
     assert caught.value.field == field
     assert len(list(shop.events())) == 1
@@ -48,7 +49,7 @@ def test_what_json_does_not_have_is_named(shop, case, more, field):
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object()])
 def test_an_outcome_that_is_no_number_is_named(shop, value):
     said = shop.decide({"age": 33}, key="1")
-    with pytest.raises(eh.InvalidInput, match=r"^outcomes\.answer: expected names and finite numbers"):
+    with pytest.raises(InvalidInput, match=r"^outcomes\.answer: expected names and finite numbers"):
         shop.observe(said.id, {"answer": value})
     assert shop.status().waiting == 1
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from evenhand import Budget, Groups, Outcome, Parity, Policy, Problem
 from evenhand.choices import EpsilonGreedy, Staged, TopK
 from evenhand.environments import Court
 from evenhand.models import BayesianLogistic, Logistic, PerAction, Ridge, Sklearn, Stacked
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
+from evenhand.policy import Policy
+from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.problem.constraints import Floor, Within
 from evenhand.recipes import fw, fw_dual, pgd, resolving, ucb, uniform
 from evenhand.run.optimum import opt
@@ -156,7 +157,7 @@ PARTS = {
     "a width as text": (lambda: Ridge(n_features=5, width="0.1"), "Ridge.width", "Width"),
     "stacked models that are none": (lambda: Stacked((MODEL, "ridge")), "Stacked.parts", "Model"),
     "an estimator class": (lambda: Sklearn(estimator=LogisticRegression), "Sklearn.estimator", "instance"),
-    "plays of a choice as text": (lambda: TopK("1"), "TopK.k", "whole number"),
+    "plays of a choice as text": (lambda: TopK("1"), "TopK.n_plays", "whole number"),
     "half a warm-up": (lambda: Staged(2.5, TopK(1)), "Staged", "whole number"),
     "a curve that is none": (lambda: PerArm((Capped(1.0), 3)), "PerArm.each[1]", "a Curve"),
     "stages of nothing": (lambda: Staged(5, None), "Staged", "Choice"),

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from evenhand import BayesianBilinear, BayesianLogistic, BayesianRidge, InvalidInput, PerAction, Prior
+from evenhand.core.errors import InvalidInput
+from evenhand.models import BayesianBilinear, BayesianLogistic, BayesianRidge, PerAction, Prior
 from tests.models.test_bayesian_ridge import ask
 
 ONE = np.ones((1, 1, 1))

@@ -51,9 +51,9 @@ Each of these was checked by changing what is named, on seed 1.
   reaches 0.91 on `MixedContexts`, 0.97 on the court and 0.96 on `FixedContexts`, and 0.94 on `MixedArms` without it.
 - `two_stage_square_cbwk` has the same rate, pays for its first stage, and sets the budgets of the second as if that had
   cost 1 per round.
-- `pgd_adaptive` underspends where costs are learned and noisy. The default limits of its regimes, 2.6 on `MixedArms`,
-  suit known costs. Coins exceed them by luck alone, so that the step doubles until prices swing. With limits ten times
-  as large it reaches the share of `pgd`, and overspends as that does.
+- `pgd_adaptive` underspends where costs are learned and noisy. The default thresholds of its regimes, 2.6 on
+  `MixedArms`, suit known costs. Coins exceed them by luck alone, so that the step doubles until prices swing. With
+  thresholds ten times as large it reaches the share of `pgd`, and overspends as that does.
 - `mixed_oracle` holds the optimal prices fixed. At these the actions that the optimum mixes are ties, so that errors of
   the model decide which is played and what is spent: it is a baseline that shows why prices must move.
 - `bwcr` on `MixedContexts`: its lottery leads back to the budgets in every context by itself and saves little for those

@@ -197,7 +197,7 @@ def test_a_trace_shows_limits_beside_its_numbers_and_what_was_missed():
     floors = eh.Floor("calls", rate=0.3), eh.Floor("minutes", rate=5.0)
     problem = shop(*floors, horizon=60, outcomes=(*shop().outcomes[:2], eh.Outcome("calls", known={"call": 1})))
     world = Market(problem=problem)
-    idle = replace(eh.uniform(problem, 3), choice=eh.Random(weights=(1.0, 0.0)), name="idle")
+    idle = replace(eh.uniform(problem, 3), choice=eh.choices.Random(weights=(1.0, 0.0)), name="idle")
     trace = eh.simulate(idle, world, replicas=4, progress=False)
     line = {x.name: x for x in trace.summary().lines}
     assert (line["calls per round, at least"].mean, line["calls per round, at least"].missed) == (0.0, True)
@@ -212,7 +212,7 @@ def test_a_trace_shows_limits_beside_its_numbers_and_what_was_missed():
 
 def test_what_has_not_arrived_is_not_missed():
     floor = eh.Floor("minutes", rate=8.0)
-    world = eh.Delayed(Market(problem=shop(floor, horizon=60)), delay=55)
+    world = eh.environments.Delayed(Market(problem=shop(floor, horizon=60)), delay=55)
     trace = eh.simulate(eh.uniform(world.problem, 3), world, replicas=4, progress=False)
     found = {x.name: x for x in trace.summary().lines if x.limit is not None}
     (arrived,) = (x for name, x in found.items() if "arrived" in name)

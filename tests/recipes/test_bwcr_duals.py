@@ -72,7 +72,7 @@ class PlainDual(Plain):
 def test_every_lottery_is_the_linear_programs(inner, objective, constraints):
     """Along the same draws: the vectors are those of the plain loop, and the lottery is the solver's at these."""
     world, problem = WithoutContexts(inner), inner.problem
-    policy = bwcr(problem, table(problem), objective=objective, constraints=constraints, margin=0.01, hard=False)
+    policy = bwcr(problem, table(problem), objective_by=objective, constraints_by=constraints, margin=0.01, hard=False)
     policy = replace(policy, choice=Remembered(policy.choice.wanted))
     plain, mixed = PlainDual(problem, 0.01, objective, constraints), 0
     state = policy.start()
@@ -127,7 +127,7 @@ def test_every_combination_approaches_the_best_fixed_lottery(objective, constrai
     """Theorem 6.1, as in `test_bwcr`: a fifth of L sqrt(gamma A / T) is left; nothing is overspent."""
     world = Lessons(horizon=5000, parity=False)
     best, problem = best_lottery(MEANS), world.problem
-    policy = bwcr(problem, table(problem), objective=objective, constraints=constraints, norm=norm)
+    policy = bwcr(problem, table(problem), objective_by=objective, constraints_by=constraints, norm=norm)
     trace = simulate(policy, WithoutContexts(world), replicas=6, progress=False)
     reached = trace.objective()[-1]
     spread = 2 * reached.std(ddof=1) / np.sqrt(6)
@@ -177,9 +177,9 @@ def test_constraints_alone_are_kept_within_the_bound(recipe):
 def test_sides_are_named():
     problem = MixedArms().problem
     model = Tabular(arms=4, n_outcomes=3, confidence=theoretical_gamma(problem))
-    assert bwcr(problem, model, constraints="dual").name == "bwcr, primal-dual"
+    assert bwcr(problem, model, constraints_by="dual").name == "bwcr, primal-dual"
     for field in ("objective", "constraints"):
         with pytest.raises(InvalidInput, match=rf"^{field}: expected"):
             bwcr(problem, model, **{field: "Dual"})
     with pytest.raises(InvalidInput, match=r"^problem\.subject_to: expected budgets, floors"):
-        bwcr(Lessons().problem, table(Lessons().problem), constraints="dual")
+        bwcr(Lessons().problem, table(Lessons().problem), constraints_by="dual")

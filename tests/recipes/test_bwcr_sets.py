@@ -88,7 +88,7 @@ def bound(trace, names, horizon):
 def test_averages_approach_the_set_and_the_best_lottery_in_it(subject_to, objective, constraints):
     """Theorem 6.1, for the reward with a third of its constant."""
     world = Bounded(subject_to)
-    policy = bwcr(world.problem, table(), objective=objective, constraints=constraints, hard=False, margin=0.0)
+    policy = bwcr(world.problem, table(), objective_by=objective, constraints_by=constraints, hard=False, margin=0.0)
     assert isinstance(policy.choice, Lottery if len(subject_to) == 1 else LinearProgram)
     trace = simulate(policy, world, replicas=6, progress=False)
     reward = trace.objective()[-1]
@@ -116,16 +116,16 @@ def test_a_set_alone_is_approached_from_outside(recipe):
 def test_a_margin_shrinks_every_set():
     world = Bounded((Budget("cost 2", rate=0.3), BALL, SLANT))
     for updates in ("primal", "dual"):
-        policy = bwcr(world.problem, table(), constraints=updates, margin=0.02)
+        policy = bwcr(world.problem, table(), constraints_by=updates, margin=0.02)
         spent, ball, slant = policy.goals[1:4]
         within = [g.objective.within if updates == "primal" else g.conjugate.within for g in (spent, ball, slant)]
         assert within[0] == Box.below((0.3 - 0.02,))
         assert within[1] == BALL.within.shrunk(0.02)
         assert within[2] == SLANT.within.shrunk(0.02)
-    program = bwcr(world.problem, table(), objective="ucb", constraints="ucb", margin=0.02).choice
+    program = bwcr(world.problem, table(), objective_by="ucb", constraints_by="ucb", margin=0.02).choice
     assert program.regions == (BALL.within.shrunk(0.02), SLANT.within.shrunk(0.02))
     straight = Bounded((Budget("cost 2", rate=0.3), SLANT)).problem
-    each = [bwcr(straight, table(), constraints="ucb", margin=z).choice.bound for z in (0.0, 0.02)]
+    each = [bwcr(straight, table(), constraints_by="ucb", margin=z).choice.bound for z in (0.0, 0.02)]
     np.testing.assert_allclose(np.subtract(*each), [0.02, *[0.02 / np.sqrt(2.0)] * 2])
     inside = simulate(bwcr(world.problem, table(), margin=0.04, hard=False), world, replicas=5, progress=False)
     outside = simulate(bwcr(world.problem, table(), margin=0.0, hard=False), world, replicas=5, progress=False)
@@ -139,7 +139,7 @@ def test_floors_of_everybody_are_kept_like_budgets():
     floor, budget = Floor("cost 2", rate=0.25), Budget("cost 1", rate=0.35)
     world = Bounded((budget, floor))
     for updates in ("primal", "dual"):
-        policy = bwcr(world.problem, table(), constraints=updates, hard=False, margin=0.0)
+        policy = bwcr(world.problem, table(), constraints_by=updates, hard=False, margin=0.0)
         assert len(policy.goals) == 2
         trace = simulate(policy, world, replicas=5, progress=False)
         used = trace.average("cost 2")[-1]
@@ -154,13 +154,19 @@ def test_features_of_arms_serve_as_well_as_a_table(objective, constraints):
     gini = GeneralizedGini(("reward", "cost 2"), (1.0, 0.2))
     world = Bounded((Budget("cost 1", rate=0.35), SLANT), maximize=gini)
     run = bwcr(
-        world.problem, Ridge(n_features=4, n_outcomes=3, width=Fixed(0.5)), objective=objective, constraints=constraints
+        world.problem,
+        Ridge(n_features=4, n_outcomes=3, width=Fixed(0.5)),
+        objective_by=objective,
+        constraints_by=constraints,
     )
     trace = simulate(run, world, replicas=5, progress=False)
     assert (far(trace, SLANT) <= 0.06).all()
     assert (trace.total("cost 1") <= 0.35 * 3000 + 1e-6).all()
     by_table = simulate(
-        bwcr(world.problem, table(), objective=objective, constraints=constraints), world, replicas=5, progress=False
+        bwcr(world.problem, table(), objective_by=objective, constraints_by=constraints),
+        world,
+        replicas=5,
+        progress=False,
     )
     assert trace.objective()[-1].mean() >= by_table.objective()[-1].mean() - 0.03
 
@@ -170,7 +176,7 @@ def test_an_optimistic_program_may_take_either_side(objective, constraints):
     """Section 6: the expression of eq. 9 in place of the objective or of the constraints."""
     stated = (Budget("cost 2", rate=0.3), SLANT)
     world = Bounded(stated, horizon=600)
-    policy = bwcr(world.problem, table(), objective=objective, constraints=constraints, hard=False, margin=0.0)
+    policy = bwcr(world.problem, table(), objective_by=objective, constraints_by=constraints, hard=False, margin=0.0)
     assert policy.name == f"bwcr, {objective}-{constraints}"
     trace = simulate(policy, world, replicas=4, progress=False)
     assert (far(trace, SLANT) <= bound(trace, COSTS, 600)).all()
@@ -179,10 +185,10 @@ def test_an_optimistic_program_may_take_either_side(objective, constraints):
 
 def test_a_program_for_the_constraints_alone_takes_straight_ones():
     with pytest.raises(InvalidInput, match=r"^problem\.subject_to: expected constraints with straight sides"):
-        bwcr(Bounded((BALL,)).problem, table(), constraints="ucb")
-    policy = bwcr(Bounded((BALL,)).problem, table(), objective="ucb", constraints="ucb")
+        bwcr(Bounded((BALL,)).problem, table(), constraints_by="ucb")
+    policy = bwcr(Bounded((BALL,)).problem, table(), objective_by="ucb", constraints_by="ucb")
     assert policy.choice.regions == (BALL.within,)
-    free = bwcr(Bounded(()).problem, table(), constraints="ucb")
+    free = bwcr(Bounded(()).problem, table(), constraints_by="ucb")
     assert isinstance(free.choice, Lottery)
 
 
@@ -191,7 +197,7 @@ def test_margins_that_leave_nothing_of_a_set_are_refused(margin):
     problem = Bounded((BALL,)).problem
     for objective, constraints in (*COMBINATIONS, ("ucb", "ucb"), ("ucb", "dual")):
         with pytest.raises(InvalidInput, match=r"^Ball\.shrunk\(margin\)"):
-            bwcr(problem, table(), objective=objective, constraints=constraints, margin=margin)
+            bwcr(problem, table(), objective_by=objective, constraints_by=constraints, margin=margin)
 
 
 @pytest.mark.parametrize("norm", ["two", None])

@@ -8,6 +8,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.choices import Rate
+from evenhand.core.errors import InvalidInput
 from evenhand.environments import WithoutContexts
 from evenhand.models import Fixed, Ridge, Tabular
 from evenhand.objectives import AlphaFair, Linear
@@ -50,7 +51,7 @@ RECIPES = {
     "pd_bwk": lambda p, _: pd_bwk(p, BLIND),
 }
 RANKINGS = {
-    "fw_rank": lambda p, m: fw_rank(p, m, eh.TopK(2)),
+    "fw_rank": lambda p, m: fw_rank(p, m, eh.choices.TopK(2)),
     "resolving": resolving,
     "lin_cbwk": lin_cbwk,
     "pgd": partial(pgd, hard=True),
@@ -124,7 +125,9 @@ def test_revenue_at_prices_of_cases_is_near_its_optimum(recipe, rounds, objectiv
     assert (trace.total("minutes") <= 0.3 * rounds * (1.0 + 1e-9)).all()
 
 
-@pytest.mark.parametrize("recipe", [eh.resolving, eh.fw_linucb, eh.fw_dual, eh.lyapunov], ids=lambda r: r.__name__)
+@pytest.mark.parametrize(
+    "recipe", [eh.resolving, eh.recipes.fw_linucb, eh.recipes.fw_dual, eh.lyapunov], ids=lambda r: r.__name__
+)
 def test_a_factor_that_would_end_a_run_is_refused_with_its_case(recipe):
     """A price of -5, where it is declared as 1: no slope of Nash welfare exists at an average below 0."""
     problem = eh.Problem(
@@ -136,7 +139,7 @@ def test_a_factor_that_would_end_a_run_is_refused_with_its_case(recipe):
             eh.Outcome("cost", known={"offer": 1.0}),
         ),
         maximize=AlphaFair(("sale", "kind"), alpha=1.0),
-        subject_to=() if recipe is eh.fw_linucb else (eh.Budget("cost", total=20.0),),
+        subject_to=() if recipe is eh.recipes.fw_linucb else (eh.Budget("cost", total=20.0),),
         horizon=40,
     )
     policy = recipe(problem, eh.PerAction.of(problem))
@@ -148,7 +151,7 @@ def test_a_factor_that_would_end_a_run_is_refused_with_its_case(recipe):
         policy.learn(state, decision, np.array([[[float(played == "offer"), 0.5]]]))
 
     learned(1.0)
-    with pytest.raises(eh.core.errors.InvalidInput, match=r"context\.known\[0, 1, 0\]: expected a 'price' with .* -5"):
+    with pytest.raises(InvalidInput, match=r"context\.known\[0, 1, 0\]: expected a 'price' with .* -5"):
         policy.decide(state, policy.encode({}, known={"price": -5.0}))
     for price in (1.0, 30.0, 0.0):
         learned(price)
@@ -171,6 +174,6 @@ def test_a_factor_is_refused_in_the_replica_that_is_offered_its_play():
     policy, offered = eh.resolving(problem, eh.PerAction.of(problem)), np.array([[True, False], [True, True]])
     one = policy.encode({}, known={"price": -5.0})
     both = eh.Context(np.repeat(one.features, 2, 0), one.known, np.repeat(one.groups, 2, 0), offered)
-    with pytest.raises(eh.core.errors.InvalidInput, match=r"context\.known\[1, 1, 0\]: expected a 'price'"):
+    with pytest.raises(InvalidInput, match=r"context\.known\[1, 1, 0\]: expected a 'price'"):
         policy.decide(policy.start(replicas=2), both)
     policy.decide(policy.start(replicas=2), both._replace(offered=offered[:1]))  # nobody is offered it

@@ -37,7 +37,7 @@ SETS = {
 }
 RECIPES = {
     "bwcr": lambda p, m: bwcr(p, m),
-    "bwcr, dual": lambda p, m: bwcr(p, m, objective="dual", constraints="dual"),
+    "bwcr, dual": lambda p, m: bwcr(p, m, objective_by="dual", constraints_by="dual"),
     "bwcr, margin": lambda p, m: bwcr(p, m, margin=0.001),
     "dual_bwc": dual_bwc,
     "primal_bwc": primal_bwc,

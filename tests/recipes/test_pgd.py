@@ -13,7 +13,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
 from evenhand.recipes.defaults import default_margin
-from evenhand.recipes.pgd_adaptive import experimental_limits, theoretical_limits, theoretical_margin
+from evenhand.recipes.pgd_adaptive import experimental_thresholds, theoretical_margin, theoretical_thresholds
 
 COURT = Court()
 MODEL = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
@@ -50,13 +50,13 @@ def test_the_adaptive_step_doubles_at_the_limits_of_the_experiments():
     # M_k = 0.01 * 6 * sqrt(T ln(T (k + 2))) with T = 10,000
     assert step.excess[0] == pytest.approx(0.06 * math.sqrt(1e4 * math.log(2e4)))
     assert step.excess[2] == pytest.approx(0.06 * math.sqrt(1e4 * math.log(4e4)))
-    assert step.excess == experimental_limits(COURT.problem)
+    assert step.excess == experimental_thresholds(COURT.problem)
     assert pgd_adaptive(COURT.problem, MODEL, reset=True).goals[1].step.reset is True
 
 
 def test_limits_of_the_theory_are_those_of_box_c():
     t, d, delta, widths = 10_000, 10, 0.05, 300.0
-    limits = theoretical_limits(COURT.problem, delta, widths)
+    limits = theoretical_thresholds(COURT.problem, delta, widths)
     for k in (0, 3):
         risk = delta / (k + 2) ** 2
         upsilon = max(
@@ -65,7 +65,7 @@ def test_limits_of_the_theory_are_those_of_box_c():
             math.sqrt(2 * t * math.log(8 * (d + 1) * t / risk)),
         )
         assert limits[k] == pytest.approx(4 * math.sqrt(t) + 20 * math.sqrt(d) * upsilon)
-    assert theoretical_limits(COURT.problem, delta, 1e9)[0] == pytest.approx(400 + 20 * math.sqrt(10) * 1e9)
+    assert theoretical_thresholds(COURT.problem, delta, 1e9)[0] == pytest.approx(400 + 20 * math.sqrt(10) * 1e9)
     top = 14  # ceil(log2 10,000)
     assert theoretical_margin(COURT.problem, delta, widths) == pytest.approx(15 * (limits[top] + 2 * math.sqrt(d)) / t)
 

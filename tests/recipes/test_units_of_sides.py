@@ -41,7 +41,7 @@ STATED = {
 }
 MAKE = {
     "primal": lambda p, m: bwcr(p, m, hard=False),
-    "dual": lambda p, m: bwcr(p, m, objective="dual", constraints="dual", hard=False),
+    "dual": lambda p, m: bwcr(p, m, objective_by="dual", constraints_by="dual", hard=False),
     "primal_bwc": lambda p, m: primal_bwc(p, m),
 }
 

@@ -81,7 +81,7 @@ def test_cases_of_a_campaign_state_their_prices(tmp_path):
     with pytest.raises(InvalidInput, match="price of a: expected a finite number"):
         stated.coded.context({**case, "price of a": "cheap"}, None, None)
     store = MemoryStore()
-    campaign = eh.open_campaign(store, "letters", toml, log_path=log)
+    campaign = eh.live.open_campaign(store, "letters", toml, log_path=log)
     revenue = 0.0
     for i in range(12):
         case["price of b"] = 10.0 + i
@@ -89,7 +89,7 @@ def test_cases_of_a_campaign_state_their_prices(tmp_path):
         campaign.observe(said.id, {"sale": 1})
         revenue += {"none": 0.0, "a": 7.0, "b": 10.0 + i}[said.action]
     assert campaign.status().averages["sale"] == pytest.approx(revenue / 12)
-    again = eh.open_campaign(store, "letters", toml, log_path=log)
+    again = eh.live.open_campaign(store, "letters", toml, log_path=log)
     assert again.status().averages == campaign.status().averages
     with pytest.raises(InvalidInput, match="'sale' is maximised times a factor, but exported as it was observed"):
         export(store, "letters", tmp_path / "rewards.npz")

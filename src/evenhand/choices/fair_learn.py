@@ -83,7 +83,7 @@ class FairLearn:
     floor(c t): all candidates are then deprived at once, and for some rounds the guarantee fails.
 
     Args:
-        k: the number of plays.
+        n_plays: k, the number of plays.
         candidates: A.
         share: c, in [0, k / A]: the share of rounds in which every candidate is to be ranked.
         tolerance: at least 0.
@@ -100,7 +100,7 @@ class FairLearn:
     array([[1]])
     """
 
-    k: int
+    n_plays: int
     candidates: int
     share: float
     tolerance: float = 1.0
@@ -108,16 +108,11 @@ class FairLearn:
     reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole("FairLearn.k", self.k, 1)
+        whole("FairLearn.n_plays", self.n_plays, 1)
         whole("FairLearn.candidates", self.candidates, 1)
-        most = min(1.0, self.k / self.candidates)
+        most = min(1.0, self.n_plays / self.candidates)
         number("FairLearn.share", self.share, f"a number in [0, k / A] = [0, {most:g}]", lambda x: 0 <= x <= most)
         number("FairLearn.tolerance", self.tolerance, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
-
-    @property
-    def n_plays(self) -> int:
-        """k, the number of plays."""
-        return self.k
 
     def draws(self, candidates: int) -> int:
         """One uniform number, for ties."""
@@ -132,7 +127,7 @@ class FairLearn:
         check_candidates("FairLearn", self.candidates, worth)
         owed = self.share * t[:, None] - state.ranked
         limits = offer.playable, offer.worst, offer.left
-        made = _fill(worth.mean, worth.bonus, owed, self.tolerance, *limits, self.k, u)
+        made = _fill(worth.mean, worth.bonus, owed, self.tolerance, *limits, self.n_plays, u)
         return Pick(*made, forced=np.zeros(len(owed)))
 
     def on_decision(self, state: FairLearnState, decision: Decision) -> None:

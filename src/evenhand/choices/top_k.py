@@ -137,7 +137,7 @@ class TopK:
     uses least, and so would never play what costs anything as long as a model cannot tell candidates apart.
 
     Raises:
-        InvalidInput: k is below 1.
+        InvalidInput: `n_plays` is below 1.
 
     >>> worth = Worth(np.array([[[0.1, 0.3, 0.2]]]), np.zeros((1, 1, 3)), random=False)
     >>> costs, budget = np.array([[[0.5], [1.0], [1.0]]]), np.array([[1.5]])
@@ -146,16 +146,11 @@ class TopK:
     array([[1, 0]])
     """
 
-    k: int = 1
+    n_plays: int = 1
     reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole("TopK.k", self.k, 1)
-
-    @property
-    def n_plays(self) -> int:
-        """k, the number of plays."""
-        return self.k
+        whole("TopK.n_plays", self.n_plays, 1)
 
     def draws(self, candidates: int) -> int:
         """One uniform number, for ties."""
@@ -167,5 +162,5 @@ class TopK:
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         """Choose the best, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(k),(k),(A),()`."""
         mix = _UNMIXED if worth.mix is None else worth.mix
-        made = top(worth.mean, worth.bonus, *mix, offer.playable, offer.worst, offer.left, self.k, u)
+        made = top(worth.mean, worth.bonus, *mix, offer.playable, offer.worst, offer.left, self.n_plays, u)
         return Pick(*made, np.zeros(len(offer.playable)))

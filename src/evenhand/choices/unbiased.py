@@ -35,7 +35,7 @@ class Unbiased:
     Source: Mansoury et al. 2021, as in Do et al. 2023, equation (14).
 
     Args:
-        k: the number of plays.
+        n_plays: k, the number of plays.
         candidates: A.
 
     Raises:
@@ -50,18 +50,13 @@ class Unbiased:
     array([[1]])
     """
 
-    k: int
+    n_plays: int
     candidates: int
     reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole("Unbiased.k", self.k, 1)
+        whole("Unbiased.n_plays", self.n_plays, 1)
         whole("Unbiased.candidates", self.candidates, 1)
-
-    @property
-    def n_plays(self) -> int:
-        """k, the number of plays."""
-        return self.k
 
     def draws(self, candidates: int) -> int:
         """One uniform number, for ties."""
@@ -75,7 +70,7 @@ class Unbiased:
         """Choose the best, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(k),(k),(A),()`."""
         check_candidates("Unbiased", self.candidates, worth)
         total = state.exposures.sum(1, keepdims=True)
-        eta = 1.0 - self.k * state.exposures / np.maximum(total, 1.0)
+        eta = 1.0 - self.n_plays * state.exposures / np.maximum(total, 1.0)
         return self._top.pick(None, worth._replace(bonus=worth.bonus * eta[:, None]), offer, t, u)
 
     def on_outcome(self, state: UnbiasedState, decision: Decision, exposed: Bools | None) -> None:
@@ -85,4 +80,4 @@ class Unbiased:
 
     @cached_property
     def _top(self) -> TopK:
-        return TopK(self.k)
+        return TopK(self.n_plays)

@@ -4,11 +4,12 @@ from evenhand.goals.base import Cancels, Estimates, Learns, Limits, Plans, Price
 from evenhand.goals.dual import DualGradient, DualHedge
 from evenhand.goals.fenchel import Fenchel
 from evenhand.goals.frank_wolfe import FrankWolfe
-from evenhand.goals.hard_budget import HardBudget
+from evenhand.goals.hard_budget import HardBudget, hard_limits
 from evenhand.goals.intervals import Intervals
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.goals.lyapunov import Lyapunov
 from evenhand.goals.mirrors import Descent, Entropic, PowerBall
+from evenhand.goals.objective_goal import objective_goal
 from evenhand.goals.primal import Primal
 from evenhand.goals.resolving import Resolving
 from evenhand.goals.steps import Doubling, Falling, Steady, Step
@@ -40,4 +41,6 @@ __all__ = [
     "Step",
     "StepsAhead",
     "TwoStage",
+    "hard_limits",
+    "objective_goal",
 ]

@@ -1,5 +1,6 @@
 """Models predict what outcomes are worth at given prices, and how uncertain that is."""
 
+from evenhand.models.advised import advised
 from evenhand.models.aggregation import Aggregation
 from evenhand.models.base import Averageable, Model, Parametric, Posterior
 from evenhand.models.bayesian_bilinear import BayesianBilinear
@@ -65,4 +66,5 @@ __all__ = [
     "TwoOracles",
     "Width",
     "WorstCase",
+    "advised",
 ]

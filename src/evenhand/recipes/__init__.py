@@ -1,37 +1,23 @@
-"""Recipes: named algorithms as compositions of a model, goals and a choice; a file per recipe."""
+"""Recipes: named algorithms as compositions of a model, goals and a choice."""
 
-from evenhand.recipes.bwcr import bwcr
-from evenhand.recipes.cab_ofu import cab_ofu
-from evenhand.recipes.cab_ts import cab_ts
-from evenhand.recipes.cab_ts_parameter import cab_ts_parameter
-from evenhand.recipes.cab_ucb import cab_ucb
-from evenhand.recipes.dual_bwc import dual_bwc
-from evenhand.recipes.dual_bwr import dual_bwr
-from evenhand.recipes.fairlearn_rank import fairlearn_rank
-from evenhand.recipes.fairx import fairx
+from evenhand.recipes.bwcr import bwcr, dual_bwc, dual_bwr, primal_bwc, primal_bwr
+from evenhand.recipes.cab import cab_ofu, cab_ts, cab_ts_parameter, cab_ucb, fairx, max_match
+from evenhand.recipes.frank_wolfe import fw_epsilon_greedy, fw_linucb, fw_squarecb
 from evenhand.recipes.fw import fw
 from evenhand.recipes.fw_dual import fw_dual
-from evenhand.recipes.fw_epsilon_greedy import fw_epsilon_greedy
-from evenhand.recipes.fw_linucb import fw_linucb
-from evenhand.recipes.fw_linucb_rank import fw_linucb_rank
-from evenhand.recipes.fw_rank import fw_rank
-from evenhand.recipes.fw_squarecb import fw_squarecb
-from evenhand.recipes.greedy_bwk import greedy_bwk
+from evenhand.recipes.fw_rank import fw_linucb_rank, fw_rank
+from evenhand.recipes.greedy_bwk import greedy_bwk, pd_bwk
 from evenhand.recipes.lagrange_cbw import lagrange_cbw
 from evenhand.recipes.lin_cbwk import lin_cbwk
-from evenhand.recipes.linucb_rank import linucb_rank
 from evenhand.recipes.lyapunov import lyapunov
-from evenhand.recipes.max_match import max_match
 from evenhand.recipes.mixed_oracle import mixed_oracle
 from evenhand.recipes.molincb import molincb
-from evenhand.recipes.pd_bwk import pd_bwk
 from evenhand.recipes.pgd import pgd
 from evenhand.recipes.pgd_adaptive import pgd_adaptive
 from evenhand.recipes.pgd_allocation import pgd_allocation
-from evenhand.recipes.primal_bwc import primal_bwc
-from evenhand.recipes.primal_bwr import primal_bwr
 from evenhand.recipes.primal_lp import primal_lp
 from evenhand.recipes.random_allocation import random_allocation
+from evenhand.recipes.rankings import fairlearn_rank, linucb_rank, unbiased_linucb_rank
 from evenhand.recipes.resolving import resolving
 from evenhand.recipes.resolving_allocation import resolving_allocation
 from evenhand.recipes.square_cbwk import square_cbwk
@@ -39,7 +25,6 @@ from evenhand.recipes.two_stage_square_cbwk import two_stage_square_cbwk
 from evenhand.recipes.ucb import ucb
 from evenhand.recipes.ucb_bwcr import ucb_bwcr
 from evenhand.recipes.ucb_bwk import ucb_bwk
-from evenhand.recipes.unbiased_linucb_rank import unbiased_linucb_rank
 from evenhand.recipes.uniform import uniform
 
 __all__ = [

@@ -47,7 +47,7 @@ def for_objective(
     problem: Problem, updates: Updates, smoothing: Smoothing | None = None, norm: Norm = "euclidean"
 ) -> Side:
     """The goal of the objective."""
-    one_of("objective", updates, ("primal", "dual"))
+    one_of("objective_by", updates, ("primal", "dual"))
     if updates == "primal" and isinstance(problem.objective, Linear):  # its slope needs no estimates of averages
         return replace(reward(problem), optimism="row")
     if updates == "primal":
@@ -63,7 +63,7 @@ def for_constraints(
     Raises:
         InvalidInput: constraints by group, or a margin that leaves nothing of a budget or a set.
     """
-    one_of("constraints", updates, ("primal", "dual"))
+    one_of("constraints_by", updates, ("primal", "dual"))
     rows, bound, placed = _stated(problem, margin)
     kept = [*_sums(problem, rows, bound), *(_set(problem, region) for region in placed)]
     if updates == "dual":
@@ -120,20 +120,22 @@ def _set(problem: Problem, region: Region) -> Kept:
 
 def both_sides(
     problem: Problem,
-    objective: Updates | Literal["ucb"],
-    constraints: Updates | Literal["ucb"],
+    objective_by: Updates | Literal["ucb"] | None,
+    constraints_by: Updates | Literal["ucb"],
     smoothing: Smoothing | None,
     margin: float | None,
     norm: Norm,
 ) -> tuple[tuple[Side | Intervals, ...], Lottery | LinearProgram | OptimisticProgram]:
     """Goals of both sides, and the choice of the best lottery, with an optimistic program on at most one of them.
 
+    Without an objective the arm that leads back to all sets at once is played.
+
     Raises:
         InvalidInput: as for `bwcr`.
     """
-    if objective == "ucb":
+    if objective_by == "ucb":
         names = tuple(problem.objective.outcomes)
-        kept = for_constraints(problem, constraints, margin, norm)  # type: ignore[arg-type]
+        kept = for_constraints(problem, constraints_by, margin, norm)  # type: ignore[arg-type]
         program = OptimisticProgram(
             objective=problem.objective,
             start_at=problem.middle(names),
@@ -141,16 +143,19 @@ def both_sides(
             bound=(0.0,) * len(kept),
         )
         return (Intervals(rows=select(problem, names)), *kept), program
-    slope = for_objective(problem, objective, smoothing, norm)
+    if objective_by is None:
+        kept = for_constraints(problem, constraints_by, margin, norm)  # type: ignore[arg-type]
+        return kept, Lottery(readings(*kept))
+    slope = for_objective(problem, objective_by, smoothing, norm)
     wanted = readings(slope)
-    if constraints == "ucb" and problem.subject_to:
+    if constraints_by == "ucb" and problem.subject_to:
         off = fluctuation(problem) if margin is None else margin
         rows, bound = constraint_rows(problem, tightened(problem.subject_to, margin), off)
         if rows.by_share.any():
             raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
         rows, bound = in_units_of_plays(problem, rows, bound)
         return (slope, Intervals(rows=rows, ends="lower")), LinearProgram(wanted, tuple(bound.tolist()))
-    kept = () if constraints == "ucb" else for_constraints(problem, constraints, margin, norm)
+    kept = () if constraints_by == "ucb" else for_constraints(problem, constraints_by, margin, norm)
     return (slope, *kept), Lottery(wanted) if len(kept) < 2 else LinearProgram(wanted, (0.0,) * len(kept))
 
 

@@ -1,6 +1,8 @@
-"""A concave objective and convex constraints at once, without contexts.
+"""Concave rewards and convex knapsacks, without contexts: each side by primal or dual updates, or by a program.
 
-Source: Agrawal & Devanur 2014, *Bandits with concave rewards and convex knapsacks*, Section 6.
+Source: Agrawal & Devanur 2014, *Bandits with concave rewards and convex knapsacks*. `bwcr` pursues an objective under
+constraints (Section 6); the source's Algorithms 3 to 5, which have one of the two sides alone, are `dual_bwr` and
+`primal_bwr` (no constraints), `dual_bwc` and `primal_bwc` (no objective).
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes._sides import both_sides
+from evenhand.recipes.defaults import need_constraints, need_no_constraints
 from evenhand.recipes.ucb_bwcr import ucb_bwcr
 
 How = Literal["primal", "dual", "ucb"]
@@ -28,8 +31,8 @@ def bwcr(
     problem: Problem,
     model: Model,
     *,
-    objective: How = "primal",
-    constraints: How = "primal",
+    objective_by: How | None = "primal",
+    constraints_by: How = "primal",
     norm: Norm = "euclidean",
     smoothing: Smoothing | None = None,
     margin: float | None = None,
@@ -63,10 +66,11 @@ def bwcr(
     Args:
         problem: with any objective, under budgets, floors of everybody and convex sets, such as `Within`.
         model: with widths.
-        objective: "primal" updates need a slope, or smoothing; "dual" ones a maximizer and a bounded slope; "ucb"
-            maximises f itself, at averages within their intervals, by a program in every round (`ucb_bwcr`).
-        constraints: the same for what is allowed; "ucb" keeps to the lower ends of all rows at once. Curved sets then
-            need the objective to be "ucb" as well.
+        objective_by: "primal" updates need a slope, or smoothing; "dual" ones a maximizer and a bounded slope; "ucb"
+            maximises f itself, at averages within their intervals, by a program in every round (`ucb_bwcr`); None
+            leaves the objective out.
+        constraints_by: the same for what is allowed; "ucb" keeps to the lower ends of all rows at once. Curved sets
+            then need the objective to be "ucb" as well.
         norm: of distances, for dual updates: "euclidean" for gradient descent, "sup" for exponential weights, "one", or
             any q of at least 1 for L_q and vectors in the ball of the dual norm. Primal updates are Euclidean.
         smoothing: for primal updates of the objective, as for `fw_linucb`.
@@ -76,23 +80,136 @@ def bwcr(
         name: for tables and plots.
 
     Raises:
-        InvalidInput: constraints by group, an objective that does not allow the updates, or a margin that leaves
-            nothing of a budget or a set.
+        InvalidInput: neither an objective nor constraints, constraints by group, an objective that does not allow the
+            updates, or a margin that leaves nothing of a budget or a set.
 
     >>> from evenhand.environments import MixedArms
     >>> from evenhand.models import Tabular
     >>> bwcr(MixedArms().problem, Tabular(arms=4, n_outcomes=3, confidence=0.5)).name
     'bwcr'
     """
-    one_of("objective", objective, get_args(How))
-    one_of("constraints", constraints, get_args(How))
+    if objective_by is None:
+        need_constraints(problem)
+    else:
+        one_of("objective_by", objective_by, get_args(How))
+    one_of("constraints_by", constraints_by, get_args(How))
     known_norm("norm", norm)
-    own = "bwcr" if (objective, constraints) == ("primal", "primal") else f"bwcr, {objective}-{constraints}"
-    if objective == constraints == "ucb":
+    both = (objective_by, constraints_by)
+    own = "bwcr" if both == ("primal", "primal") else f"bwcr, {objective_by}-{constraints_by}"
+    if both == ("ucb", "ucb"):
         return replace(ucb_bwcr(problem, model, margin=margin, hard=hard), name=name or own)
-    goals, choice = both_sides(problem, objective, constraints, smoothing, margin, norm)
+    goals, choice = both_sides(problem, objective_by, constraints_by, smoothing, margin, norm)
     limits = hard_limits(problem, hard)
     return Policy(problem=problem, model=model, goals=(*goals, *limits), choice=choice, name=name or own)
+
+
+@named("B3", source="Agrawal & Devanur 2014, Algorithm 3")
+def dual_bwr(problem: Problem, model: Model, *, norm: Norm = "euclidean", name: str | None = None) -> Policy:
+    """Play the arm of highest optimistic worth at the objective's dual vector; no constraints.
+
+    Equation: a = argmin theta.Z(theta)_a, with theta from losses f*(theta) - theta.Z(theta)_a (`goals.Fenchel`), and Z
+    the end of each interval that makes theta.Z least. Arms that tie are drawn at random. With a model of features there
+    is one theta for all contexts. This is `bwcr` with dual updates of the objective; arguments as there.
+    Guarantee: without contexts, for outcomes in [0, 1] of d rows and A arms, f L-Lipschitz in a norm, and `Tabular`
+    with `confidence` gamma of order ln(A T d / delta): with probability 1 - delta, OPT - f(mean y) is of order L
+    ||1_d|| sqrt(gamma A / T) + R / T, R being the regret of the updates over T rounds: L sqrt(d T) for gradient descent
+    in the Euclidean norm, L sqrt(T ln d) for exponential weights in the sup norm (Theorem 5.1).
+
+    Raises:
+        InvalidInput: constraints, or an objective without a maximizer or whose slope has no bound.
+
+    >>> from evenhand.environments import Lessons
+    >>> from evenhand.models import Tabular
+    >>> dual_bwr(Lessons(constrained=False).problem, Tabular(arms=5, n_outcomes=4, confidence=0.5)).name
+    'dual_bwr'
+    """
+    need_no_constraints(problem, "bwcr")
+    return bwcr(problem, model, objective_by="dual", norm=norm, name=name or "dual_bwr")
+
+
+@named("B4", source="Agrawal & Devanur 2014, Algorithm 4, with the smoothing of Section 5.3")
+def primal_bwr(
+    problem: Problem, model: Model, *, smoothing: Smoothing | None = None, name: str | None = None
+) -> Policy:
+    """Play the arm of highest optimistic worth at the objective's slope; no constraints.
+
+    Equation: a = argmax g.y_ucb_a with g = grad f_{t-1} at the average of the y_ucb of the arms that were played, f_t
+    being smoothed by beta / sqrt(t) where f has kinks. Arms that tie are drawn at random. With observed outcomes in the
+    average, and contexts, this is `fw_linucb`. It is `bwcr` without constraints; arguments as there.
+    Guarantee: without contexts, for outcomes in [0, 1] of d rows and A arms, f L-Lipschitz in the Euclidean norm, and
+    `Tabular` with `confidence` gamma of order ln(A T d / delta): with probability 1 - delta, OPT - f(mean y) is of
+    order L sqrt(d) sqrt(gamma A / T) + beta ln(T) / T if f is beta-smooth (Theorem 5.2), and L sqrt(d) (sqrt(gamma A /
+    T) + sqrt(ln(T) / T)) if it is smoothed by eta = sqrt(d ln(2 T) / T) (Theorem 5.4).
+
+    Raises:
+        InvalidInput: constraints, or an objective that cannot be smoothed.
+
+    >>> from evenhand.environments import Lessons
+    >>> from evenhand.models import Tabular
+    >>> primal_bwr(Lessons(constrained=False).problem, Tabular(arms=5, n_outcomes=4, confidence=0.5)).name
+    'primal_bwr'
+    """
+    need_no_constraints(problem, "bwcr")
+    return bwcr(problem, model, smoothing=smoothing, name=name or "primal_bwr")
+
+
+@named("B3", source="Agrawal & Devanur 2014, Algorithm 3 for constraints")
+def dual_bwc(
+    problem: Problem,
+    model: Model,
+    *,
+    norm: Norm = "euclidean",
+    margin: float | None = None,
+    hard: bool = False,
+    name: str | None = None,
+) -> Policy:
+    """Play the arm that leads the average outcome to the constraints at a dual vector; the objective is ignored.
+
+    Equation: a = argmax phi.Z(phi)_a, with phi from losses h(phi) - phi.Z(phi)_a (`goals.Fenchel`), h the support
+    function of what is allowed, and Z the end of each interval that makes phi.Z least. Arms that tie are drawn at
+    random. This is `bwcr` with dual updates and no objective, and with soft budgets by default; arguments as there.
+    Guarantee: without contexts, for outcomes in [0, 1] of d rows and A arms, no margin, a feasible problem, and
+    `Tabular` with `confidence` gamma of order ln(A T d / delta): with probability 1 - delta, the distance of mean y
+    from what is allowed is of order ||1_d|| sqrt(gamma A / T) + R / T, R being the regret of the updates over T rounds:
+    sqrt(d T) for gradient descent in the Euclidean norm, sqrt(T ln d) for exponential weights in the sup norm (Theorem
+    5.1). It bounds the distance of each set where there are several.
+
+    Raises:
+        InvalidInput: no constraint, one by group, or a margin that leaves nothing of a budget or a set.
+
+    >>> from evenhand.environments import MixedArms
+    >>> from evenhand.models import Tabular
+    >>> dual_bwc(MixedArms().problem, Tabular(arms=5, n_outcomes=3, confidence=0.5)).name
+    'dual_bwc'
+    """
+    own = name or "dual_bwc"
+    return bwcr(problem, model, objective_by=None, constraints_by="dual", norm=norm, margin=margin, hard=hard, name=own)
+
+
+@named("B6", source="Agrawal & Devanur 2014, Algorithm 5 (after Blackwell 1956)")
+def primal_bwc(
+    problem: Problem, model: Model, *, margin: float | None = None, hard: bool = False, name: str | None = None
+) -> Policy:
+    """Play the arm that leads the average outcome straight back to the constraints; the objective is ignored.
+
+    Equation: a = argmin phi.Z(phi)_a with phi = x - the point of S that is nearest to x, x being the average of the
+    Z(phi) of the arms that were played, the ends of intervals that make phi.Z least. While x is in S, and where arms
+    tie, they are drawn at random. The directions of budgets and of several sets add up, in the units of `bwcr`. This is
+    `bwcr` without an objective, and with soft budgets by default; arguments as there.
+    Guarantee: without contexts, for outcomes in [0, 1] of d rows and A arms, no margin, a feasible problem, and
+    `Tabular` with `confidence` gamma of order ln(A T d / delta): with probability 1 - delta, the Euclidean distance of
+    mean y from what is allowed is of order sqrt(d) (sqrt(gamma A / T) + sqrt(ln(T) / T)) (Theorem 5.4). It bounds the
+    distance of each set where there are several.
+
+    Raises:
+        InvalidInput: no constraint, one by group, or a margin that leaves nothing of a budget or a set.
+
+    >>> from evenhand.environments import MixedArms
+    >>> from evenhand.models import Tabular
+    >>> primal_bwc(MixedArms().problem, Tabular(arms=5, n_outcomes=3, confidence=0.5)).name
+    'primal_bwc'
+    """
+    return bwcr(problem, model, objective_by=None, margin=margin, hard=hard, name=name or "primal_bwc")
 
 
 def theoretical_gamma(problem: Problem, delta: float = 0.05) -> float:

@@ -30,7 +30,7 @@ def pgd_adaptive(
     problem: Problem,
     model: Model,
     *,
-    limits: tuple[float, ...] | None = None,
+    thresholds: tuple[float, ...] | None = None,
     reset: bool = False,
     margin: float | None = None,
     warmup: int = 50,
@@ -42,16 +42,16 @@ def pgd_adaptive(
     Equation: step_k = 2^k / (P sqrt(T)); regime k ends when ||(sum over it of [c - (B - margin)])_+|| > M_k, with costs
     and rewards in units of the most that a play can bring.
     Guarantee: for rewards in [0, 1], costs in [-1, 1], widths that hold at every risk (the k-th regime takes delta / (4
-    (k + 2)^2)), limits of `theoretical_limits`, `reset=True`, the margin b_T of `theoretical_margin`, which is of order
+    (k + 2)^2)), `theoretical_thresholds`, `reset=True`, the margin b_T of `theoretical_margin`, which is of order
     1 / sqrt(T), off all bounds, B >= 2 b_T and a problem that is feasible at B - 2 b_T: with probability 1 - delta,
     sum_t c_t <= T B and the regret is of order (1 + ||lam*||) sqrt(T) up to logarithms, with lam* the optimal prices at
     B - b_T. The defaults are those of experiments, and `hard=True` keeps budgets without any condition.
     Deviations: prices carry over from regime to regime, which reproduces the published numbers; the printed pseudo-code
-    resets them (`reset=True`). M_k is that of the experiments (`experimental_limits`) rather than the theory's.
+    resets them (`reset=True`). M_k is that of the experiments (`experimental_thresholds`) rather than the theory's.
 
     Args:
         problem, model, margin, warmup, hard: as for `pgd`.
-        limits: M_0, M_1, ...; `experimental_limits(problem)` by default, or `theoretical_limits(...)`.
+        thresholds: M_0, M_1, ...; `experimental_thresholds(problem)` by default, or `theoretical_thresholds(...)`.
         reset: start every regime from prices of 0.
         name: for tables and plots.
 
@@ -64,7 +64,7 @@ def pgd_adaptive(
     'pgd_adaptive'
     """
     need_constraints(problem)
-    excess = given(limits, lambda: experimental_limits(problem))
+    excess = given(thresholds, lambda: experimental_thresholds(problem))
     gain, kept = reward(problem), hard_limits(problem, hard)
     first = worth_unit(problem, gain) / (problem.n_plays * math.sqrt(problem.horizon))
     step = Doubling(first, excess, reset=reset)
@@ -83,17 +83,17 @@ def theoretical_margin(problem: Problem, delta: float, width_sum: float) -> floa
     """b_T = (1 + ceil(log2 T)) (M_ceil(log2 T) + 2 sqrt(d)) / T of Theorem 1; often larger than the budgets."""
     top = math.ceil(math.log2(problem.horizon))
     d = len(constraint_rows(problem, problem.subject_to)[0])
-    last = theoretical_limits(problem, delta, width_sum)[top]
+    last = theoretical_thresholds(problem, delta, width_sum)[top]
     return (1 + top) * (last + 2 * math.sqrt(d)) / problem.horizon
 
 
-def experimental_limits(problem: Problem, c: float = 0.01) -> tuple[float, ...]:
+def experimental_thresholds(problem: Problem, c: float = 0.01) -> tuple[float, ...]:
     """M_k = c d sqrt(T ln(T (k+2))) of Appendix G.2; d counts a row and its negative once (6 for the court)."""
     horizon, d = problem.horizon, _directions(constraint_rows(problem, problem.subject_to)[0])
     return tuple(c * d * math.sqrt(horizon * math.log(horizon * (k + 2))) for k in range(_regimes(problem)))
 
 
-def theoretical_limits(problem: Problem, delta: float, width_sum: float) -> tuple[float, ...]:
+def theoretical_thresholds(problem: Problem, delta: float, width_sum: float) -> tuple[float, ...]:
     """M_k = 4 sqrt(T) + 20 sqrt(d) Upsilon of Box C; `width_sum` bounds beta_T, the sum of the played widths."""
     horizon = problem.horizon
     d = len(constraint_rows(problem, problem.subject_to)[0])

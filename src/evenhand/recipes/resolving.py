@@ -8,6 +8,7 @@ from evenhand.core.catalogue import named
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.objective_goal import objective_goal
 from evenhand.goals.resolving import Resolving
+from evenhand.models.advised import advised
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import regions, stated_rows
@@ -18,7 +19,7 @@ from evenhand.recipes.defaults import given, where_constrained
 @named("X1", source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)")
 def resolving(
     problem: Problem,
-    model: Model,
+    model: Model | None = None,
     *,
     choice: Choice | None = None,
     warmup: int = 0,
@@ -39,7 +40,8 @@ def resolving(
     Args:
         problem: with any objective and any constraints; costs may be learned or known; no free action is
             needed.
-        model: any, for the learned outcomes; `BayesianLogistic` and `BayesianRidge` explore without constants to tune.
+        model: any, for the learned outcomes; by default the one that `models.advised` names for the outcomes and
+            features of the problem, which is Bayesian and has no constants to tune. `repr` of the policy says which.
         choice: of P actions, after the warm-up; `TopK(P)` by default; use `InverseGap` with models without widths.
         warmup: rounds played uniformly at first, for models that do not explore by themselves.
         contexts: how many different ones are kept at most.
@@ -53,6 +55,10 @@ def resolving(
     >>> from evenhand.models import BayesianLogistic
     >>> resolving(Court().problem, BayesianLogistic(n_features=5)).name
     'resolving'
+    >>> from evenhand.problem import Outcome, Problem
+    >>> shop = Problem(actions=("a", "b"), outcomes=(Outcome("sale"),), maximize="sale", horizon=100)
+    >>> print(repr(resolving(shop)).splitlines()[1])
+      model     BayesianLogistic (2 features, 1 learned outcome)
     """
     objective = objective_goal(problem)
     rows, bound = stated_rows(problem, problem.subject_to)
@@ -70,7 +76,7 @@ def resolving(
     )
     return Policy(
         problem=problem,
-        model=model,
+        model=given(model, lambda: advised(problem)),
         goals=(objective, *plan, *hard_limits(problem, True)),
         choice=Staged(warmup, given(choice, lambda: TopK(problem.n_plays))),
         name=name or "resolving",

@@ -63,4 +63,6 @@ def _makers(setting: Setting, problem: Problem) -> dict[str, Make]:
 
 def _bwcr(objective: Updates, constraints: Updates, hard: bool, problem: Problem, model: Model) -> Policy:
     """Soft ones take no margin, as the theorem's violation is what is measured."""
-    return bwcr(problem, model, objective=objective, constraints=constraints, margin=None if hard else 0.0, hard=hard)
+    return bwcr(
+        problem, model, objective_by=objective, constraints_by=constraints, margin=None if hard else 0.0, hard=hard
+    )

@@ -1,0 +1,72 @@
+"""The model to start with, by the outcomes and features that a problem states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from evenhand.core.validate import whole
+from evenhand.models.base import Model
+from evenhand.models.bayesian_logistic import BayesianLogistic
+from evenhand.models.bayesian_ridge import BayesianRidge
+from evenhand.models.null_model import NullModel
+from evenhand.models.per_action import PerAction
+from evenhand.models.stacked import Stacked
+
+if TYPE_CHECKING:  # a problem is stated without models
+    from evenhand.problem.problem import Problem
+
+
+def advised(problem: Problem, n_features: int | None = None) -> Model:
+    """Choose a Bayesian model for the learned outcomes of a problem, and the features that it reads.
+
+    =============================  ===================================================================
+    learned outcomes               model
+    =============================  ===================================================================
+    one in [0, 1], such as yes/no  `BayesianLogistic`
+    others, or several in [0, 1]   `BayesianRidge`
+    some in [0, 1] and some not    `Stacked`: a `BayesianLogistic` for each in [0, 1]
+    none                           `NullModel`
+    features                       of the model
+    named by the problem           own coefficients per action: `PerAction` of each
+    not named                      none: one per action, which is 1 for that action and 0 for others
+    `n_features`                   as many per candidate, which the caller makes, with shared coefficients
+    =============================  ===================================================================
+
+    Args:
+        problem: whose outcomes are to be predicted.
+        n_features: how many numbers describe a candidate where the caller makes them; by default `Policy.encode` does.
+
+    Raises:
+        InvalidInput: a number of features below 1.
+
+    >>> from evenhand.problem import Numeric, Outcome, Problem
+    >>> mail = Problem(actions=("none", "letter"), features=(Numeric("age", 20, 60),),
+    ...                outcomes=(Outcome("answer"),), maximize="answer", horizon=100)
+    >>> advised(mail) == PerAction(inner=BayesianLogistic(n_features=2), actions=2)
+    True
+    """
+    if n_features is not None:
+        whole("n_features", n_features, 1)
+    by_action = bool(problem.features) and n_features is None
+    size = n_features or (problem.n_features if by_action else len(problem.actions))
+    parts = tuple(_parts(problem, size))
+    if not parts:
+        return NullModel(n_features=size, n_outcomes=0)
+    if by_action:
+        parts = tuple(PerAction(inner=part, actions=len(problem.actions)) for part in parts)
+    return parts[0] if len(parts) == 1 else Stacked(parts)
+
+
+def _parts(problem: Problem, n_features: int) -> Iterator[Model]:
+    """The models of the learned outcomes, in their order."""
+    ranges = [(o.low, o.high) == (0.0, 1.0) for o in problem.outcomes if o.is_learned]
+    if len(ranges) > 1 and all(ranges):
+        ranges = [False] * len(ranges)
+    for yes_or_no, outcomes in groupby(ranges):
+        count = len(list(outcomes))
+        if yes_or_no:
+            yield from [BayesianLogistic(n_features=n_features)] * count
+        else:
+            yield BayesianRidge(n_features=n_features, n_outcomes=count)

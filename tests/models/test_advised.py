@@ -1,0 +1,64 @@
+"""The model that docs/choosing.md advises, by the outcomes and features of a problem."""
+
+import pytest
+
+import evenhand as eh
+from evenhand.core.errors import InvalidInput
+from evenhand.models import NullModel, advised
+
+AGE = (eh.Numeric("age", 20, 60),)  # with an intercept: two numbers per case
+YES, PAYS, HOURS, COST = (
+    eh.Outcome("answers"),
+    eh.Outcome("pays"),
+    eh.Outcome("hours", high=12),
+    eh.Outcome("cents", known={"b": 80}),
+)
+
+
+def stated(*outcomes, features=()):
+    goal = outcomes[0].name
+    return eh.Problem(actions=("a", "b", "c"), features=features, outcomes=outcomes, maximize=goal, horizon=50)
+
+
+def yes(n):
+    return eh.BayesianLogistic(n_features=n)
+
+
+def other(n, outcomes=1):
+    return eh.BayesianRidge(n_features=n, n_outcomes=outcomes)
+
+
+def each(model):
+    return eh.PerAction(inner=model, actions=3)
+
+
+TABLE = [
+    (stated(YES, COST), yes(3)),  # no features: one per action
+    (stated(HOURS), other(3)),
+    (stated(YES, PAYS), other(3, 2)),
+    (stated(YES, HOURS), eh.Stacked((yes(3), other(3)))),
+    (stated(YES, COST, features=AGE), each(yes(2))),
+    (stated(HOURS, features=AGE), each(other(2))),
+    (stated(YES, PAYS, features=AGE), each(other(2, 2))),
+    (stated(YES, HOURS, features=AGE), eh.Stacked((each(yes(2)), each(other(2))))),
+    (stated(HOURS, eh.Outcome("dollars", high=9), YES, PAYS), eh.Stacked((other(3, 2), yes(3), yes(3)))),
+    (stated(COST, features=AGE), NullModel(n_features=2, n_outcomes=0)),
+]
+
+
+@pytest.mark.parametrize(("problem", "model"), TABLE)
+def test_the_model_is_that_of_the_table_and_decides(problem, model):
+    assert advised(problem) == model
+    policy = eh.resolving(problem)
+    assert policy.model == model
+    case = {f.name: 30 for f in problem.features}
+    state = policy.start(seed=0)
+    decision = policy.act(state, policy.encode(case))
+    assert decision.action in problem.actions
+    policy.observe(state, decision, dict.fromkeys(problem.observed, 0.5))
+
+
+def test_the_features_of_the_caller_have_shared_coefficients():
+    assert advised(stated(YES, features=AGE), 7) == yes(7)
+    with pytest.raises(InvalidInput, match=r"^n_features: expected a whole number of at least 1, got 0"):
+        advised(stated(YES), 0)
