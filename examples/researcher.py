@@ -63,7 +63,7 @@ class Forgetful:
         error = np.sqrt((x @ inverse * x).sum(2))[:, None]  # (R, 1, A)
         return eh.core.records.Worth(mean.sum(3), 0.2 * np.abs(w).sum(3) * error)
 
-    def update(self, state, x, y, seen, w):
+    def update(self, state, x, y, seen, w, lesson=None):
         seen = seen.all(2, keepdims=True)
         x, keep = x * seen, np.where(seen.any(1, keepdims=True), self.keep, 1)
         state.matrix[:] = keep * state.matrix + x.transpose(0, 2, 1) @ x

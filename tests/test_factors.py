@@ -114,7 +114,7 @@ class _Told:
         mean = np.broadcast_to(w.sum(3), (*w.shape[:2], x.shape[1])).copy()
         return Worth(mean, 0.0 * mean)
 
-    def update(self, state, x, y, seen, w):
+    def update(self, state, x, y, seen, w, lesson=None):
         self.told.append((y[0, 0].tolist(), seen[0, 0].tolist(), w[0, :, 0].tolist()))
 
 

@@ -45,7 +45,7 @@ class Oracle:
                 return Worth(mean[:, :, :2], bonus[:, :, :2])
         return Worth(mean, bonus)
 
-    def update(self, state, x, y, seen, w):
+    def update(self, state, x, y, seen, w, lesson=None):
         pass
 
 

@@ -40,7 +40,7 @@ class SameForAll:
         mean = np.tile(self.guess * w.sum(-1), (1, 1, x.shape[1] // w.shape[2]))
         return Worth(mean, np.zeros(mean.shape))
 
-    def update(self, state, x, y, seen, w):
+    def update(self, state, x, y, seen, w, lesson=None):
         """Learn nothing."""
 '''
 CHOICE = '''"""A choice that plays what comes last."""

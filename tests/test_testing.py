@@ -68,7 +68,7 @@ class Model:
             mean = mean[:, 0]
         return Worth(mean, bonus, random)
 
-    def update(self, state, x, y, seen, w):
+    def update(self, state, x, y, seen, w, lesson=None):
         if self.fault == "learns what was not seen":
             seen = np.ones_like(seen)
         INNER.update(state, x, y, seen, w)
@@ -469,7 +469,7 @@ class Forgetful:
         mean = w[:, :, 0, :1] * (state.notes["total"][:, None, None] + x.sum(2)[:, None, :])
         return Worth(mean, 0.0 * mean)
 
-    def update(self, state, x, y, seen, w):
+    def update(self, state, x, y, seen, w, lesson=None):
         state.notes["total"] = state.notes["total"] + y[:, 0, 0]
 
 

@@ -37,7 +37,7 @@ class Truth:
         mean = self.unit * w[:, :, 0] @ np.swapaxes(x @ self.means, 1, 2)
         return Worth(mean, np.zeros_like(mean))
 
-    def update(self, state, x, y, seen, w):
+    def update(self, state, x, y, seen, w, lesson=None):
         pass
 
 

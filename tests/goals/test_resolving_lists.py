@@ -141,7 +141,7 @@ class Knowing:
         mean = self.chances[who, what][:, None, :] * w[:, :, 0, :1].transpose(0, 1, 2)
         return Worth(mean, np.zeros_like(mean))
 
-    def update(self, state, x, y, seen, w):
+    def update(self, state, x, y, seen, w, lesson=None):
         pass
 
 

@@ -130,7 +130,7 @@ class Listener:
     def value(self, state, x, w, u):
         return Worth(np.zeros((len(x), w.shape[1], x.shape[1])), np.zeros((len(x), w.shape[1], x.shape[1])))
 
-    def update(self, state, x, y, seen, w):
+    def update(self, state, x, y, seen, w, lesson=None):
         for r, p, _ in np.argwhere(seen):
             state.told[r].append((x[r, p, 0], y[r, p, 0], w[r, 0, p if w.shape[2] > 1 else 0, 0]))
 

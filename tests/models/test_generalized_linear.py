@@ -105,7 +105,7 @@ def test_ten_thousand_rounds_are_predicted_as_by_exact_refits(link):
                 continue
             feed(model, state, x[before * users : mark * users], y[before * users : mark * users], users)
             past_x, past_y = x[: mark * users], y[: mark * users]
-            fit(LINKS[link], past_x, past_y, np.zeros(0), nothing(5), theta, room(theta), 1.0, 1e-12)
+            fit(LINKS[link], (past_x, past_y, np.zeros(0)), nothing(5), theta, room(theta), 1.0, 1e-12)
             exact, ours = (MEAN[link](query @ z) for z in (theta, state.theta[0]))
             assert np.abs(ours - exact).mean() <= bound * np.abs(exact).mean()
             before = mark
@@ -130,7 +130,7 @@ def test_the_work_of_a_round_does_not_grow():
     kept, theta = int(state.past.kept[0]), state.theta[0].copy()
     older = state.past.anchor[0], state.past.slope[0], state.past.curve[0]
     assert (
-        fit(1, state.past.x[0, :kept], state.past.y[0, :kept], np.zeros(0), older, theta, room(theta), 1.0, 1e-4) <= 2
+        fit(1, (state.past.x[0, :kept], state.past.y[0, :kept], np.zeros(0)), older, theta, room(theta), 1.0, 1e-4) <= 2
     )
 
 

@@ -123,7 +123,7 @@ def test_an_index_that_no_action_has_is_named(index):
     with pytest.raises(InvalidInput, match=message):
         tell(own, state, x, np.ones((1, ACTIONS, 1)), np.ones(1), np.ones((1, 1, 1)))
     tell(own, state, x, np.full((1, ACTIONS, 1), np.nan), np.ones(1), np.ones((1, 1, 1)))  # nothing is read there
-    assert (state.inner.count == 0).all()
+    assert (state.count == 0).all()
 
 
 def test_models_that_share_nothing_plan_for_a_part_of_the_rounds(monkeypatch):
@@ -219,8 +219,8 @@ def test_a_state_is_copied_saved_and_loaded(inner, tmp_path):
         policy.learn(alone, d, y[t, 1:2])
     np.testing.assert_array_equal(d.plays[0], decisions[0].plays[1])
     rows = slice(ACTIONS, 2 * ACTIONS)
-    np.testing.assert_array_equal(alone.model.inner.theta, state.model.inner.theta[rows])
-    np.testing.assert_array_equal(alone.model.inner.inverse, state.model.inner.inverse[rows])
+    np.testing.assert_array_equal(alone.model.theta, state.model.theta[rows])
+    np.testing.assert_array_equal(alone.model.inverse, state.model.inverse[rows])
 
 
 def test_iterates_of_it_are_kept_for_each_replica():
@@ -233,8 +233,8 @@ def test_iterates_of_it_are_kept_for_each_replica():
         counts = np.array([1.0, 0.0]) if rng.random() < 0.5 else np.ones(2)
         tell(model, state, cases(rng, index)[0], rng.random((2, 1, 1)), counts, np.ones((2, 1, 1)))
     kept = dict(flatten(state.past[0]))
-    assert kept[".inner.count"].sum() == 0.0  # the first iterate has learned nothing
-    later = dict(flatten(state.past[1]))[".inner.count"].reshape(2, ACTIONS).sum(1)
+    assert kept[".count"].sum() == 0.0  # the first iterate has learned nothing
+    later = dict(flatten(state.past[1]))[".count"].reshape(2, ACTIONS).sum(1)
     np.testing.assert_array_equal(later, state.stride)
 
 
@@ -249,9 +249,9 @@ def test_outcomes_in_parts_leave_the_sums_of_the_same_plays_at_once():
         policy.learn(parts, d, np.where(later[:, :, None], np.nan, y[t]), pending=later)
         policy.learn(parts, d, np.where(~later[:, :, None], np.nan, y[t]))
     for name in ("gram", "moment", "squares", "count", "rounds"):
-        a, b = (getattr(state.model.inner, name) for state in (parts, whole))
+        a, b = (getattr(state.model, name) for state in (parts, whole))
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12, err_msg=name)
-    assert (whole.model.inner.rounds == 15).all()
+    assert (whole.model.rounds == 15).all()
 
 
 @pytest.mark.parametrize("model", [BayesianRidge, BayesianLogistic])

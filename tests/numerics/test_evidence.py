@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
-from evenhand.numerics.evidence import BELIEVED, ahead, fit, log_evidence as judged, reach, within
+from evenhand.numerics.evidence import BELIEVED, Fit, Sums, ahead, fit, log_evidence as judged, reach, within
 from evenhand.numerics.newton import cholesky, invert
 
 
@@ -18,8 +18,8 @@ def fitted(x, y, ridge=0.0, times=1, free=None):
     theta, inverse, sigma = np.zeros((m, n)), np.zeros((n, n)), np.zeros((m, m))
     zeros = np.zeros(m) if free is None else free.sum(0).astype(float)
     for _ in range(times):
-        sums = (x.T @ x)[None], (y.T @ x)[None], y.T @ y
-        ridge = fit(*sums, float(len(x)), zeros, ridge, np.full(m, BELIEVED), theta[None], inverse[None], sigma)
+        sums = Sums((x.T @ x)[None], (y.T @ x)[None], y.T @ y, float(len(x)), zeros)
+        ridge = fit(sums, ridge, np.full(m, BELIEVED), Fit(theta[None], inverse[None], sigma))
     return ridge, theta, inverse, sigma
 
 
@@ -221,22 +221,13 @@ def test_the_log_of_the_evidence_is_that_of_a_normal_law():
     x, y = rng.normal(size=(40, 3)), rng.normal(size=(40, 1))
     scale = (x**2).sum() / 40
     for ridge in (0.5, 20.0, 4000.0):
-        theta, inverse, sigma = np.zeros((1, 1, 3)), np.zeros((1, 3, 3)), np.zeros((1, 1))
-        rho = fit(
-            (x.T @ x)[None],
-            (y.T @ x)[None],
-            y.T @ y,
-            40.0,
-            np.zeros(1),
-            ridge,
-            np.array([BELIEVED]),
-            theta[0][None],
-            inverse,
-            sigma,
-        )
-        noise, spread = sigma[0, 0], sigma[0, 0] * scale / rho
+        made = Fit(np.zeros((1, 1, 3)), np.zeros((1, 3, 3)), np.zeros((1, 1)))
+        sums = Sums((x.T @ x)[None], (y.T @ x)[None], y.T @ y, 40.0, np.zeros(1))
+        rho = fit(sums, ridge, np.array([BELIEVED]), made)
+        noise = made.sigma[0, 0]
+        spread = noise * scale / rho
         law = multivariate_normal(np.zeros(40), noise * (np.eye(40) + x @ x.T / rho)).logpdf(y[:, 0])
         law -= 0.5 * (math.log(noise) + BELIEVED / noise + math.log(spread) + spreads[0] / spread)
-        found.append((judged(scale, 40.0, np.zeros(1), rho, spreads, theta, inverse, sigma), law))
+        found.append((judged(sums, rho, spreads, made), law))
     ours, laws = np.array(found).T
     np.testing.assert_allclose(ours - ours[0], laws - laws[0], rtol=1e-6, atol=1e-9)

@@ -65,7 +65,7 @@ def data(link, s, n, seed, scale=0.7):
 
 def fitted(link, x, y, ridge, older=None, start=None, tolerance=1e-14):
     theta = np.zeros(x.shape[1]) if start is None else start.copy()
-    passes = fit(LINKS[link], x, y, NONE, older or nothing(x.shape[1]), theta, room(theta), ridge, tolerance)
+    passes = fit(LINKS[link], (x, y, NONE), older or nothing(x.shape[1]), theta, room(theta), ridge, tolerance)
     return theta, passes
 
 
@@ -80,7 +80,7 @@ def test_costs_their_gradient_and_their_hessian_are_numpys_and_add_to_what_is_th
     x, y = data(link, 40, 3, 1)
     x[x < -0.5] = 0.0
     theta, gradient, hessian = np.array([0.2, -0.4, 0.9]), np.ones(3), np.ones((3, 3))
-    value = add_losses(LINKS[link], x, y, NONE, theta, 5.0, gradient, hessian, np.empty(3, np.int64))
+    value = add_losses(LINKS[link], (x, y, NONE), theta, 5.0, gradient, hessian, np.empty(3, np.int64))
     expected = losses(link, x, y, theta)
     assert value == pytest.approx(5.0 + expected[0], rel=1e-12)
     np.testing.assert_allclose(gradient, 1.0 + expected[1], rtol=1e-11)
@@ -95,7 +95,7 @@ def test_a_weight_of_3_is_three_observations(link):
     theta, found = np.array([0.2, -0.4, 0.9]), []
     for own in ((x, y, weight), (x[often], y[often], NONE)):
         gradient, hessian = np.zeros(3), np.zeros((3, 3))
-        value = add_losses(LINKS[link], *own, theta, 0.0, gradient, hessian, np.empty(3, np.int64))
+        value = add_losses(LINKS[link], own, theta, 0.0, gradient, hessian, np.empty(3, np.int64))
         found.append((value, gradient, hessian))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
@@ -115,8 +115,8 @@ def test_a_folded_half_is_its_second_order_expansion_and_fits_take_it_as_part_of
     """Two folds at different points: anchors move, and the function stays."""
     x, y = data(link, 90, 3, 3)
     older, first, second = nothing(3), np.array([0.5, 0.1, 0.7]), np.array([0.4, 0.3, 0.6])
-    fold(LINKS[link], x[:30], y[:30], NONE, first, *older)
-    fold(LINKS[link], x[30:60], y[30:60], NONE, second, *older)
+    fold(LINKS[link], (x[:30], y[:30], NONE), first, *older)
+    fold(LINKS[link], (x[30:60], y[30:60], NONE), second, *older)
     np.testing.assert_array_equal(older[0], second)
     np.testing.assert_array_equal(older[2], older[2].T)
     parts = expansion(link, x[:30], y[:30], first), expansion(link, x[30:60], y[30:60], second)
@@ -134,7 +134,7 @@ def test_a_folded_half_is_its_second_order_expansion_and_fits_take_it_as_part_of
 def test_of_the_identity_link_nothing_is_lost_by_folding():
     x, y = data("identity", 60, 3, 5)
     older = nothing(3)
-    fold(IDENTITY, x[:50], y[:50], NONE, np.array([3.0, -2.0, 9.0]), *older)
+    fold(IDENTITY, (x[:50], y[:50], NONE), np.array([3.0, -2.0, 9.0]), *older)
     theta, _ = fitted("identity", x[50:], y[50:], 0.5, older)
     np.testing.assert_allclose(theta, np.linalg.solve(x.T @ x + 0.5 * np.eye(3), x.T @ y), rtol=1e-10)
 

@@ -13,7 +13,7 @@ def nothing(n):
 
 
 def fit_logistic(x, y, theta, root, ridge, tolerance):
-    return fit(LOGISTIC, x, y, np.zeros(0), nothing(len(theta)), theta, root, ridge, tolerance)
+    return fit(LOGISTIC, (x, y, np.zeros(0)), nothing(len(theta)), theta, root, ridge, tolerance)
 
 
 def room(theta):

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.luck import box_muller
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Floats
 from evenhand.core.validate import number
-from evenhand.models.base import Model, Parametric, Weighs
+from evenhand.models.base import Lesson, Model, Parametric
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # a mask that is true everywhere
 
@@ -38,24 +38,13 @@ def optimism(mean: float, half: float, low: float, high: float, price: float) ->
     return 0.0
 
 
-@kernel
-def wrong_action(x: Floats, seen: Bools, actions: int) -> tuple[int, int]:
-    """Replica and candidate of the first index that no action has, `(C,1+n),(C,M)->(),()`; -1 where there is none.
-
-    Of candidates of which nothing was seen, nothing is read. An empty mask is true everywhere.
-    """
-    for r in range(len(x)):
-        for c in range(x.shape[1]):
-            index = x[r, c, 0]
-            if not (0.0 <= index < actions and index == np.floor(index)) and (len(seen) == 0 or seen[r, c].any()):
-                return r, c
-    return -1, -1
-
-
-def no_action(x: Floats, r: int, c: int, actions: int) -> InvalidInput:
-    """The error of an index that no action has, `(C,1+n)`."""
-    expected = f"the index of an action, a whole number from 0 to {actions - 1}"
-    return InvalidInput(f"features[{r}, {c}, 0]", expected, x[r, c, 0])
+@inlined
+def count_round(lesson: Lesson, r: int, rounds: Floats, taught: Floats) -> None:
+    """Count a round of a replica, or the part of one that a lesson is."""
+    size = lesson.weight * lesson.share[r if len(lesson.share) > 1 else 0]
+    rounds[r] += size
+    if lesson.taught:
+        taught[r] += size
 
 
 def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float = 1.0) -> None:
@@ -83,18 +72,6 @@ def refuse_luck(name: str, inner: Model) -> None:
     if inner.draws(1):
         expected = f"a model without luck of its own; wrap it in {type(inner).__name__}, not the other way round"
         raise InvalidInput(f"{name}.inner", expected, inner)
-
-
-def weighing(name: str, model: Model) -> Weighs:
-    """A model that weighs what it learns.
-
-    Raises:
-        InvalidInput: the model does not.
-    """
-    if not isinstance(model, Weighs):
-        expected = "a model that weighs what it learns, such as BayesianRidge or BayesianLogistic, for a weight but 1"
-        raise InvalidInput(name, expected, type(model).__name__)
-    return model
 
 
 def check_scale(name: str, scale: float) -> None:

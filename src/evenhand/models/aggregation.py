@@ -14,7 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import check_sizes
-from evenhand.models.base import Worth
+from evenhand.models.base import ROUND, Lesson, Worth
 from evenhand.models.experts import ExpertSet
 
 
@@ -166,7 +166,9 @@ class Aggregation:
         mean = _value(state.weight, self._within(state), x, w)
         return Worth(mean, np.zeros(mean.shape))
 
-    def update(self, state: AggregationState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(
+        self, state: AggregationState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
         """Update the weights by plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         _update(state.weight, self._within(state), x, y, seen)
 

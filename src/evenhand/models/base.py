@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
 
 from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats
 
-__all__ = ["AHEAD", "COPIES", "ROUNDS", "TAUGHT", "ZEROS", "Ask", "Averageable", "Model", "Worth"]
+__all__ = ["AHEAD", "COPIES", "ROUND", "ZEROS", "Ask", "Averageable", "Lesson", "Model", "Worth"]
 
-ROUNDS = {"rounds": True}  # marks the fields of a state that count rounds
-TAUGHT = {"taught": True}  # marks how many of these rounds were taught, `()`: each takes nothing from the horizon
 AHEAD = {"ahead": True}  # marks what part of the horizon is to come that budgets can pay for, `()`; a policy says it
 ZEROS = {"zeros": True}  # marks in how many observations each outcome was declared 0, `(M)`; a policy says it
-COPIES = {
-    "rounds": False,
-    "taught": False,
-    "zeros": False,
-}  # marks fields of copies of states, which count no rounds themselves
+COPIES = {"zeros": False}  # marks fields of copies of states, which count nothing themselves
 
 # Candidates x and prices w -> their worth, without luck, `(A,n),(K,1|A,M)->(K,A),(K,A)`.
 Ask = Callable[[Floats, Floats], Worth]
+
+
+class Lesson(NamedTuple):
+    """How the plays of an update count."""
+
+    share: Floats  # (R,), or (1,) for all replicas: the part of a round that the plays are
+    weight: float  # how many observations, and rounds, each of them counts for
+    taught: bool  # whether others made the plays, which then take no rounds from the horizon
+
+
+ROUND = Lesson(share=np.ones(1), weight=1.0, taught=False)  # all plays of a round
 
 
 class Model(Protocol):
@@ -30,7 +37,13 @@ class Model(Protocol):
     Models take prices because some of them have no width per outcome, and because optimism is applied after pricing:
     upwards where a price is positive, downwards where it is negative. Prices are the same for all candidates,
     `(K,1,M)`, or per candidate, `(K,A,M)`; for a single candidate the two are the same.
-    A model's state is a dataclass of arrays whose first axis is R, except for settings such as ranges.
+    A model's state is a dataclass of arrays, except for settings such as ranges. Their first axis is R where all
+    candidates share their coefficients. It is R A where each of A actions has coefficients of its own: row r A + a
+    belongs to action a of replica r.
+
+    Two more members are optional. `by_action` is A, or None for shared coefficients, as in a model without it; with A,
+    the first feature of a candidate is the index of its action. `weighs` is True for a model that heeds the weight of a
+    `Lesson`; all others are taught at weight 1 only.
     """
 
     @property
@@ -53,25 +66,59 @@ class Model(Protocol):
         Luck may change the bonus, never the mean. If u has width 0, the model answers without luck.
         """
 
-    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Learn the outcomes y of plays x under prices w where they were seen, `(P,n),(P,M),(P,M),(K,1|P,M)`, in place.
 
-        Where an outcome was not seen, y is 0 and means nothing. An update may be a part of a round, whose other plays
-        are not seen. A field of the state that counts rounds is `field(metadata=ROUNDS)`: the part is then counted as
-        its share of the round.
+        Where an outcome was not seen, y is 0 and means nothing. The plays may be a part of a round, whose other plays
+        are not seen: a model that counts rounds adds `weight * share` of the lesson, and all others need not read it.
         """
 
 
-@runtime_checkable
-class Weighs(Model, Protocol):
-    """A model that may learn more, or less, from a play than one observation."""
+def by_action(model: Model) -> int | None:
+    """A, where each of A actions has coefficients of its own; None where candidates share them."""
+    return getattr(model, "by_action", None)
 
-    def weigh(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
-        """`update` by plays each of which counts as `weight` observations and rounds, `(P,n),(P,M),(P,M),(K,1|P,M)`.
 
-        Raises:
-            InvalidInput: an inner model that cannot weigh what it learns.
-        """
+def weighs(model: Model) -> bool:
+    """Whether a model heeds the weight of a `Lesson`."""
+    return getattr(model, "weighs", False)
+
+
+class Wraps(Protocol):
+    """What a model with another one inside says for it, where it does not say something else itself.
+
+    Its state is that of the inner model.
+    """
+
+    inner: Model
+
+    @property
+    def n_features(self) -> int:
+        """Those of the inner model."""
+        return self.inner.n_features
+
+    @property
+    def n_outcomes(self) -> int:
+        """Those of the inner model."""
+        return self.inner.n_outcomes
+
+    @property
+    def by_action(self) -> int | None:
+        """Whether the inner model has coefficients by action."""
+        return by_action(self.inner)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the inner model weighs."""
+        return weighs(self.inner)
+
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
+        """The inner model's state before any data, `(M),(M)->state`."""
+        return self.inner.start(n_replicas, low, high, horizon)
+
+    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
+        """Update the inner model, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        self.inner.update(state, x, y, seen, w, lesson)
 
 
 @runtime_checkable
@@ -87,29 +134,15 @@ class Averageable(Model, Protocol):
 
 
 @runtime_checkable
-class InBlocks(Model, Protocol):
-    """A model of several blocks of features, of which each candidate has one, as replicas that have the rest in common.
+class Divisible(Model, Protocol):
+    """A model whose `value` and `update` read coefficients by action wherever its state has them.
 
-    It saves the matrices between blocks, which are 0.
+    A is the number of rows of the state per replica. Candidates that have one feature more than the model lead with the
+    index of their action, which the caller has checked.
     """
 
-    def in_blocks(self, blocks: int) -> Model:
-        """The model of which so many consecutive replicas are one, with coefficients of their own."""
-
-
-@runtime_checkable
-class ByAction(Model, Protocol):
-    """A model without luck that finds the rows of its state by itself, where each action of a replica has one.
-
-    Row r A + a belongs to action a of replica r. The first feature of a candidate is a, and is refused if it is no
-    action; the others are the features of the model.
-    """
-
-    def value_by_action(self, state: Any, x: Floats, w: Floats, actions: int) -> Worth:
-        """`value` by the row of each candidate's action, `(C,1+n),(K,1|C,M),()->(K,C),(K,C)`."""
-
-    def update_by_action(self, state: Any, x: Floats, y: Floats, seen: Bools, actions: int) -> None:
-        """`update` of the row of each play's action, `(P,1+n),(P,M),(P,M),()`."""
+    def start_by_action(self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int) -> Any:
+        """The state before any data, with coefficients for each action of every replica, `(M),(M)->state`."""
 
 
 @runtime_checkable

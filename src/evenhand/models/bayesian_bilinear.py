@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,12 +12,12 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
-from evenhand.models._shared import check_exploration, check_sizes
-from evenhand.models.base import Worth
-from evenhand.models.bayesian_ridge import BayesianRidgeState, empty, priced
+from evenhand.models._shared import check_exploration, check_sizes, count_round
+from evenhand.models.base import ROUND, Lesson, Worth
+from evenhand.models.bayesian_ridge import BayesianRidgeState, Estimates, empty, priced, refit
 from evenhand.models.prior import Prior
 from evenhand.numerics.bilinear import absorb_runs, run_worth, scratch
-from evenhand.numerics.evidence import ahead, first, fit, reach
+from evenhand.numerics.evidence import ahead, first, reach
 from evenhand.numerics.precision import FAINT, dot
 
 _CLOSE = 1e-100  # x^T V^-1 x below which x may be 0
@@ -41,12 +42,12 @@ def _value(
 ) -> tuple[Floats, Floats]:
     candidates, outcomes, s, each = x.shape[1], w.shape[3], x.shape[2] - r, w.shape[2] > 1
     mean, bonus = np.zeros((len(x), w.shape[1], candidates)), np.zeros((len(x), w.shape[1], candidates))
-    means, square, work = np.empty((outcomes, candidates)), np.empty(candidates), scratch(candidates, r, s)
-    center = np.empty(outcomes)
+    work, center = scratch(candidates, r, s, outcomes), np.empty(outcomes)
+    means, square = work.center, work.square
     for b in range(len(x)):
         more, begin, known = ahead(count[b], rounds[b], taught[b], horizon[b], part[b]), 0, count[b] > 0.0
         while begin < candidates:
-            last = run_worth(theta[b], inverse[b], x[b], r, begin, known, means, square, work)
+            last = run_worth(theta[b], inverse[b], x[b], r, begin, known, work)
             length = dot(x[b, begin, :r], x[b, begin, :r])
             for a in range(last - begin):
                 if not known or square[a] < _CLOSE:  # seldom, as this costs as much as the rest
@@ -65,18 +66,10 @@ def _value(
 
 @kernel
 def _add(
-    gram: Floats,
-    moment: Floats,
-    squares: Floats,
-    count: Floats,
-    rounds: Floats,
-    x: Floats,
-    y: Floats,
-    seen: Bools,
-    r: int,
-    weight: float,
+    sums: Estimates, rounds: Floats, taught: Floats, x: Floats, y: Floats, seen: Bools, r: int, lesson: Lesson
 ) -> None:
     """Add plays to the sums; those of consecutive plays with the same u are sums over v, times u."""
+    gram, moment, squares = sums.gram, sums.moment, sums.squares
     plays, s, outcomes = x.shape[1], x.shape[2] - r, y.shape[2]
     inner, cross, line = np.empty((s, s)), np.empty((outcomes, s)), np.empty(r * s)
     for b in range(len(x)):
@@ -90,7 +83,7 @@ def _add(
                 if seen[b, last].all():
                     some = True
                     if dot(u, u) * dot(v, v) > FAINT:  # nothing is learned from a candidate without features
-                        count[b] += weight
+                        sums.n_seen[b] += lesson.weight
                         used = True
                         for i in range(s):
                             for j in range(s):
@@ -113,11 +106,11 @@ def _add(
                         row[j] += u[g] * line[j]
             first = last
         if some:
-            rounds[b] += weight
+            count_round(lesson, b, rounds, taught)
 
 
 @kernel
-def _refit(
+def _update(
     gram: Floats,
     moment: Floats,
     squares: Floats,
@@ -130,16 +123,24 @@ def _refit(
     fitted: Floats,
     origin: Floats,
     spreads: Floats,
+    rounds: Floats,
+    taught: Floats,
     growth: float,
+    x: Floats,
+    y: Floats,
+    beyond: Floats,
+    seen: Bools,
+    r: int,
+    share: Floats,
+    weight: float,
+    others: bool,
 ) -> None:
-    """Maximise the evidence again in the replicas that are due."""
-    for b in range(len(gram)):
-        if count[b] > fitted[b] and count[b] >= growth * fitted[b]:
-            own = slice(b, b + 1)
-            books = squares[b], count[b], zeros[b], ridge[b], spreads
-            ridge[b] = fit(gram[own], moment[own], *books, theta[own], inverse[own], sigma[b])
-            theta[b] += origin[b]
-            fitted[b] = count[b]
+    made = inverse, theta, sigma
+    s = Estimates(gram, moment, squares, *made, ridge, count, zeros, fitted, origin, spreads)
+    _add(s, rounds, taught, x, beyond, seen, r, Lesson(share, weight, others))
+    unused = np.zeros(len(x))  # the inverse is 0 before the first fit, and then nothing is absorbed
+    absorb_runs(theta, inverse, unused, unused, x, y, seen, r)
+    refit(s, growth)
 
 
 @named("X5", source="evenhand's own: `BayesianRidge` on the values u^T Theta v of users and items")
@@ -177,6 +178,7 @@ class BayesianBilinear:
     prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
     growth: float = 1.3
+    weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole("BayesianBilinear.who", self.who, 1)
@@ -203,27 +205,21 @@ class BayesianBilinear:
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units, self.who))
 
-    def update(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(
+        self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
         """Absorb plays whose outcomes are all seen, `(P,r+s),(P,M),(P,M),(K,1|P,M)`.
 
         O(n^2 P + n M P) per round of equal u, and O(n^3) per fit.
         """
-        self.weigh(state, x, y, seen, w, 1.0)
-
-    def weigh(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
-        """`update` by plays each of which counts as `weight` observations and rounds."""
         s, y = state, y / state.units
-        if weight != 1.0:  # squares of both are then weighted
-            x, y = (
-                np.concatenate([math.sqrt(weight) * x[:, :, : self.who], x[:, :, self.who :]], 2),
-                math.sqrt(weight) * y,
-            )
-        u, v = x[:, :, : self.who], x[:, :, self.who :]
+        if lesson.weight != 1.0:  # squares of both are then weighted
+            root = math.sqrt(lesson.weight)
+            x, y = np.concatenate([root * x[:, :, : self.who], x[:, :, self.who :]], 2), root * y
         beyond = y
         if s.origin.any():
+            u, v = x[:, :, : self.who], x[:, :, self.who :]
             beyond = y - np.einsum("rpi,rmij,rpj->rpm", u, s.origin.reshape(len(x), -1, self.who, self.what), v)
-        _add(s.gram, s.moment, s.squares, s.count, s.rounds, x, beyond, seen, self.who, float(weight))
-        unused = np.zeros((2, len(x)))  # the inverse is 0 before the first fit, and then nothing is absorbed
-        absorb_runs(s.theta, s.inverse, unused[0], unused[1], x, y, seen, self.who)
-        books = s.ridge, s.count, s.zeros, s.fitted, s.origin, s.spreads
-        _refit(s.gram, s.moment, s.squares, s.inverse, s.theta, s.sigma, *books, float(self.growth))
+        sums, made = (s.gram, s.moment, s.squares), (s.inverse, s.theta, s.sigma)
+        books = s.ridge, s.count, s.zeros, s.fitted, s.origin, s.spreads, s.rounds, s.taught
+        _update(*sums, *made, *books, float(self.growth), x, y, beyond, seen, self.who, *lesson)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
-from evenhand.models._shared import check_binary, check_exploration, check_sizes, optimism
-from evenhand.models.base import AHEAD, ROUNDS, TAUGHT, Worth
+from evenhand.models._shared import check_binary, check_exploration, check_sizes, count_round, optimism
+from evenhand.models.base import AHEAD, ROUND, Lesson, Worth
 from evenhand.models.past import Arrays, Past, fold_older, no_past
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import STRONG, ahead, log_volume, reach, within
@@ -26,22 +27,36 @@ _PASSES = 2
 
 @dataclass
 class BayesianLogisticState:
-    """The posterior, and what is kept of the observations."""
+    """The posterior, and what is kept of the observations.
 
-    inverse: Floats  # (R, n, n) of H = ridge I + sum p (1 - p) x x^T
-    theta: Floats  # (R, n)
+    With coefficients by action there are A rows per replica of what is marked so, and one of all else.
+    """
+
+    inverse: Floats  # (R A, n, n) of H = ridge I + sum p (1 - p) x x^T
+    theta: Floats  # (R A, n)
     ridge: Floats  # (R,) 0 before the first fit
     count: Floats  # (R,) observations
     fitted: Floats  # (R,) observations at the last fit
-    rounds: Floats = field(metadata=ROUNDS)  # (R,) rounds in which something was seen
-    taught: Floats = field(metadata=TAUGHT)  # (R,) of these, rows that others played
+    rounds: Floats  # (R,) rounds in which something was seen
+    taught: Floats  # (R,) of these, rows that others played
     ahead: Floats = field(metadata=AHEAD)  # (R,) part of the horizon that is to come and can be paid for
     size: Floats  # (R,) sum of |x|^2
-    past: Past
-    origin: Floats  # (R, n) theta before any data
+    past: Past  # of R A rows
+    origin: Floats  # (R A, n) theta before any data
     spread: Floats  # (1,) variance of log-odds before any data
     ends: Floats  # (2, 1) of the range
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
+
+
+class _Known(NamedTuple):
+    """What the estimate of a replica is made from."""
+
+    past: Arrays
+    first: int  # row of the state; the others of the replica follow
+    size: float
+    n_seen: float
+    origin: Floats  # (A, n)
+    believed: float
 
 
 @kernel
@@ -54,7 +69,6 @@ def _value(
     horizon: Floats,
     part: Floats,
     scale: float,
-    blocks: int,
     believed: float,
     ends: Floats,
     x: Floats,
@@ -62,16 +76,19 @@ def _value(
 ) -> tuple[Floats, Floats]:
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
-    each, product = w.shape[2] > 1, np.empty(x.shape[2])
+    n, actions = theta.shape[1], len(theta) // len(x)
+    lead, each, product = x.shape[2] - n, w.shape[2] > 1, np.empty(n)
     for r in range(len(x)):
         more = ahead(count[r], rounds[r], taught[r], horizon[r], part[r])
         for a in range(x.shape[1]):
-            if blank(x[r, a]):
+            z, own = x[r, a, lead:], a if each else 0
+            if blank(z):
                 continue
-            own, center = a if each else 0, sigmoid(dot(x[r, a], theta[r]))
+            row = r * actions + int(x[r, a, 0]) if lead > 0 else r
+            center = sigmoid(dot(z, theta[row]))
             variance = center * (1.0 - center)
-            square = variance * (quadratic(x[r, a], inverse[r], product) if count[r] > 0.0 else believed)
-            half = scale * math.sqrt(variance) * reach(square, more, blocks * x.shape[2])
+            square = variance * (quadratic(z, inverse[row], product) if count[r] > 0.0 else believed)
+            half = scale * math.sqrt(variance) * reach(square, more, actions * n)
             for k in range(w.shape[1]):
                 mean[r, k, a] = w[r, k, own, 0] * center
                 bonus[r, k, a] = optimism(center, half, ends[0, 0], ends[1, 0], w[r, k, own, 0])
@@ -79,34 +96,24 @@ def _value(
 
 
 @kernel
-def _climb(
-    past: Arrays,
-    first: int,
-    size: float,
-    count: float,
-    ridge: float,
-    origin: Floats,
-    believed: float,
-    theta: Floats,
-    inverse: Floats,
-) -> float:
-    """Climb from a penalty to a maximum of the evidence; return the penalty, with the shapes of `_fit`."""
-    x, y, kept, weight, anchor, slope, curve = past
-    blocks, n = theta.shape
-    scale, total = size / count, float(blocks * n)
+def _climb(known: _Known, ridge: float, theta: Floats, inverse: Floats) -> float:
+    """Climb from a penalty to a maximum of the evidence; return the penalty, `()->(A,n),(A,n,n),()`."""
+    x, y, kept, weight, anchor, slope, curve = known.past
+    origin, believed, (actions, n) = known.origin, known.believed, theta.shape
+    scale, total = known.size / known.n_seen, float(actions * n)
     root = np.empty((n, n))
     rho = ridge if ridge > 0.0 else scale / believed
     for step in range(_PASSES):
-        rho = within(rho, size)
-        for b in range(blocks):
-            r = first + b
+        rho = within(rho, known.size)
+        for b in range(actions):
+            r = known.first + b
             s = int(kept[r])
             older = anchor[r], slope[r] - rho * origin[b], curve[r]  # which centres the penalty
-            fit(LOGISTIC, x[r, :s], y[r, :s], weight[r, :s], older, theta[b], root, rho, 1e-4)
+            fit(LOGISTIC, (x[r, :s], y[r, :s], weight[r, :s]), older, theta[b], root, rho, 1e-4)
             invert(root, inverse[b])
         if step + 1 < _PASSES:
             free, squares = total, 0.0
-            for b in range(blocks):
+            for b in range(actions):
                 for i in range(n):
                     squares += (theta[b, i] - origin[b, i]) ** 2
                     free -= rho * inverse[b, i, i]
@@ -116,56 +123,35 @@ def _climb(
 
 
 @kernel
-def _evidence(
-    past: Arrays,
-    first: int,
-    scale: float,
-    rho: float,
-    origin: Floats,
-    believed: float,
-    theta: Floats,
-    inverse: Floats,
-) -> float:
-    """ln of the evidence of a fit times the density of what is believed, up to a constant; shapes as for `_fit`."""
-    x, y, kept, weight, anchor, slope, curve = past
-    blocks, n = theta.shape
+def _evidence(known: _Known, rho: float, theta: Floats, inverse: Floats) -> float:
+    """ln of the evidence of a fit times the density of what is believed, up to a constant, `(),(A,n),(A,n,n)->()`."""
+    x, y, kept, weight, anchor, slope, curve = known.past
+    actions, n = theta.shape
     gradient, hessian, nonzero = np.zeros(n), np.zeros((n, n)), np.empty(n, np.int64)
-    spread, loss = scale / rho, 0.0
-    for b in range(blocks):
-        r = first + b
+    spread, loss = known.size / known.n_seen / rho, 0.0
+    for b in range(actions):
+        r = known.first + b
         s = int(kept[r])
         loss = add_quadratic(anchor[r], slope[r], curve[r], theta[b], loss, gradient, hessian)
-        loss = add_losses(LOGISTIC, x[r, :s], y[r, :s], weight[r, :s], theta[b], loss, gradient, hessian, nonzero)
+        data = x[r, :s], y[r, :s], weight[r, :s]
+        loss = add_losses(LOGISTIC, data, theta[b], loss, gradient, hessian, nonzero)
         for i in range(n):
-            loss += float(0.5 * rho * (theta[b, i] - origin[b, i]) ** 2)
-    volume = blocks * n * math.log(rho) + log_volume(inverse)
-    return float(0.5 * (volume - math.log(spread) - believed / spread) - loss)
+            loss += float(0.5 * rho * (theta[b, i] - known.origin[b, i]) ** 2)
+    volume = actions * n * math.log(rho) + log_volume(inverse)
+    return float(0.5 * (volume - math.log(spread) - known.believed / spread) - loss)
 
 
 @kernel
-def _fit(
-    past: Arrays,
-    first: int,
-    size: float,
-    count: float,
-    ridge: float,
-    origin: Floats,
-    believed: float,
-    theta: Floats,
-    inverse: Floats,
-) -> float:
-    """Maximise the evidence of a replica by Laplace's approximation; return its penalty.
+def _fit(known: _Known, ridge: float, theta: Floats, inverse: Floats) -> float:
+    """Maximise the evidence of a replica by Laplace's approximation; return its penalty, `()->(A,n),(A,n,n),()`.
 
-    `(),(),(),(B,n),()->(B,n),(B,n,n),()`. Its B blocks of features are the replicas from `first` on. As in
-    `numerics.evidence.fit`, a narrow prior has it climbed from the penalty that is believed by default, too.
+    As in `numerics.evidence.fit`, a narrow prior has it climbed from the penalty that is believed by default, too.
     """
     wide = theta.copy(), np.empty_like(inverse)
-    rho = _climb(past, first, size, count, ridge, origin, believed, theta, inverse)
-    if believed < _BELIEVED:
-        scale = size / count
-        other = _climb(past, first, size, count, scale / _BELIEVED, origin, believed, *wide)
-        known = _evidence(past, first, scale, rho, origin, believed, theta, inverse)
-        if _evidence(past, first, scale, other, origin, believed, *wide) > known + STRONG:
+    rho = _climb(known, ridge, theta, inverse)
+    if known.believed < _BELIEVED:
+        other = _climb(known, known.size / known.n_seen / _BELIEVED, *wide)
+        if _evidence(known, other, *wide) > _evidence(known, rho, theta, inverse) + STRONG:
             theta[:], inverse[:] = wide
             return other
     return rho
@@ -179,55 +165,55 @@ def _update(
     count: Floats,
     fitted: Floats,
     rounds: Floats,
+    taught: Floats,
     size: Floats,
     origin: Floats,
     believed: float,
     past: Arrays,
     growth: float,
     room: int,
-    blocks: int,
-    weight: float,
     x: Floats,
     y: Floats,
     seen: Bools,
+    share: Floats,
+    weight: float,
+    others: bool,
 ) -> None:
-    """Absorb plays; what the blocks of a replica have in common is that of the first, which the others repeat."""
-    gain = np.empty(x.shape[2])
+    """Absorb plays, those of an action after those of the one before it."""
+    n, actions = theta.shape[1], len(theta) // len(x)
+    lead, gain = x.shape[2] - n, np.empty(n)
     past_x, past_y, kept, weights = past[:4]
-    for first in range(0, len(x), blocks):
-        some, own = False, slice(first, first + blocks)
-        for r in range(first, first + blocks):
+    for r in range(len(x)):
+        some, first, own = False, r * actions, slice(r * actions, (r + 1) * actions)
+        for a in range(actions):
+            row = first + a
             for p in range(x.shape[1]):
-                if not seen[r, p, 0]:
+                if (lead > 0 and x[r, p, 0] != a) or not seen[r, p, 0]:
                     continue
-                some = True
-                if blank(x[r, p]):
+                z, some = x[r, p, lead:], True
+                if blank(z):
                     continue
-                if kept[r] >= room:  # what is folded is folded at an estimate that knows it
-                    books = size[first], count[first], ridge[first]
-                    ridge[first] = _fit(past, first, *books, origin[own], believed, theta[own], inverse[own])
-                    fitted[first] = count[first]
-                    fold_older(past, r, LOGISTIC, theta[r])
-                s = int(kept[r])
-                past_x[r, s] = x[r, p]
-                past_y[r, s] = y[r, p, 0]
-                weights[r, s] = weight
-                kept[r] += 1.0
-                count[first] += weight
-                size[first] += weight * dot(x[r, p], x[r, p])
-                if ridge[first] > 0.0:
-                    center = sigmoid(dot(x[r, p], theta[r]))
-                    absorb(inverse[r], math.sqrt(weight * center * (1.0 - center)) * x[r, p], gain)
+                if kept[row] >= room:  # what is folded is folded at an estimate that knows it
+                    known = _Known(past, first, size[r], count[r], origin[own], believed)
+                    ridge[r] = _fit(known, ridge[r], theta[own], inverse[own])
+                    fitted[r] = count[r]
+                    fold_older(past, row, LOGISTIC, theta[row])
+                s = int(kept[row])
+                past_x[row, s] = z
+                past_y[row, s] = y[r, p, 0]
+                weights[row, s] = weight
+                kept[row] += 1.0
+                count[r] += weight
+                size[r] += weight * dot(z, z)
+                if ridge[r] > 0.0:
+                    center = sigmoid(dot(z, theta[row]))
+                    absorb(inverse[row], math.sqrt(weight * center * (1.0 - center)) * z, gain)
         if some:
-            rounds[first] += weight
-        if count[first] > fitted[first] and count[first] >= growth * fitted[first]:
-            books = size[first], count[first], ridge[first]
-            ridge[first] = _fit(past, first, *books, origin[own], believed, theta[own], inverse[own])
-            fitted[first] = count[first]
-        if some:
-            for r in range(first + 1, first + blocks):
-                ridge[r], count[r], fitted[r] = ridge[first], count[first], fitted[first]
-                rounds[r], size[r] = rounds[first], size[first]
+            count_round(Lesson(share, weight, others), r, rounds, taught)
+        if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
+            known = _Known(past, first, size[r], count[r], origin[own], believed)
+            ridge[r] = _fit(known, ridge[r], theta[own], inverse[own])
+            fitted[r] = count[r]
 
 
 @named("X5", source="evenhand's own: MacKay 1992 (The evidence framework applied to classification networks)")
@@ -267,24 +253,12 @@ class BayesianLogistic:
     scale: float = 1.0
     growth: float = 1.1
     room: int = 2000
-    blocks: int = field(default=1, init=False, repr=False)  # so many consecutive replicas are one, see `in_blocks`
+    weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_sizes("BayesianLogistic", self.n_features, 1)
         check_exploration("BayesianLogistic", self.scale, self.growth)
         whole("BayesianLogistic.room", self.room, 2)
-
-    def in_blocks(self, blocks: int) -> BayesianLogistic:
-        """The model of which so many consecutive replicas are one.
-
-        They have coefficients for a block of features each, and rho, N and t in common. n in the bonus then counts the
-        features of all blocks. No argument says how many blocks there are: replicas that do not belong together would
-        be mixed up.
-        """
-        whole("blocks", blocks, 1)
-        same = replace(self)
-        object.__setattr__(same, "blocks", blocks)
-        return same
 
     @property
     def n_outcomes(self) -> int:
@@ -297,10 +271,20 @@ class BayesianLogistic:
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianLogisticState:
         """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
+        return self.start_by_action(n_replicas, low, high, horizon, 1)
+
+    def start_by_action(
+        self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int
+    ) -> BayesianLogisticState:
+        """The state before any data, with coefficients for each action of every replica, `(1),(1)->state`.
+
+        Actions have rho, N and t in common, and n in the bonus counts the features of all of them.
+        """
         check_binary("BayesianLogistic", low, high)
-        n, origin = self.n_features, self.prior.origin(n_replicas, self.blocks, 1, self.n_features)[:, 0].copy()
+        n, rows = self.n_features, n_replicas * actions
+        origin = self.prior.origin(n_replicas, actions, 1, n)[:, 0].copy()
         return BayesianLogisticState(
-            inverse=np.zeros((n_replicas, n, n)),
+            inverse=np.zeros((rows, n, n)),
             theta=origin.copy(),
             ridge=np.zeros(n_replicas),
             count=np.zeros(n_replicas),
@@ -309,7 +293,7 @@ class BayesianLogistic:
             taught=np.zeros(n_replicas),
             ahead=np.ones(n_replicas),
             size=np.zeros(n_replicas),
-            past=no_past(n_replicas, n, self.room),
+            past=no_past(rows, n, self.room),
             origin=origin,
             spread=self.prior.variance(1, np.full(1, _BELIEVED)),
             ends=np.stack([low, high]),
@@ -319,16 +303,14 @@ class BayesianLogistic:
     def value(self, state: BayesianLogisticState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
         s, scale = state, float(self.scale)
-        books, believed = (s.count, s.rounds, s.taught, s.horizon, s.ahead), s.spread.item()
-        return Worth(*_value(s.theta, s.inverse, *books, scale, self.blocks, believed, s.ends, x, w))
+        books = s.count, s.rounds, s.taught, s.horizon, s.ahead
+        return Worth(*_value(s.theta, s.inverse, *books, scale, s.spread.item(), s.ends, x, w))
 
-    def update(self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(
+        self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
         """Append plays whose outcome was seen; refit if the history grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        self.weigh(state, x, y, seen, w, 1.0)
-
-    def weigh(self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
-        """`update` by plays each of which counts as `weight` observations and rounds."""
-        s, settings = state, (float(self.growth), self.room, self.blocks, float(weight))
+        s, settings = state, (float(self.growth), self.room)
         s.past.make_room(x.shape[1], self.room)
-        books = s.ridge, s.count, s.fitted, s.rounds, s.size, s.origin, s.spread.item()
-        _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen)
+        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, s.spread.item()
+        _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen, *lesson)

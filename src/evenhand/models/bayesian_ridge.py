@@ -3,43 +3,76 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import whole
-from evenhand.models._shared import check_exploration, check_sizes
-from evenhand.models.base import AHEAD, ROUNDS, TAUGHT, ZEROS, Worth
+from evenhand.models._shared import check_exploration, check_sizes, count_round
+from evenhand.models.base import AHEAD, ROUND, ZEROS, Lesson, Worth
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import BELIEVED, ahead, first, fit, reach
+from evenhand.numerics.evidence import BELIEVED, Fit, Sums, ahead, first, fit, reach
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
 
 
 @dataclass
 class BayesianRidgeState:
-    """Sufficient statistics, and the posterior; outcomes are in units of their ranges."""
+    """Sufficient statistics, and the posterior; outcomes are in units of their ranges.
 
-    gram: Floats  # (R, n, n) sum of x x^T
-    moment: Floats  # (R, M, n) sum of z x, z = y - origin.x
+    With coefficients by action there are A rows per replica of what is marked so, and one of all else.
+    """
+
+    gram: Floats  # (R A, n, n) sum of x x^T
+    moment: Floats  # (R A, M, n) sum of z x, z = y - origin.x
     squares: Floats  # (R, M, M) sum of z z^T
-    inverse: Floats  # (R, n, n) of V = ridge I + gram
-    theta: Floats  # (R, M, n)
+    inverse: Floats  # (R A, n, n) of V = ridge I + gram
+    theta: Floats  # (R A, M, n)
     sigma: Floats  # (R, M, M) covariance of the noise
     ridge: Floats  # (R,) 0 before the first fit
     count: Floats  # (R,) observations
     zeros: Floats = field(metadata=ZEROS)  # (R, M) of these, in which an outcome was declared 0
     fitted: Floats  # (R,) observations at the last fit
-    rounds: Floats = field(metadata=ROUNDS)  # (R,) rounds in which something was seen
-    taught: Floats = field(metadata=TAUGHT)  # (R,) of these, rows that others played
+    rounds: Floats  # (R,) rounds in which something was seen
+    taught: Floats  # (R,) of these, rows that others played
     ahead: Floats = field(metadata=AHEAD)  # (R,) part of the horizon that is to come and can be paid for
-    origin: Floats  # (R, M, n) theta before any data
+    origin: Floats  # (R A, M, n) theta before any data
     spreads: Floats  # (M,) variances of means before any data
     ends: Floats  # (2, M) of the ranges
     units: Floats  # (M,) lengths of the ranges, 1 where infinite
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
+
+
+class Estimates(NamedTuple):
+    """The arrays of a state that a fit reads and writes."""
+
+    gram: Floats
+    moment: Floats
+    squares: Floats
+    inverse: Floats
+    theta: Floats
+    sigma: Floats
+    ridge: Floats
+    n_seen: Floats
+    zeros: Floats
+    fitted: Floats
+    origin: Floats
+    spreads: Floats
+
+
+@kernel
+def refit(s: Estimates, growth: float) -> None:
+    """Maximise the evidence again in the replicas that are due."""
+    actions = len(s.theta) // len(s.ridge)
+    for r in range(len(s.ridge)):
+        if s.n_seen[r] > s.fitted[r] and s.n_seen[r] >= growth * s.fitted[r]:
+            own = slice(r * actions, (r + 1) * actions)
+            sums = Sums(s.gram[own], s.moment[own], s.squares[r], s.n_seen[r], s.zeros[r])
+            s.ridge[r] = fit(sums, s.ridge[r], s.spreads, Fit(s.theta[own], s.inverse[own], s.sigma[r]))
+            s.theta[own] += s.origin[own]
+            s.fitted[r] = s.n_seen[r]
 
 
 @inlined
@@ -66,7 +99,6 @@ def _value(
     horizon: Floats,
     part: Floats,
     scale: float,
-    blocks: int,
     spreads: Floats,
     ends: Floats,
     x: Floats,
@@ -74,18 +106,19 @@ def _value(
 ) -> tuple[Floats, Floats]:
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
-    n, outcomes = x.shape[2], w.shape[3]
-    product, center, each = np.empty(n), np.empty(outcomes), w.shape[2] > 1
+    n, outcomes, actions = theta.shape[2], w.shape[3], len(theta) // len(x)
+    lead, product, center, each = x.shape[2] - n, np.empty(n), np.empty(outcomes), w.shape[2] > 1
     for r in range(len(x)):
         more = ahead(count[r], rounds[r], taught[r], horizon[r], part[r])
         for a in range(x.shape[1]):
-            if blank(x[r, a]):
+            z, own = x[r, a, lead:], a if each else 0
+            if blank(z):
                 continue
-            own = a if each else 0
-            square = quadratic(x[r, a], inverse[r], product) if count[r] > 0.0 else first(spreads)
+            row = r * actions + int(x[r, a, 0]) if lead > 0 else r
+            square = quadratic(z, inverse[row], product) if count[r] > 0.0 else first(spreads)
             for m in range(outcomes):
-                center[m] = dot(x[r, a], theta[r, m])
-            half = scale * reach(square, more, n * blocks)
+                center[m] = dot(z, theta[row, m])
+            half = scale * reach(square, more, n * actions)
             for k in range(w.shape[1]):
                 mean[r, k, a], bonus[r, k, a] = priced(w[r, k, own], center, sigma[r], ends, half)
     return mean, bonus
@@ -104,73 +137,68 @@ def _update(
     zeros: Floats,
     fitted: Floats,
     rounds: Floats,
+    taught: Floats,
     origin: Floats,
     spreads: Floats,
     growth: float,
-    blocks: int,
-    weight: float,
     x: Floats,
     y: Floats,
     seen: Bools,
+    share: Floats,
+    weight: float,
+    others: bool,
 ) -> None:
-    """Absorb plays; what the blocks of a replica have in common is that of the first, which the others repeat."""
-    n, outcomes = x.shape[2], y.shape[2]
-    gain, line, z, root = np.empty(n), np.empty(n), np.empty(outcomes), math.sqrt(weight)
-    for lead in range(0, len(x), blocks):
+    """Absorb plays, those of an action after those of the one before it."""
+    n, outcomes, actions = theta.shape[2], y.shape[2], len(theta) // len(x)
+    lead, root, z = x.shape[2] - n, math.sqrt(weight), np.empty(outcomes)
+    gain, line = np.empty(n), np.empty(n)
+    for r in range(len(x)):
         some = False
-        for r in range(lead, lead + blocks):
+        for a in range(actions):
+            row = r * actions + a
             for p in range(x.shape[1]):
-                if not seen[r, p].all():
+                if (lead > 0 and x[r, p, 0] != a) or not seen[r, p].all():
                     continue
                 some = True
-                if blank(x[r, p]):
+                if blank(x[r, p, lead:]):
                     continue
-                count[lead] += weight
+                count[r] += weight
                 for i in range(n):
-                    line[i] = root * x[r, p, i]
+                    line[i] = root * x[r, p, lead + i]
                 for m in range(outcomes):
-                    z[m] = root * y[r, p, m] - dot(line, origin[r, m])
+                    z[m] = root * y[r, p, m] - dot(line, origin[row, m])
                 for i in range(n):
                     if line[i] != 0.0:
                         for j in range(n):
-                            gram[r, i, j] += line[i] * line[j]
+                            gram[row, i, j] += line[i] * line[j]
                         for m in range(outcomes):
-                            moment[r, m, i] += line[i] * z[m]
+                            moment[row, m, i] += line[i] * z[m]
                 for m in range(outcomes):
                     for j in range(outcomes):
-                        squares[lead, m, j] += z[m] * z[j]
-                if ridge[lead] > 0.0:
-                    square = absorb(inverse[r], line, gain)
+                        squares[r, m, j] += z[m] * z[j]
+                if ridge[r] > 0.0:
+                    square = absorb(inverse[row], line, gain)
                     for m in range(outcomes):
-                        miss = (root * y[r, p, m] - dot(line, theta[r, m])) / (1.0 + square)
+                        miss = (root * y[r, p, m] - dot(line, theta[row, m])) / (1.0 + square)
                         for i in range(n):
-                            theta[r, m, i] += miss * gain[i]
+                            theta[row, m, i] += miss * gain[i]
         if some:
-            rounds[lead] += weight
-        if count[lead] > fitted[lead] and count[lead] >= growth * fitted[lead]:
-            own = slice(lead, lead + blocks)
-            books = squares[lead], count[lead], zeros[lead], ridge[lead], spreads
-            ridge[lead] = fit(gram[own], moment[own], *books, theta[own], inverse[own], sigma[lead])
-            theta[own] += origin[own]
-            fitted[lead] = count[lead]
-            for r in range(lead + 1, lead + blocks):
-                ridge[r], fitted[r], sigma[r] = ridge[lead], fitted[lead], sigma[lead]
-        if some:
-            for r in range(lead + 1, lead + blocks):
-                count[r], rounds[r] = count[lead], rounds[lead]
+            count_round(Lesson(share, weight, others), r, rounds, taught)
+    made = inverse, theta, sigma
+    refit(Estimates(gram, moment, squares, *made, ridge, count, zeros, fitted, origin, spreads), growth)
 
 
 def empty(
-    n: int, n_replicas: int, low: Floats, high: Floats, horizon: int, prior: Prior, blocks: int = 1
+    n: int, n_replicas: int, low: Floats, high: Floats, horizon: int, prior: Prior, actions: int = 1
 ) -> BayesianRidgeState:
     """The state before any data, `(M),(M)->`."""
-    m, units = len(low), np.where(np.isfinite(high - low), high - low, 1.0)
-    origin = prior.origin(n_replicas, blocks, m, n) / units[:, None]
+    m, rows, units = len(low), n_replicas * actions, np.where(np.isfinite(high - low), high - low, 1.0)
+    origin = prior.origin(n_replicas, actions, m, n) / units[:, None]
     return BayesianRidgeState(
-        gram=np.zeros((n_replicas, n, n)),
-        moment=np.zeros((n_replicas, m, n)),
+        gram=np.zeros((rows, n, n)),
+        moment=np.zeros((rows, m, n)),
         squares=np.zeros((n_replicas, m, m)),
-        inverse=np.zeros((n_replicas, n, n)),
+        inverse=np.zeros((rows, n, n)),
         theta=origin.copy(),
         sigma=np.tile(BELIEVED * np.eye(m), (n_replicas, 1, 1)),
         ridge=np.zeros(n_replicas),
@@ -231,23 +259,11 @@ class BayesianRidge:
     prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
     growth: float = 1.3
-    blocks: int = field(default=1, init=False, repr=False)  # so many consecutive replicas are one, see `in_blocks`
+    weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_sizes("BayesianRidge", self.n_features, self.n_outcomes)
         check_exploration("BayesianRidge", self.scale, self.growth)
-
-    def in_blocks(self, blocks: int) -> BayesianRidge:
-        """The model of which so many consecutive replicas are one.
-
-        They have coefficients for a block of features each, and rho, Sigma, N and t in common. n in the bonus then
-        counts the features of all blocks. No argument says how many blocks there are: replicas that do not belong
-        together would be mixed up.
-        """
-        whole("blocks", blocks, 1)
-        same = replace(self)
-        object.__setattr__(same, "blocks", blocks)
-        return same
 
     def draws(self, candidates: int) -> int:
         """No luck."""
@@ -255,23 +271,27 @@ class BayesianRidge:
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
         """The state before any data, `(M),(M)->state`."""
-        return empty(self.n_features, n_replicas, low, high, horizon, self.prior, self.blocks)
+        return self.start_by_action(n_replicas, low, high, horizon, 1)
+
+    def start_by_action(
+        self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int
+    ) -> BayesianRidgeState:
+        """The state before any data, with coefficients for each action of every replica, `(M),(M)->state`.
+
+        Actions have rho, Sigma, N and t in common, and n in the bonus counts the features of all of them.
+        """
+        return empty(self.n_features, n_replicas, low, high, horizon, self.prior, actions)
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
-        return Worth(
-            *_value(s.theta, s.inverse, s.sigma, *books, scale, self.blocks, s.spreads, s.ends, x, w * s.units)
-        )
+        return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units))
 
-    def update(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(
+        self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each, O(n^3) per fit."""
-        self.weigh(state, x, y, seen, w, 1.0)
-
-    def weigh(self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
-        """`update` by plays each of which counts as `weight` observations and rounds."""
-        s, settings = state, (float(self.growth), self.blocks, float(weight))
-        books = s.ridge, s.count, s.zeros, s.fitted, s.rounds, s.origin, s.spreads
-        sums = s.gram, s.moment, s.squares
-        _update(*sums, s.inverse, s.theta, s.sigma, *books, *settings, x, y / s.units, seen)
+        s, made, growth = state, (state.inverse, state.theta, state.sigma), float(self.growth)
+        books = s.ridge, s.count, s.zeros, s.fitted, s.rounds, s.taught, s.origin, s.spreads
+        _update(s.gram, s.moment, s.squares, *made, *books, growth, x, y / s.units, seen, *lesson)

@@ -12,11 +12,10 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_sizes, ends, optimism, unit
-from evenhand.models.base import Worth
-from evenhand.models.ridge import RidgeState, drawn_worth
+from evenhand.models.base import ROUND, Lesson, Worth
+from evenhand.models.ridge import RidgeState, drawn_worth, fresh_state
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.bilinear import absorb_runs, run_worth, scratch
-from evenhand.numerics.precision import fresh
 
 
 @kernel
@@ -34,11 +33,12 @@ def bilinear_worth(
     """V^-1 is contracted once per run of equal u; after that a candidate costs s^2 + s M."""
     count, outcomes = x.shape[1], theta.shape[1]
     mean, bonus = np.zeros((len(x), w.shape[1], count)), np.zeros((len(x), w.shape[1], count))
-    center, square, work = np.empty((outcomes, count)), np.zeros(count), scratch(count, r, x.shape[2] - r)
+    work = scratch(count, r, x.shape[2] - r, outcomes)
+    center, square = work.center, work.square
     for b in range(len(x)):
         first = 0
         while first < count:
-            last = run_worth(theta[b], inverse[b], x[b], r, first, radius[b] > 0.0, center, square, work)
+            last = run_worth(theta[b], inverse[b], x[b], r, first, radius[b] > 0.0, work)
             size = last - first
             for a in range(size):
                 square[a] = radius[b] * math.sqrt(max(square[a], 0.0))
@@ -115,15 +115,7 @@ class Bilinear:
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
         """The state before any data, `(M),(M)->state`."""
-        n = self.who * self.what
-        return RidgeState(
-            inverse=fresh(n_replicas, n, self.ridge),
-            theta=np.zeros((n_replicas, self.n_outcomes, n)),
-            log_det=np.zeros(n_replicas),
-            count=np.zeros(n_replicas),
-            low=low,
-            high=high,
-        )
+        return fresh_state(n_replicas, self.who * self.what, self.n_outcomes, self.ridge, low, high)
 
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) per run of equal u."""
@@ -131,7 +123,7 @@ class Bilinear:
         low, high = state.low, state.high
         return Worth(*bilinear_worth(state.theta, state.inverse, radius, low, high, self.clipped, x, w, self.who))
 
-    def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Absorb plays whose outcomes are all seen, `(P,r+s),(P,M),(P,M),(K,1|P,M)`; O(n^2 P + n M P) per round."""
         absorb_runs(state.theta, state.inverse, state.log_det, state.count, x, y, seen, self.who)
 

@@ -13,7 +13,7 @@ from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_units, refuse_luck
-from evenhand.models.base import Model, Worth
+from evenhand.models.base import ROUND, Lesson, Model, Worth, Wraps
 
 # P(Poisson(1) <= k), k = 0, 1, ...: the remaining probability is below the spacing of uniform numbers.
 _POISSON = np.cumsum([math.exp(-1.0) / math.factorial(k) for k in range(19)])
@@ -33,7 +33,7 @@ class BootstrappedState:
     "of Oza & Russell 2001",
 )
 @dataclass(frozen=True, kw_only=True)
-class Bootstrapped:
+class Bootstrapped(Wraps):
     """Copies of any model that learn from resampled data; each round values candidates by one drawn copy.
 
     Equation: observation i enters member b w_ib ~ Poisson(1) times; mean = the average of the members' means, bonus =
@@ -77,16 +77,6 @@ class Bootstrapped:
         whole("Bootstrapped.members", self.members, 2)
         whole("Bootstrapped.units", self.units, 1)
 
-    @property
-    def n_features(self) -> int:
-        """Those of the inner model."""
-        return self.inner.n_features
-
-    @property
-    def n_outcomes(self) -> int:
-        """Those of the inner model."""
-        return self.inner.n_outcomes
-
     def draws(self, candidates: int) -> int:
         """One per unit."""
         return self.units
@@ -109,7 +99,9 @@ class Bootstrapped:
         bonus = np.take_along_axis(each, drawn[None, :, None, :], 0)[0] - mean
         return Worth(mean, bonus, random=True)
 
-    def update(self, state: BootstrappedState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(
+        self, state: BootstrappedState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
         """Pass each observation to every member as often as that member drew it, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         told = np.asarray(seen.any(2))
         first = state.count[:, None] + np.cumsum(told, 1) - told
@@ -121,7 +113,7 @@ class Bootstrapped:
                 drawn = (np.arange(most) < times[:, :, b, None]).reshape(len(x), -1, 1)
                 features, outcomes, told_of = np.repeat(x, most, 1), np.repeat(y, most, 1), np.repeat(seen, most, 1)
                 prices = np.repeat(w, most, 2) if w.shape[2] > 1 else w
-                self.inner.update(member, features, outcomes, told_of & drawn, prices)
+                self.inner.update(member, features, outcomes, told_of & drawn, prices, lesson)
 
 
 def _times(number: Ints, members: int) -> Ints:

@@ -14,7 +14,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.models._linked import check_fit, check_link, check_range, linear_unit, spread, turned, worth_at
 from evenhand.models._shared import ends, optimism, unit
-from evenhand.models.base import Worth
+from evenhand.models.base import ROUND, Lesson, Worth
 from evenhand.models.links import Canonical, bounded, code
 from evenhand.models.past import Arrays, Past, fold_older, no_past
 from evenhand.models.widths import Fixed, Width
@@ -91,7 +91,7 @@ def _update(
                 continue
             if kept[r] >= room:  # what is folded is folded at an estimate that knows it
                 s = int(kept[r])
-                fit(link, past_x[r, :s], past_y[r, :s], weight[r, :s], older, theta[r], root[r], ridge, tolerance)
+                fit(link, (past_x[r, :s], past_y[r, :s], weight[r, :s]), older, theta[r], root[r], ridge, tolerance)
                 fitted[r] = count[r]
                 fold_older(past, r, link, theta[r])
             log_det[r] += math.log1p(absorb(inverse[r], x[r, p], gain))
@@ -102,7 +102,7 @@ def _update(
             count[r] += 1.0
         if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
             s = int(kept[r])
-            fit(link, past_x[r, :s], past_y[r, :s], weight[r, :s], older, theta[r], root[r], ridge, tolerance)
+            fit(link, (past_x[r, :s], past_y[r, :s], weight[r, :s]), older, theta[r], root[r], ridge, tolerance)
             fitted[r] = count[r]
 
 
@@ -198,7 +198,9 @@ class GeneralizedLinear:
         s, radius = state, self.width.radius(state.count, state.log_det, self._start)
         return Worth(*_value(self._link, self.clipped, s.theta, s.inverse, radius, s.low, s.high, x, w))
 
-    def update(self, state: GeneralizedLinearState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(
+        self, state: GeneralizedLinearState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
         """Append plays whose outcome was seen; refit if the data grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
         s, rule = state, (float(self.ridge), float(self.growth), float(self.tolerance), self.room)
         s.past.make_room(x.shape[1], self.room)

@@ -12,7 +12,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_sizes
-from evenhand.models.base import Worth
+from evenhand.models.base import ROUND, Lesson, Worth
 from evenhand.models.links import Link, code, predict, priced
 from evenhand.models.oracles import Projection, check_steps, project
 from evenhand.numerics.precision import absorb, fresh
@@ -108,7 +108,7 @@ class Glmtron:
         """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         return Worth(*priced(self._link, state.theta, x, w))
 
-    def update(self, state: NewtonState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: NewtonState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """One Newton step per play whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         whole = self.projection == "whole"
         _newton(self._link, float(self.step), float(self.radius), whole, state.theta, state.inverse, x, y, seen)

@@ -13,7 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_sizes
-from evenhand.models.base import Worth
+from evenhand.models.base import ROUND, Lesson, Worth
 from evenhand.models.links import Link, code, predict, priced
 from evenhand.models.oracles import Projection, check_steps, project
 
@@ -117,7 +117,9 @@ class Gradient:
         """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         return Worth(*priced(self._link, state.theta, x, w))
 
-    def update(self, state: GradientState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(
+        self, state: GradientState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
         """One gradient step per play whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         steps = float(self.step), float(self.power), float(self.first_step)
         whole = self.projection == "whole"

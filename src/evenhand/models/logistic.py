@@ -9,7 +9,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.types import Bools, Floats
 from evenhand.models._linked import check_fit
 from evenhand.models._shared import check_binary
-from evenhand.models.base import Worth
+from evenhand.models.base import ROUND, Lesson, Worth
 from evenhand.models.generalized_linear import GeneralizedLinear, GeneralizedLinearState as State
 from evenhand.models.widths import Fixed, Width
 
@@ -77,9 +77,9 @@ class Logistic:
         """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
         return self._model.value(state, x, w, u)
 
-    def update(self, state: State, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: State, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Append plays whose outcome was seen; refit if the data grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        self._model.update(state, x, y, seen, w)
+        self._model.update(state, x, y, seen, w, lesson)
 
     @property
     def n_parameters(self) -> int:

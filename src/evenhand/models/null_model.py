@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.checked import checked
 from evenhand.core.types import Bools, Floats
-from evenhand.models.base import Worth
+from evenhand.models.base import ROUND, Lesson, Worth
 
 
 @dataclass(frozen=True)
@@ -42,5 +42,5 @@ class NullModel:
         shape = (len(x), w.shape[1], x.shape[1])
         return Worth(np.zeros(shape), np.zeros(shape))
 
-    def update(self, state: NullState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: NullState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Learn nothing."""

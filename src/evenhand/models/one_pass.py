@@ -15,7 +15,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.models._linked import check_link, check_range, linear_unit, spread, worth_at
 from evenhand.models._shared import check_sizes
-from evenhand.models.base import Worth
+from evenhand.models.base import ROUND, Lesson, Worth
 from evenhand.models.links import Canonical, bounded, code
 from evenhand.models.oracles import project
 from evenhand.models.widths import Width
@@ -97,14 +97,14 @@ def _update(
                 size += 1
         if size == 0:
             continue
-        now_x, now_y, alike = past_x[:size], past_y[:size], past_y[:0]
+        now = past_x[:size], past_y[:size], past_y[:0]
         gradient[:] = 0.0
         surrogate = metric[r] / step
-        add_losses(link, now_x, now_y, alike, theta[r], 0.0, gradient, surrogate, nonzero)
+        add_losses(link, now, theta[r], 0.0, gradient, surrogate, nonzero)
         solve(surrogate, gradient, far)
         theta[r] -= far
         project(theta[r : r + 1], norm, False)
-        add_losses(link, now_x, now_y, alike, theta[r], 0.0, gradient, metric[r], nonzero)
+        add_losses(link, now, theta[r], 0.0, gradient, metric[r], nonzero)
         count[r] += size
         root = metric[r].copy()
         cholesky(root)
@@ -208,7 +208,7 @@ class OnePass:
         start = 4.0 * self.ridge * self._norm**2 + 2.0 * eta * math.log(1.0 / self.delta)
         return np.sqrt(start + n * (6.0 * eta**2 + eta) * grown)
 
-    def update(self, state: OnePassState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: OnePassState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """One step for the plays of a round whose outcome was seen, `(P,n),(P,1),(P,1),(K,1|P,1)`; O(n^3 + P n^2)."""
         s, settings = state, (float(self.step), self._size(state) * self._norm, float(self.ridge))
         _update(self._link, *settings, s.theta, s.metric, s.inverse, s.log_det, s.count, x, y, seen)

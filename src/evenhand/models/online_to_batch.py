@@ -13,7 +13,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import refuse_luck
-from evenhand.models.base import COPIES, Averageable, Model, Worth
+from evenhand.models.base import COPIES, ROUND, Averageable, Lesson, Model, Worth, Wraps
 from evenhand.models.links import priced
 
 
@@ -31,7 +31,7 @@ class OnlineToBatchState:
 
 @named("S3", source="online-to-batch conversion: Han et al. 2022, Appendix B.1, equation (8)")
 @dataclass(frozen=True, kw_only=True)
-class OnlineToBatch:
+class OnlineToBatch(Wraps):
     """Predict the average of the predictions of an inner oracle's iterates, each taken just before an observation.
 
     Equation: f(x) = sum over i = 1..t of f_i(x) / t, f_i the oracle that has learned from i - 1 rounds; f_1 at first.
@@ -68,16 +68,6 @@ class OnlineToBatch:
             raise InvalidInput("OnlineToBatch.snapshots", "an even number of at least 2", self.snapshots)
         refuse_luck("OnlineToBatch", self.inner)
 
-    @property
-    def n_features(self) -> int:
-        """Those of the inner model."""
-        return self.inner.n_features
-
-    @property
-    def n_outcomes(self) -> int:
-        """Those of the inner model."""
-        return self.inner.n_outcomes
-
     def draws(self, candidates: int) -> int:
         """No luck."""
         return 0
@@ -109,7 +99,9 @@ class OnlineToBatch:
                 bonus += weight * here.bonus
         return Worth(np.where(started, mean, first.mean), np.where(started, bonus, first.bonus))
 
-    def update(self, state: OnlineToBatchState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(
+        self, state: OnlineToBatchState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
         """Record the present iterate where it is about to learn, then update it, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         learns, linear = np.asarray(seen.all(2)).any(1), self._linear
         if linear:
@@ -128,7 +120,7 @@ class OnlineToBatch:
                 _copy(state.inner, state.past[s], due & (state.kept == s))
             state.kept[due] += 1
         state.count[learns] += 1
-        self.inner.update(state.inner, x, y, seen, w)
+        self.inner.update(state.inner, x, y, seen, w, lesson)
 
     @cached_property
     def _linear(self) -> Averageable | None:
@@ -136,11 +128,10 @@ class OnlineToBatch:
 
 
 def _copy(source: Any, target: Any, where: Bools) -> None:
-    """Copy the replicas `where` from one state of a model to another; `PerActionState` has several rows for each.
+    """Copy the replicas `where` from one state of a model to another, by action too.
 
-    Arrays whose first axis is not R, such as ranges, never change, so copying parts of them does no harm.
+    Settings, such as ranges, never change, so copying parts of them does no harm.
     """
-    where = np.repeat(where, getattr(source, "rows_per_replica", 1))
     for f in dataclasses.fields(source):
         old, new = getattr(target, f.name), getattr(source, f.name)
         if isinstance(new, list):
@@ -148,10 +139,11 @@ def _copy(source: Any, target: Any, where: Bools) -> None:
                 _copy(a, b, where)
         elif dataclasses.is_dataclass(new):
             _copy(new, old, where)
-        elif isinstance(new, np.ndarray) and len(new) == len(where):
+        elif isinstance(new, np.ndarray) and new.ndim and len(new) % len(where) == 0:
+            rows = np.repeat(where, len(new) // len(where))
             if old.shape != new.shape:  # a history that has grown since
                 grown = np.zeros(np.maximum(old.shape, new.shape), new.dtype)
                 grown[tuple(slice(0, n) for n in old.shape)] = old
                 setattr(target, f.name, grown)
                 old = grown
-            old[(where, *(slice(0, n) for n in new.shape[1:]))] = new[where]
+            old[(rows, *(slice(0, n) for n in new.shape[1:]))] = new[rows]

@@ -10,10 +10,10 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
 from evenhand.models._shared import check_parametric, check_units, normals_by_unit, numbers_for
-from evenhand.models.base import Parametric, Worth
+from evenhand.models.base import Parametric, Worth, Wraps
 
 
 @kernel
@@ -55,7 +55,7 @@ def _best(mean: Floats, draws: int, units: int, points: Floats) -> Floats:
 
 @named("A6", source="FairX: Wang et al. 2021, as in Shibukawa et al. 2026, Appendix F.1 (Algorithm 6)")
 @dataclass(frozen=True, kw_only=True)
-class OptimisticDraw:
+class OptimisticDraw(Wraps):
     """Value candidates under the drawn parameter of an ellipsoid under which merit pays most.
 
     Equation: theta_d = theta + radius L^-T u_d, V = L L^T the matrix of the inner model's widths, u_d uniform in the
@@ -98,23 +98,9 @@ class OptimisticDraw:
         whole("OptimisticDraw.tries", self.tries, 1)
         whole("OptimisticDraw.units", self.units, 1)
 
-    @property
-    def n_features(self) -> int:
-        """Those of the inner model."""
-        return self.inner.n_features
-
-    @property
-    def n_outcomes(self) -> int:
-        """That of the inner model."""
-        return self.inner.n_outcomes
-
     def draws(self, candidates: int) -> int:
         """A direction and a distance per try."""
         return numbers_for(self.tries * self.inner.n_parameters) + self.tries
-
-    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
-        """The inner model's state before any data, `(1),(1)->state`."""
-        return self.inner.start(n_replicas, low, high, horizon)
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
         """The inner model's mean, and the best draw's difference from it, `(A,n),(K,1|A,1),(draws)->(K,A),(K,A)`."""
@@ -128,7 +114,3 @@ class OptimisticDraw:
         means = self.inner.at(state, np.tile(x, (1, tries, 1)), np.ones((len(x), 1, 1, 1)), points)[:, 0]
         best = _best(means, tries, self.units, points)
         return Worth(mean, self.inner.at(state, x, w, best) - mean, random=True)
-
-    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """Update the inner model, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        self.inner.update(state, x, y, seen, w)

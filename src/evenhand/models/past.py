@@ -56,7 +56,7 @@ def fold_older(past: Arrays, r: int, link: int, theta: Floats) -> None:
     x, y, kept, weight, anchor, slope, curve = past
     size = int(kept[r])
     half = size // 2
-    fold(link, x[r, :half], y[r, :half], weight[r, :half], theta, anchor[r], slope[r], curve[r])
+    fold(link, (x[r, :half], y[r, :half], weight[r, :half]), theta, anchor[r], slope[r], curve[r])
     for s in range(half, size):
         x[r, s - half] = x[r, s]
         y[r, s - half] = y[r, s]

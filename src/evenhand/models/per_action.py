@@ -15,83 +15,57 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.models._shared import EVERYWHERE, no_action, weighing, wrong_action
-from evenhand.models.base import ByAction, InBlocks, Model, Worth
+from evenhand.models._shared import EVERYWHERE
+from evenhand.models.base import ROUND, Divisible, Lesson, Model, Worth, Wraps
 from evenhand.models.bayesian_ridge import BayesianRidge
 
 if TYPE_CHECKING:  # a problem is stated without models
     from evenhand.problem.problem import Problem
 
 
-@dataclass
-class PerActionState:
-    """The inner model's state, in which row r A + a belongs to action a of replica r."""
-
-    inner: Any
-    rows_per_replica: int  # A
-
-
 @kernel
-def _in_order(x: Floats, w: Floats, actions: int) -> tuple[bool, Floats, Floats]:
-    """Features and prices of every action, if the candidates are all actions in order, `(A,1+n),(K,1|A,M)->...`.
+def _wrong_action(x: Floats, seen: Bools, actions: int) -> tuple[int, int]:
+    """Replica and candidate of the first index that no action has, `(C,1+n),(C,M)->(),()`; -1 where there is none.
 
-    First whether they are; then `(R A, 1, n)` and `(R A, K, 1, M)`, which mean nothing otherwise.
+    Of candidates of which nothing was seen, nothing is read. An empty mask is true everywhere.
     """
-    replicas, n, each = len(x), x.shape[2] - 1, w.shape[2] > 1
-    if x.shape[1] != actions:
-        return False, np.empty((0, 1, n)), np.empty((0, 1, 1, 1))
-    z, prices = np.empty((replicas * actions, 1, n)), np.empty((replicas * actions, w.shape[1], 1, w.shape[3]))
-    for r in range(replicas):
-        for a in range(actions):
-            row, own = r * actions + a, a if each else 0
-            if x[r, a, 0] != a:
-                return False, z, prices
-            for i in range(n):
-                z[row, 0, i] = x[r, a, 1 + i]
-            for k in range(w.shape[1]):
-                for m in range(w.shape[3]):
-                    prices[row, k, 0, m] = w[r, k, own, m]
-    return True, z, prices
-
-
-@kernel
-def _places(x: Floats, seen: Bools, actions: int) -> tuple[Ints, int]:
-    """The place of every candidate among those of its action, and the most that an action has, `(C,1+n),(C,M)->(C),()`.
-
-    Candidates of which nothing was seen have place -1. An empty mask is true everywhere.
-    """
-    places, count, most = np.full(x.shape[:2], -1), np.empty(actions, np.int64), 1
     for r in range(len(x)):
-        count[:] = 0
+        for c in range(x.shape[1]):
+            index = x[r, c, 0]
+            if not (0.0 <= index < actions and index == np.floor(index)) and (len(seen) == 0 or seen[r, c].any()):
+                return r, c
+    return -1, -1
+
+
+@kernel
+def _spread(x: Floats, w: Floats, seen: Bools, actions: int) -> tuple[Ints, Floats, Floats]:
+    """The place of every candidate among those of its action, and features and prices by action.
+
+    `(C,1+n),(K,1|C,M),(C,M)->(C)`, then `(R A, most, n)` and `(R A, K, 1|most, M)`, 0 where an action has fewer
+    candidates than the most. Candidates of which nothing was seen have place -1. An empty mask is true everywhere.
+    """
+    replicas, each = len(x), w.shape[2] > 1
+    places, count, most = np.full(x.shape[:2], -1), np.zeros(replicas * actions, np.int64), 1
+    for r in range(replicas):
         for c in range(x.shape[1]):
             if len(seen) == 0 or seen[r, c].any():
-                a = int(x[r, c, 0])
-                places[r, c] = count[a]
-                count[a] += 1
-                most = max(most, count[a])
-    return places, most
-
-
-@kernel
-def _spread(x: Floats, w: Floats, places: Ints, most: int, actions: int) -> tuple[Floats, Floats]:
-    """Features and prices of the candidates of every action, `(C,1+n),(K,1|C,M),(C)->...`.
-
-    They are `(R A, most, n)` and `(R A, K, 1|most, M)`, 0 where an action has fewer candidates.
-    """
-    replicas, n, each = len(x), x.shape[2] - 1, w.shape[2] > 1
-    z = np.zeros((replicas * actions, most, n))
+                row = r * actions + int(x[r, c, 0])
+                places[r, c] = count[row]
+                count[row] += 1
+                most = max(most, count[row])
+    z = np.zeros((replicas * actions, most, x.shape[2] - 1))
     prices = np.zeros((replicas * actions, w.shape[1], most if each else 1, w.shape[3]))
     for r in range(replicas):
-        if not each:
-            for a in range(actions):
-                prices[r * actions + a] = w[r]
         for c in range(x.shape[1]):
-            if places[r, c] >= 0:
+            place = places[r, c]
+            if place >= 0:
                 row = r * actions + int(x[r, c, 0])
-                z[row, places[r, c]] = x[r, c, 1:]
-                if each:
-                    prices[row, :, places[r, c]] = w[r, :, c]
-    return z, prices
+                for i in range(z.shape[2]):
+                    z[row, place, i] = x[r, c, 1 + i]
+                for k in range(w.shape[1] if each or place == 0 else 0):
+                    for m in range(w.shape[3]):
+                        prices[row, k, place if each else 0, m] = w[r, k, c if each else 0, m]
+    return places, z, prices
 
 
 @kernel
@@ -114,8 +88,8 @@ def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[F
 
     They lead with `(R A, most)`, most the largest number of plays of an action of which something was seen.
     """
-    places, most = _places(x, seen, actions)
-    z, prices = _spread(x, w, places, most, actions)
+    places, z, prices = _spread(x, w, seen, actions)
+    most = z.shape[1]
     outcomes, told = np.zeros((len(z), most, y.shape[2])), np.zeros((len(z), most, y.shape[2]), np.bool_)
     for r in range(len(x)):
         for p in range(x.shape[1]):
@@ -128,7 +102,7 @@ def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[F
 
 @checked
 @dataclass(frozen=True, kw_only=True)
-class PerAction:
+class PerAction(Wraps):
     """Give every action coefficients of its own: a copy of a model for each, which learns from its plays alone.
 
     Equation: candidate (a, x) is worth what the inner model of action a says of x. The first feature of a candidate is
@@ -136,7 +110,7 @@ class PerAction:
     come in any order, and an action several times or not at all.
     With `Ridge` of a fixed width this is exactly ridge regression on a block of features per action
     (`environments.logged.blocks`), because V is then block-diagonal: the A inverses of n x n take the place of one of
-    A n x A n. `BayesianRidge` and `BayesianLogistic` (`InBlocks`) are their own block layouts as well: actions have the
+    A n x A n. `BayesianRidge` and `BayesianLogistic` are their own block layouts as well: actions have the
     penalty, the noise and the counts of observations and rounds in common, and estimate them together. If each action
     estimated its noise for itself, from its few plays, it would often be far too small at first, and the policy would
     lock in. Of all other models, actions have nothing in common: neither widths that depend on the data, such as
@@ -204,56 +178,43 @@ class PerAction:
         """The index of the action, and the features of the inner model."""
         return 1 + self.inner.n_features
 
-    @property
-    def n_outcomes(self) -> int:
-        """Those of the inner model."""
-        return self.inner.n_outcomes
-
     def draws(self, candidates: int) -> int:
         """Those of the inner model, for every action."""
         return self.actions * self.inner.draws(candidates)
 
-    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> PerActionState:
+    @property
+    def by_action(self) -> int:
+        """A."""
+        return self.actions
+
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
         """The inner model's state before any data, for every action of every replica, `(M),(M)->state`."""
-        own = horizon if isinstance(self.inner, InBlocks) else max(1, horizon // self.actions)
-        return PerActionState(self._model.start(n_replicas * self.actions, low, high, own), self.actions)
+        if isinstance(self.inner, Divisible):
+            return self.inner.start_by_action(n_replicas, low, high, horizon, self.actions)
+        return self.inner.start(n_replicas * self.actions, low, high, max(1, horizon // self.actions))
 
-    def value(self, state: PerActionState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Worth of every candidate by the model of its action, `(C,1+n),(K,1|C,M),(draws)->(K,C),(K,C)`."""
-        if self._by_action is not None:
-            return self._by_action.value_by_action(state.inner, x, w, self.actions)
+    def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
+        """Worth of every candidate by the coefficients of its action, `(C,1+n),(K,1|C,M),(draws)->(K,C),(K,C)`."""
         self._refuse(x, EVERYWHERE)
-        ordered, z, prices = _in_order(x, w, self.actions)
-        if not ordered:
-            places, most = _places(x, EVERYWHERE, self.actions)
-            said = self._model.value(state.inner, *_spread(x, w, places, most, self.actions), self._luck(u, most))
-            return Worth(*_gather(x, places, self.actions, said.mean, said.bonus), said.random)
-        said = self._model.value(state.inner, z, prices, self._luck(u, 1))
-        shape = len(x), self.actions, w.shape[1]
-        mean, bonus = (np.ascontiguousarray(z.reshape(shape).swapaxes(1, 2)) for z in (said.mean, said.bonus))
-        return Worth(mean, bonus, said.random)
+        if self._divides:
+            return self.inner.value(state, x, w, u)
+        places, z, prices = _spread(x, w, EVERYWHERE, self.actions)
+        said = self.inner.value(state, z, prices, self._luck(u, z.shape[1]))
+        return Worth(*_gather(x, places, self.actions, said.mean, said.bonus), said.random)
 
-    def update(self, state: PerActionState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Tell every action of its own plays, `(P,1+n),(P,M),(P,M),(K,1|P,M)`."""
-        if self._by_action is not None:
-            self._by_action.update_by_action(state.inner, x, y, seen, self.actions)
-        else:
-            self._refuse(x, seen)
-            self._model.update(state.inner, *_told(x, y, seen, w, self.actions))
-
-    def weigh(self, state: PerActionState, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
-        """`update` by plays each of which counts as `weight` observations."""
-        inner = weighing("PerAction.inner", self._model)
         self._refuse(x, seen)
-        inner.weigh(state.inner, *_told(x, y, seen, w, self.actions), weight)
+        if self._divides:
+            self.inner.update(state, x, y, seen, w, lesson)
+            return
+        if len(lesson.share) > 1:
+            lesson = lesson._replace(share=np.repeat(lesson.share, self.actions))
+        self.inner.update(state, *_told(x, y, seen, w, self.actions), lesson)
 
     @cached_property
-    def _model(self) -> Model:
-        return self.inner.in_blocks(self.actions) if isinstance(self.inner, InBlocks) else self.inner
-
-    @cached_property
-    def _by_action(self) -> ByAction | None:
-        return self.inner if isinstance(self.inner, ByAction) else None
+    def _divides(self) -> bool:
+        return isinstance(self.inner, Divisible)
 
     def _luck(self, u: Floats, most: int) -> Floats:
         """The luck of every action, for at most so many candidates, `(draws)->(R A, inner draws)`."""
@@ -261,6 +222,7 @@ class PerAction:
         return np.ascontiguousarray(own[:, : self.inner.draws(most)]) if u.shape[1] else own
 
     def _refuse(self, x: Floats, seen: Bools) -> None:
-        r, c = wrong_action(x, seen, self.actions)
+        r, c = _wrong_action(x, seen, self.actions)
         if r >= 0:
-            raise no_action(x, r, c, self.actions)
+            expected = f"the index of an action, a whole number from 0 to {self.actions - 1}"
+            raise InvalidInput(f"features[{r}, {c}, 0]", expected, x[r, c, 0])

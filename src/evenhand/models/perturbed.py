@@ -9,10 +9,10 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Floats
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_parametric, check_scale, check_units, normals_by_unit, numbers_for
-from evenhand.models.base import Parametric, Worth
+from evenhand.models.base import Parametric, Worth, Wraps
 from evenhand.numerics.precision import dot
 
 
@@ -31,7 +31,7 @@ def _added(d: Floats, x: Floats, w: Floats) -> Floats:
 
 @named("A2", source="Shibukawa et al. 2026, Section 4.2 (Algorithm 2, CAB-TS): perturbations beside the utility")
 @dataclass(frozen=True, kw_only=True)
-class Perturbed:
+class Perturbed(Wraps):
     """Add a linear term with a drawn parameter to a model's mean, one draw per unit and round.
 
     Equation: bonus = price x.e, e ~ N(0, scale^2 S), S the posterior covariance of the inner model: H^-1 for
@@ -74,23 +74,9 @@ class Perturbed:
         check_scale("Perturbed", self.scale)
         whole("Perturbed.units", self.units, 1)
 
-    @property
-    def n_features(self) -> int:
-        """Those of the inner model."""
-        return self.inner.n_features
-
-    @property
-    def n_outcomes(self) -> int:
-        """That of the inner model."""
-        return self.inner.n_outcomes
-
     def draws(self, candidates: int) -> int:
         """One per unit and parameter of the inner model, made even, as normal numbers come in pairs; 0 for scale 0."""
         return numbers_for(self.units * self.inner.n_parameters) if self.scale > 0 else 0
-
-    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
-        """The inner model's state before any data, `(1),(1)->state`."""
-        return self.inner.start(n_replicas, low, high, horizon)
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
         """The inner model's mean, and the drawn term, `(A,n),(K,1|A,1),(draws)->(K,A),(K,A)`."""
@@ -100,7 +86,3 @@ class Perturbed:
         check_units("Perturbed", self.units, x.shape[1])
         z = self.scale * normals_by_unit(u, self.units, self.inner.n_parameters)
         return Worth(mean, _added(self.inner.deviations(state, z), x, w), random=True)
-
-    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """Update the inner model, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        self.inner.update(state, x, y, seen, w)

@@ -50,13 +50,13 @@ class Prior:
         if not ((sd >= 1.0 / LARGEST) & (sd <= LARGEST)).all():
             raise InvalidInput("Prior.sd", f"numbers in [{1.0 / LARGEST:g}, {LARGEST:g}]", shown(self.sd))
 
-    def origin(self, n_replicas: int, blocks: int, outcomes: int, n: int) -> Floats:
-        """The mean of every row of a model's state, `->(M,n)`."""
-        mean, shape = _numbers("Prior.mean", self.mean), (blocks, outcomes, n)
+    def origin(self, n_replicas: int, actions: int, outcomes: int, n: int) -> Floats:
+        """The mean of every action of every replica, `->(A,M,n)`, as rows."""
+        mean, shape = _numbers("Prior.mean", self.mean), (actions, outcomes, n)
         try:
-            return np.tile(np.broadcast_to(mean, shape), (n_replicas // blocks, 1, 1))
+            return np.tile(np.broadcast_to(mean, shape), (n_replicas, 1, 1))
         except ValueError:
-            most = f"an array of the shape ({n},), ({outcomes}, {n})" + (f" or {shape}" if blocks > 1 else "")
+            most = f"an array of the shape ({n},), ({outcomes}, {n})" + (f" or {shape}" if actions > 1 else "")
             raise InvalidInput("Prior.mean", f"one number, or {most}", f"one of the shape {mean.shape}") from None
 
     def variance(self, outcomes: int, default: Floats) -> Floats:

@@ -10,8 +10,8 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.models._shared import EVERYWHERE, check_sizes, ends, no_action, optimism, unit, wrong_action
-from evenhand.models.base import Worth
+from evenhand.models._shared import check_sizes, ends, optimism, unit
+from evenhand.models.base import ROUND, Lesson, Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import cholesky
 from evenhand.numerics.precision import absorb, dot, fresh, quadratic
@@ -19,7 +19,7 @@ from evenhand.numerics.precision import absorb, dot, fresh, quadratic
 
 @dataclass
 class RidgeState:
-    """Sufficient statistics of every replica, and the outcomes' ranges."""
+    """Sufficient statistics of every replica, or of every action of it, and the outcomes' ranges."""
 
     inverse: Floats  # (R, n, n) of V = ridge I + sum x x^T
     theta: Floats  # (R, M, n)
@@ -29,34 +29,25 @@ class RidgeState:
     high: Floats  # (M,)
 
 
+def fresh_state(rows: int, n: int, n_outcomes: int, ridge: float, low: Floats, high: Floats) -> RidgeState:
+    """The state before any data, `(M),(M)->`."""
+    theta, none = np.zeros((rows, n_outcomes, n)), np.zeros(rows)
+    return RidgeState(fresh(rows, n, ridge), theta, none, none.copy(), low, high)
+
+
 @kernel
 def _value(
-    theta: Floats,
-    inverse: Floats,
-    radius: Floats,
-    low: Floats,
-    high: Floats,
-    clipped: bool,
-    actions: int,
-    x: Floats,
-    w: Floats,
-) -> tuple[int, int, Floats, Floats]:
-    """Mean worth and optimism; with `actions`, the first feature says which row of a replica a candidate reads.
-
-    First replica and candidate of the first index that no action has, -1 where there is none.
-    """
+    theta: Floats, inverse: Floats, radius: Floats, low: Floats, high: Floats, clipped: bool, x: Floats, w: Floats
+) -> tuple[Floats, Floats]:
+    """Mean worth and optimism; where candidates lead with the index of an action, it says which row they read."""
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
-    if actions > 0:
-        wrong, candidate = wrong_action(x, EVERYWHERE, actions)
-        if wrong >= 0:
-            return wrong, candidate, mean, bonus
-    each, first = w.shape[2] > 1, 1 if actions > 0 else 0
-    product = np.empty(x.shape[2] - first)
+    each, n, actions = w.shape[2] > 1, theta.shape[2], len(theta) // len(x)
+    lead, product = x.shape[2] - n, np.empty(n)
     for r in range(len(x)):
         for a in range(x.shape[1]):
-            own, z = a if each else 0, x[r, a, first:]
-            row = r * actions + int(x[r, a, 0]) if actions > 0 else r
+            own, z = a if each else 0, x[r, a, lead:]
+            row = r * actions + int(x[r, a, 0]) if lead > 0 else r
             half = radius[row] * math.sqrt(quadratic(z, inverse[row], product)) if radius[row] > 0.0 else 0.0
             for m in range(w.shape[3]):
                 center, wide = dot(z, theta[row, m]), half * unit(low[m], high[m])
@@ -64,7 +55,7 @@ def _value(
                 for k in range(w.shape[1]):
                     mean[r, k, a] += w[r, k, own, m] * center
                     bonus[r, k, a] += optimism(center, wide, least, most, w[r, k, own, m])
-    return -1, -1, mean, bonus
+    return mean, bonus
 
 
 @kernel
@@ -92,36 +83,21 @@ def drawn_worth(theta: Floats, inverse: Floats, low: Floats, high: Floats, x: Fl
 
 
 @kernel
-def _update(
-    theta: Floats,
-    inverse: Floats,
-    log_det: Floats,
-    count: Floats,
-    actions: int,
-    x: Floats,
-    y: Floats,
-    seen: Bools,
-) -> tuple[int, int]:
-    """Absorb plays, unless one has an index that no action has: then its replica and place, else -1."""
-    first = 1 if actions > 0 else 0
-    if actions > 0:
-        wrong, candidate = wrong_action(x, seen, actions)
-        if wrong >= 0:
-            return wrong, candidate
-    gain = np.empty(x.shape[2] - first)
+def _update(theta: Floats, inverse: Floats, log_det: Floats, count: Floats, x: Floats, y: Floats, seen: Bools) -> None:
+    n, actions = theta.shape[2], len(theta) // len(x)
+    lead, gain = x.shape[2] - n, np.empty(n)
     for r in range(len(x)):
         for p in range(x.shape[1]):
             if not seen[r, p].all():
                 continue
-            z, row = x[r, p, first:], r * actions + int(x[r, p, 0]) if actions > 0 else r
+            z, row = x[r, p, lead:], r * actions + int(x[r, p, 0]) if lead > 0 else r
             square = absorb(inverse[row], z, gain)
             log_det[row] += math.log1p(square)
             count[row] += 1.0
             for m in range(y.shape[2]):
                 miss = (y[r, p, m] - dot(z, theta[row, m])) / (1.0 + square)
-                for i in range(len(gain)):
+                for i in range(n):
                     theta[row, m, i] += miss * gain[i]
-    return -1, -1
 
 
 @named("K6", source="linear modelling: Agrawal & Devanur 2016; widths: Abbasi-Yadkori et al. 2011, Theorem 2")
@@ -169,38 +145,20 @@ class Ridge:
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
         """The state before any data, `(M),(M)->state`."""
-        return RidgeState(
-            inverse=fresh(n_replicas, self.n_features, self.ridge),
-            theta=np.zeros((n_replicas, self.n_outcomes, self.n_features)),
-            log_det=np.zeros(n_replicas),
-            count=np.zeros(n_replicas),
-            low=low,
-            high=high,
-        )
+        return self.start_by_action(n_replicas, low, high, horizon, 1)
+
+    def start_by_action(self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int) -> RidgeState:
+        """The state before any data, with coefficients for each action of every replica, `(M),(M)->state`."""
+        return fresh_state(n_replicas * actions, self.n_features, self.n_outcomes, self.ridge, low, high)
 
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
-        return self.value_by_action(state, x, w, 0)
+        s, radius = state, self.width.radius(state.count, state.log_det, self.ridge)
+        return Worth(*_value(s.theta, s.inverse, radius, s.low, s.high, self.clipped, x, w))
 
-    def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each."""
-        self.update_by_action(state, x, y, seen, 0)
-
-    def value_by_action(self, state: RidgeState, x: Floats, w: Floats, actions: int) -> Worth:
-        """`value` by the row of each candidate's action, `(C,1+n),(K,1|C,M),()->(K,C),(K,C)`."""
-        radius = self.width.radius(state.count, state.log_det, self.ridge)
-        r, c, mean, bonus = _value(
-            state.theta, state.inverse, radius, state.low, state.high, self.clipped, actions, x, w
-        )
-        if r >= 0:
-            raise no_action(x, r, c, actions)
-        return Worth(mean, bonus)
-
-    def update_by_action(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, actions: int) -> None:
-        """`update` of the row of each play's action, `(P,1+n),(P,M),(P,M),()`."""
-        r, c = _update(state.theta, state.inverse, state.log_det, state.count, actions, x, y, seen)
-        if r >= 0:
-            raise no_action(x, r, c, actions)
+        _update(state.theta, state.inverse, state.log_det, state.count, x, y, seen)
 
     @property
     def n_parameters(self) -> int:

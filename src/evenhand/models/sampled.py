@@ -9,10 +9,10 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Floats
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_scale, check_units, normals_by_unit, numbers_for
-from evenhand.models.base import Posterior, Worth
+from evenhand.models.base import Posterior, Worth, Wraps
 
 
 @named(
@@ -21,7 +21,7 @@ from evenhand.models.base import Posterior, Worth
     "Section 5 (Laplace)",
 )
 @dataclass(frozen=True, kw_only=True)
-class Sampled:
+class Sampled(Wraps):
     """Draw a model's parameters from its posterior once per round, and value candidates under them.
 
     Equation: theta~ ~ N(theta, scale^2 S); bonus = worth under theta~ minus worth under theta, theta and S the inner
@@ -63,23 +63,9 @@ class Sampled:
         check_scale("Sampled", self.scale)
         whole("Sampled.units", self.units, 1)
 
-    @property
-    def n_features(self) -> int:
-        """Those of the inner model."""
-        return self.inner.n_features
-
-    @property
-    def n_outcomes(self) -> int:
-        """Those of the inner model."""
-        return self.inner.n_outcomes
-
     def draws(self, candidates: int) -> int:
         """One per unit and parameter of the inner model, made even, as normal numbers come in pairs; 0 for scale 0."""
         return numbers_for(self.units * self.inner.n_parameters) if self.scale > 0 else 0
-
-    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
-        """The inner model's state before any data, `(M),(M)->state`."""
-        return self.inner.start(n_replicas, low, high, horizon)
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
         """The inner model's mean, and the draw's difference from it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
@@ -89,7 +75,3 @@ class Sampled:
         check_units("Sampled", self.units, x.shape[1])
         z = self.scale * normals_by_unit(u, self.units, self.inner.n_parameters)
         return Worth(mean, self.inner.sample(state, x, w, z) - mean, random=True)
-
-    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """Update the inner model, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
-        self.inner.update(state, x, y, seen, w)

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_sizes, optimism
-from evenhand.models.base import Worth
+from evenhand.models.base import ROUND, Lesson, Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.precision import absorb, dot, fresh
 
@@ -189,7 +189,9 @@ class Scalarised:
         low, high = state.low, state.high
         return Worth(*_value(state.theta, state.inverse, radius, low, high, self.clipped, x, w * state.units))
 
-    def update(self, state: ScalarisedState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(
+        self, state: ScalarisedState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
         """Absorb the worth of plays at the prices of all readings together, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         y, w = y / state.units, w * state.units
         _update(state.theta, state.inverse, state.log_det, state.count, x, y, seen, w)

@@ -15,7 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import scikit_learn
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import check_sizes
-from evenhand.models.base import Model, Worth
+from evenhand.models.base import ROUND, Lesson, Model, Worth
 
 FAR = 10.0  # in widths of the declared range: predictions further outside are refused, others clipped
 _BITS = 2.0**40  # of outcomes in units of their ranges: the others depend on the unit in which they were stated
@@ -134,7 +134,7 @@ class Sklearn:
         worth = (w * mean[:, None]).sum(3)
         return Worth(worth, np.zeros(worth.shape))
 
-    def update(self, state: SklearnState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: SklearnState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Learn from plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         self._check_width(state, x)
         if state.x.shape[2] != x.shape[2]:  # the first observations say how many features there are

@@ -11,8 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
-from evenhand.models._shared import weighing
-from evenhand.models.base import Model, Worth
+from evenhand.models.base import ROUND, Lesson, Model, Worth, by_action, weighs
 
 Columns = TypeVar("Columns", bound=np.ndarray[Any, Any])
 
@@ -80,6 +79,16 @@ class Stacked:
         """The outcomes of all parts."""
         return sum(p.n_outcomes for p in self.parts)
 
+    @property
+    def by_action(self) -> int | None:
+        """How many actions have coefficients of their own in a part."""
+        return next((a for a in map(by_action, self.parts) if a is not None), None)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether all parts do."""
+        return all(map(weighs, self.parts))
+
     def draws(self, candidates: int) -> int:
         """The sum over all parts."""
         return sum(p.draws(candidates) for p in self.parts)
@@ -101,18 +110,11 @@ class Stacked:
             random, luck = random or worth.random, luck + draws
         return Worth(mean, bonus, random)
 
-    def update(self, state: StackedState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: StackedState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Pass every part its own features and outcomes, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         for p, s in zip(self._cut, state.parts, strict=True):
             own = p.outcomes
-            p.model.update(s, _block(x, p.features), _block(y, own), _block(seen, own), _block(w, own))
-
-    def weigh(self, state: StackedState, x: Floats, y: Floats, seen: Bools, w: Floats, weight: float) -> None:
-        """`update` of the parts by plays each of which counts as `weight` observations."""
-        models = [weighing("Stacked.parts", p) for p in self.parts]
-        for model, p, s in zip(models, self._cut, state.parts, strict=True):
-            own = p.outcomes
-            model.weigh(s, _block(x, p.features), _block(y, own), _block(seen, own), _block(w, own), weight)
+            p.model.update(s, _block(x, p.features), _block(y, own), _block(seen, own), _block(w, own), lesson)
 
     @cached_property
     def _cut(self) -> list[_Part]:

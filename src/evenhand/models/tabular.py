@@ -13,7 +13,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import distinct
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number, whole
-from evenhand.models.base import Worth
+from evenhand.models.base import ROUND, Lesson, Worth
 
 _NOTHING, _UNCLEAR = -1, -2  # instead of an arm: all features are 0, or they are not one-hot
 
@@ -186,7 +186,7 @@ class Tabular:
         _check(x, arms)
         return Worth(*_value(state.total, state.count, self.confidence, state.low, state.high, arms, w))
 
-    def update(self, state: TabularState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: TabularState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Count plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         arms = _arms(x)
         _check(x, np.where(np.asarray(seen.all(2)), arms, _NOTHING))

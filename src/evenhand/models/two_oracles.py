@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
-from evenhand.models.base import ROUNDS, Model, Worth
+from evenhand.models.base import ROUND, Lesson, Model, Worth, by_action
 
 
 @dataclass
@@ -20,7 +20,7 @@ class TwoOraclesState:
 
     statistical: Any
     online: Any
-    learned: Floats = field(metadata=ROUNDS)  # (R,) rounds in which something was seen
+    learned: Floats  # (R,) rounds in which something was seen
 
 
 @named("S2", source="Han et al. 2022, Assumption 4.1: an estimate from the pulls of a first stage alone")
@@ -78,6 +78,11 @@ class TwoOracles:
         """Those of both models."""
         return self.online.n_outcomes
 
+    @property
+    def by_action(self) -> int | None:
+        """Whether the online model has coefficients by action."""
+        return by_action(self.online)
+
     def draws(self, candidates: int) -> int:
         """Those of the online model."""
         return self.online.draws(candidates)
@@ -98,11 +103,13 @@ class TwoOracles:
         then, here = self.online.value(state.online, x, w, u), early[:, None, None]
         return Worth(np.where(here, first.mean, then.mean), np.where(here, first.bonus, then.bonus), then.random)
 
-    def update(self, state: TwoOraclesState, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(
+        self, state: TwoOraclesState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
         """Teach the online oracle, and in the first rounds the statistical one, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         early = (state.learned < self.taught)[:, None, None]
         if early.any():
             told = np.ascontiguousarray(seen & early)
-            self.statistical.update(state.statistical, x, np.where(told, y, 0.0), told, w)
-        self.online.update(state.online, x, y, seen, w)
-        state.learned += seen.any((1, 2))
+            self.statistical.update(state.statistical, x, np.where(told, y, 0.0), told, w, lesson)
+        self.online.update(state.online, x, y, seen, w, lesson)
+        state.learned += lesson.share * seen.any((1, 2))

@@ -7,13 +7,24 @@ u are a run. All of a run need V^-1 only through its contraction V^-1 (u x I).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats
 
-Room = tuple[Floats, Floats, Floats, Floats, Floats]
+
+class Room(NamedTuple):
+    """Scratch for `run_worth`, and what it finds out of up to A candidates."""
+
+    half: Floats  # (s, r s)
+    form: Floats  # (s, s)
+    folded: Floats  # (s,)
+    v: Floats  # (s, A)
+    line: Floats  # (A,)
+    center: Floats  # (M, A) means
+    square: Floats  # (A,) x^T V^-1 x, 0 at first
 
 
 @inlined
@@ -70,28 +81,20 @@ def _squares(form: Floats, v: Floats, size: int, line: Floats, square: Floats) -
 
 
 @kernel
-def scratch(candidates: int, r: int, s: int) -> Room:
-    """Scratch for `run_worth`."""
-    return np.empty((s, r * s)), np.empty((s, s)), np.empty(s), np.empty((s, candidates)), np.empty(candidates)
+def scratch(candidates: int, r: int, s: int, outcomes: int) -> Room:
+    """Empty room for `run_worth`."""
+    found = np.empty((outcomes, candidates)), np.zeros(candidates)
+    v, line = np.empty((s, candidates)), np.empty(candidates)
+    return Room(np.empty((s, r * s)), np.empty((s, s)), np.empty(s), v, line, *found)
 
 
 @kernel
-def run_worth(
-    theta: Floats,
-    inverse: Floats,
-    x: Floats,
-    r: int,
-    first: int,
-    wide: bool,
-    center: Floats,
-    square: Floats,
-    room: Room,
-) -> int:
+def run_worth(theta: Floats, inverse: Floats, x: Floats, r: int, first: int, wide: bool, room: Room) -> int:
     """Means and x^T V^-1 x of the run of candidates that begins at `first`; returns its end.
 
-    `(M,r s),(r s,r s),(A,r+s)->(M,A),(A)`, filled in from the start of `center` and `square`; squares only if `wide`.
+    `(M,r s),(r s,r s),(A,r+s)->`, filled in from the start of `room.center` and `room.square`; squares only if `wide`.
     """
-    half, form, folded, v, line = room
+    half, form, folded, v, line, center, square = room
     last, u, s = _run(x, first, r), x[first, :r], len(folded)
     size = last - first
     for a in range(size):

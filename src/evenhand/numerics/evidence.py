@@ -8,6 +8,7 @@ what is believed beforehand.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,24 @@ BELIEVED = 0.25**2  # variance of noise, and of means, before any data
 _LARGEST = 1e100
 _PASSES = 3
 STRONG = math.log(20.0)  # what the log of the evidence has to gain for a narrow prior to be given up: odds of 20 to 1
+
+
+class Sums(NamedTuple):
+    """Sums over the observations of a replica, whose features come in B blocks of n, and each has one of them."""
+
+    gram: Floats  # (B, n, n) of x x^T
+    moment: Floats  # (B, M, n) of y x
+    squares: Floats  # (M, M) of y y^T
+    n_seen: float  # observations
+    zeros: Floats  # (M,) of these, in which an outcome was declared 0
+
+
+class Fit(NamedTuple):
+    """An estimate at a penalty."""
+
+    theta: Floats  # (B, M, n)
+    inverse: Floats  # (B, n, n) of ridge I + gram
+    sigma: Floats  # (M, M) covariance of the noise
 
 
 @kernel
@@ -76,29 +95,32 @@ def log_volume(inverse: Floats) -> float:
     return found
 
 
-@kernel
-def log_evidence(
-    scale: float,
-    count: float,
-    zeros: Floats,
-    rho: float,
-    spreads: Floats,
-    theta: Floats,
-    inverse: Floats,
-    sigma: Floats,
-) -> float:
-    """ln of the evidence of a fit times the density of what is believed, up to a constant.
+@inlined
+def _trace(gram: Floats) -> float:
+    """The trace of all blocks, `(B,n,n)->()`."""
+    total = 0.0
+    for b in range(len(gram)):
+        for i in range(gram.shape[1]):
+            total += gram[b, i, i]
+    return total
 
-    `(),(),(M),(),(M),(B,M,n),(B,n,n),(M,M)->()`, with each outcome as if its noise were independent of the others'.
+
+@kernel
+def log_evidence(sums: Sums, rho: float, spreads: Floats, made: Fit) -> float:
+    """ln of the evidence of a fit times the density of what is believed, up to a constant, `(),(M)->()`.
+
+    Each outcome counts as if its noise were independent of the others'.
     """
-    blocks, outcomes, n = theta.shape
+    theta, inverse, sigma = made
+    count, (blocks, outcomes, n) = sums.n_seen, theta.shape
+    scale = _trace(sums.gram) / count
     free = float(blocks * n)
     for b in range(blocks):
         for i in range(n):
             free -= rho * inverse[b, i, i]
     found, volume = 0.0, blocks * n * math.log(rho) + log_volume(inverse)
     for m in range(outcomes):
-        noise, square, part = sigma[m, m], 0.0, max(count - zeros[m], 0.0) / count
+        noise, square, part = sigma[m, m], 0.0, max(count - sums.zeros[m], 0.0) / count
         for b in range(blocks):
             square += dot(theta[b, m], theta[b, m])
         found += 0.5 * part * (volume - count * math.log(noise) - max(count - max(free, 0.0), 0.0))
@@ -109,19 +131,8 @@ def log_evidence(
 
 
 @kernel
-def _climb(
-    gram: Floats,
-    moment: Floats,
-    squares: Floats,
-    count: float,
-    zeros: Floats,
-    ridge: float,
-    spreads: Floats,
-    theta: Floats,
-    inverse: Floats,
-    sigma: Floats,
-) -> float:
-    """Climb from a penalty to a maximum of the evidence; return the penalty, with the shapes of `fit`.
+def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
+    """Climb from a penalty to a maximum of the evidence; return the penalty, `(),(M)->()`.
 
     With g = n - rho tr V^-1 effective parameters, noise_m = RSS_m / (N - g), spread_m = |theta_m|^2 / g per unit of the
     features' mean square, and rho = 1 / mean_m (spread_m / noise_m) in that unit, each with what is believed before any
@@ -132,11 +143,10 @@ def _climb(
     is mixed with the average noise of all outcomes by that part: an outcome of one rare action has few observations.
     Source: MacKay 1992 (Bayesian interpolation, Section 4), with one penalty for all outcomes.
     """
+    gram, moment, squares, count, zeros = sums
+    theta, inverse, sigma = made
     blocks, outcomes, n = moment.shape
-    trace, size = 0.0, float(blocks * n)
-    for b in range(blocks):
-        for i in range(n):
-            trace += gram[b, i, i]
+    trace, size = _trace(gram), float(blocks * n)
     scale = trace / count
     matrix, mean, missed = np.empty((n, n)), np.empty(n), np.empty(outcomes)
     part, noisy = np.empty(outcomes), np.empty(outcomes)
@@ -189,37 +199,19 @@ def _climb(
 
 
 @kernel
-def fit(
-    gram: Floats,
-    moment: Floats,
-    squares: Floats,
-    count: float,
-    zeros: Floats,
-    ridge: float,
-    spreads: Floats,
-    theta: Floats,
-    inverse: Floats,
-    sigma: Floats,
-) -> float:
-    """Maximise the evidence of a ridge regression; return its penalty.
+def fit(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
+    """Maximise the evidence of a ridge regression, `(),(M)->()`; fills in the estimate, and returns its penalty.
 
-    Shapes: `(B,n,n),(B,M,n),(M,M),(),(M),(),(M)->(B,M,n),(B,n,n),(M,M),()`. The features come in B blocks, of which
-    each observation has one, so that the matrices of the blocks are all there is of a block-diagonal one.
+    The matrices of the blocks are all there is of a block-diagonal one.
 
     The evidence has a second maximum where means were believed to spread by less than they do: all outcomes are noise
     there, and steps away from it are small. So it is climbed from the penalty that is believed by default, too.
     """
-    rho = _climb(gram, moment, squares, count, zeros, ridge, spreads, theta, inverse, sigma)
+    rho = _climb(sums, ridge, spreads, made)
     if first(spreads) < 1.0:
-        trace = 0.0
-        for b in range(len(gram)):
-            for i in range(gram.shape[1]):
-                trace += gram[b, i, i]
-        scale = trace / count
-        wide = np.empty_like(theta), np.empty_like(inverse), np.empty_like(sigma)
-        other = _climb(gram, moment, squares, count, zeros, scale, spreads, *wide)
-        known = log_evidence(scale, count, zeros, rho, spreads, theta, inverse, sigma)
-        if log_evidence(scale, count, zeros, other, spreads, *wide) > known + STRONG:
-            theta[:], inverse[:], sigma[:] = wide
+        wide = Fit(np.empty_like(made.theta), np.empty_like(made.inverse), np.empty_like(made.sigma))
+        other = _climb(sums, _trace(sums.gram) / sums.n_seen, spreads, wide)
+        if log_evidence(sums, other, spreads, wide) > log_evidence(sums, rho, spreads, made) + STRONG:
+            made.theta[:], made.inverse[:], made.sigma[:] = wide
             return other
     return rho

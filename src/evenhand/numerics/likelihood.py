@@ -20,22 +20,18 @@ from evenhand.core.types import Floats, Ints
 IDENTITY, LOGISTIC, EXPONENTIAL = 0, 1, 3  # the numbers of `models.links` that stand for canonical links
 
 
+Data = tuple[Floats, Floats, Floats]  # features (s, n), outcomes (s,), and weights (s,), all 1 if there are none
+
+
 @kernel
 def add_losses(
-    link: int,
-    x: Floats,
-    y: Floats,
-    weight: Floats,
-    theta: Floats,
-    value: float,
-    gradient: Floats,
-    hessian: Floats,
-    nonzero: Ints,
+    link: int, data: Data, theta: Floats, value: float, gradient: Floats, hessian: Floats, nonzero: Ints
 ) -> float:
     """Return a value plus the costs of observations; add to gradient and lower half of the Hessian, in one pass.
 
-    `(),(s,n),(s),(s),(n),()->(n),(n,n),()`; an empty `weight` is 1 for all, and `nonzero` is room for n numbers.
+    `(),(n),()->(n),(n,n),()`; `nonzero` is room for n numbers.
     """
+    x, y, weight = data
     n = len(theta)
     product = 1.0  # of 1 + exp(-|u|) over observations, so that logarithms are rare
     for s in range(len(y)):
@@ -90,19 +86,17 @@ def add_quadratic(
 
 
 @kernel
-def fold(
-    link: int, x: Floats, y: Floats, weight: Floats, theta: Floats, anchor: Floats, slope: Floats, curve: Floats
-) -> None:
+def fold(link: int, data: Data, theta: Floats, anchor: Floats, slope: Floats, curve: Floats) -> None:
     """Add the second-order expansion of costs at theta to a quadratic, whose anchor moves there, in place.
 
-    `(),(s,n),(s),(s),(n)->(n),(n),(n,n)`.
+    `(),(n)->(n),(n),(n,n)`.
     """
     n = len(theta)
     for i in range(n):
         for j in range(n):
             slope[i] += curve[i, j] * (theta[j] - anchor[j])
     anchor[:] = theta
-    add_losses(link, x, y, weight, theta, 0.0, slope, curve, np.empty(n, np.int64))
+    add_losses(link, data, theta, 0.0, slope, curve, np.empty(n, np.int64))
     for i in range(n):
         for j in range(i):
             curve[j, i] = curve[i, j]

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
-from evenhand.numerics.likelihood import EXPONENTIAL, add_losses, add_quadratic
+from evenhand.numerics.likelihood import EXPONENTIAL, Data, add_losses, add_quadratic
 from evenhand.numerics.precision import dot
 
 _ENORMOUS = 1e12  # an objective that only exponential means at features never seen before can reach
@@ -65,9 +65,7 @@ def solve(matrix: Floats, right: Floats, out: Floats) -> None:
 @kernel
 def _evaluate(
     link: int,
-    x: Floats,
-    y: Floats,
-    weight: Floats,
+    data: Data,
     older: tuple[Floats, Floats, Floats],
     theta: Floats,
     ridge: float,
@@ -84,15 +82,13 @@ def _evaluate(
         hessian[i, i] = ridge
     anchor, slope, curve = older
     value = add_quadratic(anchor, slope, curve, theta, value, gradient, hessian)
-    return add_losses(link, x, y, weight, theta, value, gradient, hessian, nonzero)
+    return add_losses(link, data, theta, value, gradient, hessian, nonzero)
 
 
 @kernel
 def fit(
     link: int,
-    x: Floats,
-    y: Floats,
-    weight: Floats,
+    data: Data,
     older: tuple[Floats, Floats, Floats],
     theta: Floats,
     root: Floats,
@@ -101,19 +97,18 @@ def fit(
 ) -> int:
     """Move theta to the minimum, in place, and return the passes over the data that this took.
 
-    `(),(s,n),(s),(s),((n),(n),(n,n)),(n),(n,n)->()`; an empty `weight` is 1 for all, and `older` is
-    the quadratic of `numerics.likelihood`. Stops after the step whose squared Newton decrement is at most `tolerance`
-    (the next would be about its square). The lower half of `root` becomes the Cholesky factor of the Hessian from which
-    the last step was computed. Starts from 0 if exponential means are enormous at theta, from where Newton's method
-    would take one step per unit of u.
+    `(),((n),(n),(n,n)),(n),(n,n)->()`; `data` and `older` are those of `numerics.likelihood`. Stops after the step
+    whose squared Newton decrement is at most `tolerance` (the next would be about its square). The lower half of `root`
+    becomes the Cholesky factor of the Hessian from which the last step was computed. Starts from 0 if exponential means
+    are enormous at theta, from where Newton's method would take one step per unit of u.
     """
     n = len(theta)
     gradient, step, hessian, nonzero = np.empty(n), np.empty(n), np.empty((n, n)), np.empty(n, np.int64)
-    value = _evaluate(link, x, y, weight, older, theta, ridge, gradient, hessian, nonzero)
+    value = _evaluate(link, data, older, theta, ridge, gradient, hessian, nonzero)
     passes = 1
     if link == EXPONENTIAL and not value < _ENORMOUS:
         theta[:] = 0.0
-        value = _evaluate(link, x, y, weight, older, theta, ridge, gradient, hessian, nonzero)
+        value = _evaluate(link, data, older, theta, ridge, gradient, hessian, nonzero)
         passes += 1
     while passes < 100:
         solve(hessian, gradient, step)
@@ -125,7 +120,7 @@ def fit(
         size = 1.0
         while True:
             trial = theta - size * step
-            reached = _evaluate(link, x, y, weight, older, trial, ridge, gradient, hessian, nonzero)
+            reached = _evaluate(link, data, older, trial, ridge, gradient, hessian, nonzero)
             passes += 1
             enough = reached <= value - 1e-4 * size * decrement
             if enough or size < 1e-18:

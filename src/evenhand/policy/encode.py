@@ -15,8 +15,7 @@ from evenhand.core.records import Context
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number
-from evenhand.models.base import Model
-from evenhand.models.per_action import PerAction
+from evenhand.models.base import Model, by_action
 from evenhand.problem import features
 from evenhand.problem.problem import Problem
 
@@ -122,7 +121,7 @@ class Encoder:
 
     @cached_property
     def _numbered(self) -> bool:
-        return _numbers_actions(self.model)
+        return by_action(self.model) is not None
 
     @cached_property
     def _layout(self) -> Ints:
@@ -196,11 +195,6 @@ def _check_action(problem: Problem, field: str, action: object) -> None:
     if action not in problem.actions:
         guess = meant(action, problem.actions)
         raise InvalidInput(field, f"one of the actions {problem.actions}", f"{action!r}{guess}")
-
-
-def _numbers_actions(model: object) -> bool:
-    """Whether the first feature that a model reads is the number of the action."""
-    return isinstance(model, PerAction) or any(_numbers_actions(part) for part in getattr(model, "parts", ()))
 
 
 def _value(case: Mapping[str, object], name: str) -> object:

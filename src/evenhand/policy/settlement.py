@@ -9,10 +9,9 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.models.base import Model
+from evenhand.models.base import ROUND, Model
 from evenhand.policy import checks, entries, parts, tally
 from evenhand.policy.abilities import Abilities
-from evenhand.policy.marks import marked
 from evenhand.policy.parts import Part
 from evenhand.policy.payable import Payable
 from evenhand.policy.restating import Restating
@@ -84,13 +83,9 @@ class Settlement:
             goal.on_exposure(state.goals[i], taken, exposed)
         if self.can.hears is not None:
             self.can.hears.on_outcome(state.choice, taken, exposed)
-        before = [] if part is None else [rounds.copy() for rounds in marked(state.model, "rounds")]
         self.zeros.tell(state.model, decision.plays, seen)
-        self.model.update(state.model, decision.features, learned, seen, decision.prices)
-        if part is not None:
-            for rounds, once in zip(marked(state.model, "rounds"), before, strict=True):
-                share = np.repeat(part.share, len(rounds) // len(part.share))  # `PerAction` counts for every action
-                rounds[:] = once + (rounds - once) * share
+        lesson = ROUND if part is None else ROUND._replace(share=part.share)
+        self.model.update(state.model, decision.features, learned, seen, decision.prices, lesson)
 
     def expire(self, state: PolicyState, decision: Decision) -> None:
         """Settle what will never come; see `Policy.expire`."""

@@ -8,9 +8,8 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.validate import as_weight
-from evenhand.models._shared import weighing
+from evenhand.models.base import ROUND, weighs
 from evenhand.policy import checks, entries, named
-from evenhand.policy.marks import marked
 from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
 from evenhand.policy.wrong_outcome import wrong_lesson
@@ -41,13 +40,9 @@ def teach(
     prices = w if w.shape[2] == 1 else entries.take_prices(w, play)
     x = np.ascontiguousarray(context.features[:, place : place + 1])
     seen = np.ascontiguousarray(observed[:, :, :learned])
-    before = [rounds.copy() for rounds in marked(state.model, "rounds")]
-    told = x, np.where(seen, y[:, :, :learned], 0.0), seen, prices
-    weighs = None if weight == 1.0 else weighing("model", model)
+    if weight != 1.0 and not weighs(model):
+        expected = "a model that weighs what it learns, such as BayesianRidge or BayesianLogistic, for a weight but 1"
+        raise InvalidInput("model", expected, shown(model))
     zeros.tell(state.model, play, seen, weight)
-    if weighs is None:
-        model.update(state.model, *told)
-    else:
-        weighs.weigh(state.model, *told, weight)
-    for taught, rounds, once in zip(marked(state.model, "taught"), marked(state.model, "rounds"), before, strict=True):
-        taught += rounds - once
+    lesson = ROUND._replace(weight=float(weight), taught=True)
+    model.update(state.model, x, np.where(seen, y[:, :, :learned], 0.0), seen, prices, lesson)

@@ -20,6 +20,7 @@ from evenhand.experiments.concave_rewards import ConcaveRewardsExperiment
 from evenhand.experiments.experiment import Case, Point, Run, Session
 from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_ins
 from evenhand.models import Fixed, Ridge, Scalarised
+from evenhand.models.base import ROUND, Lesson
 from evenhand.models.ridge import RidgeState
 from evenhand.objectives import Randomized
 from evenhand.policy.policy import Policy
@@ -76,7 +77,7 @@ class Truth:
         """True worth, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         return Ridge(n_features=self.n_features, n_outcomes=self.n_outcomes).value(state, x, w, u)
 
-    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+    def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Nothing to learn."""
 
 
