@@ -55,7 +55,7 @@ def resolving(
     'resolving'
     """
     objective = objective_goal(problem)
-    rows, bound = stated_rows(problem, problem.subject_to)
+    rows, bound = stated_rows(problem)
     plan = where_constrained(
         problem,
         lambda: Resolving(
@@ -63,7 +63,7 @@ def resolving(
             objective=objective,
             constraints=rows,
             bound=bound,
-            regions=regions(problem),
+            regions=regions(problem.stated),
             contexts=contexts,
             every=every,
         ),
