@@ -381,27 +381,27 @@ def takes(model):
 
 
 def _constrained(problem, step, **options):
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     return DualGradient(rows=rows, bound=bound, step=step, **options)
 
 
 def _hedged(problem, max_price, step, **options):
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     return DualHedge(rows=rows, bound=bound, max_price=max_price, step=step, **options)
 
 
 def _drifting(problem, **options):
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     return Lyapunov(rows=rows, bound=bound, horizon=problem.horizon, **options)
 
 
 def _resolved(problem, **options):
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     return Resolving(problem=problem, objective=reward(problem), constraints=rows, bound=bound, **options)
 
 
 def _planned(problem, **options):
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     return Primal(problem=problem, objective=reward(problem), rows=rows, bound=bound, **options)
 
 
@@ -413,7 +413,7 @@ def _two_stage(problem, collect_from, collect_until):
     return TwoStage(
         hedge=_hedged(problem, 1.0, 0.1),
         objective=reward(problem),
-        bound=constraint_rows(problem, problem.subject_to)[1],
+        bound=constraint_rows(problem)[1],
         smallest_budget=0.4,
         radius=0.1,
         collect_from=collect_from,

@@ -43,7 +43,7 @@ def optimum(world):
     for j, name in enumerate(problem.known):
         due = np.ones(k) if problem.sure[j] else b
         per_play[name] = users[:, None, None] * problem.declared[:, j][None, :, None] * due
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     groups = problem.groups_of(np.zeros((1, 0), np.int64))[0]
     amounts = np.zeros((len(bound), n, m, k))
     for j in range(len(bound)):

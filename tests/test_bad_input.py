@@ -30,7 +30,7 @@ NAN, INF = math.nan, math.inf
 
 
 def dual(**change):
-    rows, bound = constraint_rows(EVERYTHING, EVERYTHING.spending)
+    rows, bound = constraint_rows(EVERYTHING, (s for s in EVERYTHING.stated if s.spends))
     return DualGradient(**({"rows": rows, "bound": bound, "step": Steady(0.1)} | change))
 
 

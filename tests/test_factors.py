@@ -123,11 +123,12 @@ def test_ten_rounds_by_hand():
     the case; unexposed plays bring 0, fallbacks count times the factor, and what is cancelled leaves no trace."""
     model = _Told()
     limit = HardBudget(
-        rows=constraint_rows(PROBLEM, PROBLEM.subject_to)[0],
+        rows=constraint_rows(PROBLEM)[0],
         total=np.array([100.0]),
         low=PROBLEM.span[0],
         high=PROBLEM.span[1],
         free=PROBLEM.free,
+        constraints=PROBLEM.subject_to,
     )
     goal = FrankWolfe(
         rows=select(PROBLEM, ("sale", "smile")),

@@ -213,7 +213,7 @@ elif kind == "constraint":
     assert example == part("pain", 1.0) and isinstance(example, Constraint)
     names = eh.Outcome("gain"), eh.Outcome("pain")
     problem = eh.Problem(actions=("a", "b"), outcomes=names, maximize="gain", subject_to=(example,), horizon=9)
-    assert constraint_rows(problem, problem.subject_to)[1].tolist() == [1.0]
+    assert constraint_rows(problem)[1].tolist() == [1.0]
     assert eh.resolving(problem, eh.Ridge(n_features=2, n_outcomes=2)).goals[1].bound.tolist() == [1.0]
 else:
     problem = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=9)

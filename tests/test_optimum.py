@@ -66,7 +66,7 @@ def test_sampled_rows_are_the_courts_ten():
     np.testing.assert_array_equal(s.rows[:, 0], 0.0)
     np.testing.assert_array_equal(s.rows[:, 2, 0], 1.0)
     assert set(np.unique(s.rows[:, 2, 2:6])) == {-1.0, 1.0}
-    names = constraint_rows(court.problem, court.problem.subject_to)[0].names
+    names = constraint_rows(court.problem)[0].names
     assert names[:3] == ("ride", "voucher", "ride group=0 above")
 
 

@@ -30,7 +30,7 @@ SETS = {
 def by_cvxpy(world, contexts, seed=0, replica=0, value=None):
     """The same program with one variable per context and candidate."""
     problem, truth = world.problem, draw(world, contexts, seed, replica)
-    _, bound = stated_rows(problem, problem.subject_to)
+    _, bound = stated_rows(problem)
     p = cp.Variable(truth.offered.shape, nonneg=True)
     stated = [cp.sum(p, 1) == 1]
 
@@ -38,7 +38,7 @@ def by_cvxpy(world, contexts, seed=0, replica=0, value=None):
         return cp.hstack([cp.sum(cp.multiply(p, z[:, :, i])) / contexts for i in range(z.shape[2])])
 
     stated += [mean(truth.rows)[j] <= bound[j] for j in range(len(bound))]
-    for region, followed in zip(regions(problem), truth.followed, strict=True):
+    for region, followed in zip(regions(problem.stated), truth.followed, strict=True):
         w = cp.Variable(region.within.dim)
         stated += [w == mean(followed), *constraints(region.within, w)]
     z = mean(truth.outcomes)
@@ -131,7 +131,7 @@ def test_units_do_not_matter():
 
 def test_what_keeps_to_rows_alone_refuses_a_curved_set():
     problem = Ads(extra=(Within(CLICKS, BALL),)).problem
-    assert len(stated_rows(problem, problem.subject_to)[0]) == 1
+    assert len(stated_rows(problem)[0]) == 1
     assert isinstance(problem.subject_to[0], Budget)
     with pytest.raises(InvalidInput, match="resolving"):
-        constraint_rows(problem, problem.subject_to)
+        constraint_rows(problem)

@@ -90,7 +90,7 @@ def test_prices_are_per_candidate_only_where_a_row_by_group_of_candidates_reads_
     groups = problem.groups_of(np.zeros((1, 0), np.int64))
     frame = Cases(problem.declared[None], groups)
     for constraint, wide in ((Parity("shown", "label", 0.1), 1), (Parity("click", "label", 0.1), 3)):
-        rows, _ = constraint_rows(problem, (constraint,))
+        rows, _ = constraint_rows(replace(problem, subject_to=(constraint,)))
         prices, _ = rows.pull(frame, problem.shares[None], np.ones((1, 1, len(rows))))
         assert prices.shape == (1, 1, wide, 1)
         alike = Cases(problem.declared[None], groups[:, :1])
@@ -152,7 +152,7 @@ def test_no_constraints_are_no_rows():
 
 
 def test_stack_puts_rows_below_each_other():
-    a, b = select(EVERYTHING, ("gain",)), constraint_rows(EVERYTHING, EVERYTHING.subject_to)[0]
+    a, b = select(EVERYTHING, ("gain",)), constraint_rows(EVERYTHING)[0]
     both = stack([a, b])
     assert both.names == a.names + b.names
     rng = np.random.default_rng(1)
@@ -163,7 +163,7 @@ def test_stack_puts_rows_below_each_other():
 
 
 def test_the_court_has_two_budgets_and_eight_signed_parities():
-    rows, bound = constraint_rows(COURT.problem, COURT.problem.subject_to)
+    rows, bound = constraint_rows(COURT.problem)
     assert len(rows) == 10
     assert rows.names[:4] == ("ride", "voucher", "ride group=0 above", "ride group=0 below")
     np.testing.assert_allclose(bound, [0.05, 0.2] + [1e-7] * 8)
@@ -172,7 +172,7 @@ def test_the_court_has_two_budgets_and_eight_signed_parities():
 
 def test_the_courts_parity_rows_are_those_of_the_paper():
     """+-(2 1{a} 1{group = g} - 1{a}) for rides, then for vouchers, g = 0 and 1."""
-    rows, _ = constraint_rows(COURT.problem, COURT.problem.subject_to)
+    rows, _ = constraint_rows(COURT.problem)
     shares = COURT.problem.shares[None]
     for group in (0, 1):
         for action, z in (("nothing", [0, 0]), ("ride", [1, 0]), ("voucher", [0, 1])):
@@ -206,7 +206,7 @@ def parity_problem(learned, known_shares=True):
 def test_parity_columns_sum_to_a_direct_count_of_what_each_group_was_given(learned):
     """sum_t v_t = sum_t c_t 1{g_t = g} / share_g - sum_t c_t, counted group by group."""
     problem = parity_problem(learned)
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     np.testing.assert_allclose(bound, [0.1] * 4 + [0.2] * 6)
     rng = np.random.default_rng(2)
     side, place = rng.integers(0, 2, 500), 2 + rng.choice(3, 500, p=list(SHARES.values()))
@@ -225,7 +225,7 @@ def test_parity_columns_sum_to_a_direct_count_of_what_each_group_was_given(learn
 
 def test_parity_columns_with_estimated_shares_use_what_was_believed_at_the_time():
     problem = parity_problem(learned=False, known_shares=False)
-    rows, _ = constraint_rows(problem, problem.subject_to[1:])
+    rows, _ = constraint_rows(problem, problem.stated[1:])
     rng = np.random.default_rng(3)
     place, c = rng.choice(3, 200, p=list(SHARES.values())), rng.choice([0.0, 2.0], 200)
     total, expected = np.zeros(6), np.zeros(3)
@@ -242,7 +242,7 @@ def test_parity_columns_with_estimated_shares_use_what_was_believed_at_the_time(
 
 def test_a_group_of_which_nothing_is_known_divides_by_no_share():
     problem = parity_problem(learned=False, known_shares=False)
-    rows, _ = constraint_rows(problem, problem.subject_to[1:])
+    rows, _ = constraint_rows(problem, problem.stated[1:])
     shares = np.array([[0.4, 0.6, 1.0, 0.0, 0.0]])  # the first case was of group a, the other groups are yet to come
     frame = Context(np.zeros((1, 1, 1)), np.array([[[2.0]]]), np.array([[[0, 2]]]), np.ones((1, 1), bool))
     v = rows.post(frame, shares, np.zeros((1, 1, 1)), np.array([[[2.0]]]))
@@ -251,8 +251,8 @@ def test_a_group_of_which_nothing_is_known_divides_by_no_share():
 
 def test_a_margin_is_taken_off_budgets_only():
     problem = COURT.problem
-    _, plain = constraint_rows(problem, problem.subject_to)
-    _, tight = constraint_rows(problem, problem.subject_to, 0.005)
+    _, plain = constraint_rows(problem)
+    _, tight = constraint_rows(problem, margin=0.005)
     np.testing.assert_allclose(plain - tight, [0.005, 0.005] + [0.0] * 8, atol=1e-15)
 
 
@@ -260,4 +260,4 @@ def test_totals_and_rates_mean_the_same_bound():
     spent = (Outcome("gain"), Outcome("cost", known={"go": 1}))
     for budget in (Budget("cost", total=25), Budget("cost", rate=0.25)):
         problem = Problem(actions=("stay", "go"), outcomes=spent, maximize="gain", subject_to=(budget,), horizon=100)
-        assert constraint_rows(problem, problem.spending)[1] == pytest.approx([0.25])
+        assert constraint_rows(problem, (s for s in problem.stated if s.spends))[1] == pytest.approx([0.25])

@@ -98,7 +98,7 @@ def test_a_faulty_model_is_caught(fault):
         check_model(Model(fault))
 
 
-ROWS, BOUND = constraint_rows(EVERYTHING, EVERYTHING.subject_to)
+ROWS, BOUND = constraint_rows(EVERYTHING)
 DUAL, HARD = DualGradient(rows=ROWS, bound=BOUND, step=Steady(0.1)), hard_budget(EVERYTHING)
 
 

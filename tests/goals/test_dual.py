@@ -173,14 +173,14 @@ def test_nothing_happens_to_a_replica_that_stands_still():
 
 def court_policy(**options):
     problem = COURT.problem
-    rows, bound = constraint_rows(problem, problem.subject_to, 0.005)
+    rows, bound = constraint_rows(problem, margin=0.005)
     dual = DualGradient(rows=rows, bound=bound, step=Doubling(0.02, (2.0, 4.0)), **options)
     model = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
     return Policy(problem=problem, model=model, goals=(reward(problem), dual), choice=Staged(20, TopK(1)))
 
 
 def market_policy(problem, width, step=0.2, **options):
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     dual = DualGradient(rows=rows, bound=bound, step=Steady(step), **options)
     model = Ridge(n_features=3, n_outcomes=len(problem.learned), width=width)
     return Policy(problem=problem, model=model, goals=(reward(problem), dual), choice=TopK(1))
@@ -246,7 +246,7 @@ def parity_of_a_learned_cost():
 def test_the_price_bounds_by_how_much_observed_rows_exceed_their_bounds():
     """With both signs of a parity and a budget on a learned cost; steps on lower bounds exceed them by the widths."""
     problem = parity_of_a_learned_cost()
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     excess = {}
     for on in ("observed", "optimistic"):
         policy, market = market_policy(problem, Fixed(0.5), on=on), Market(problem=problem)
@@ -304,7 +304,7 @@ def test_rows_read_one_by_one_are_more_optimistic_where_costs_are_learned():
 
 
 def test_readings_are_one_per_row_of_what_is_learned():
-    rows, bound = constraint_rows(EVERYTHING, EVERYTHING.subject_to)
+    rows, bound = constraint_rows(EVERYTHING)
     d = len(rows)
     for optimism, k in (("row", int(rows.learned.any(1).sum())), ("net", 1)):
         goal = DualGradient(
@@ -314,6 +314,6 @@ def test_readings_are_one_per_row_of_what_is_learned():
         assert q.shape == (2, k, d)
         np.testing.assert_array_equal(q.sum(1), np.tile(-np.arange(1.0, d + 1), (2, 1)))
         np.testing.assert_allclose(o, np.arange(1.0, d + 1) @ bound)
-    known, limit = constraint_rows(COURT.problem, COURT.problem.subject_to)
+    known, limit = constraint_rows(COURT.problem)
     goal = DualGradient(rows=known, bound=limit, step=Steady(0.1))
     assert goal.price(goal.start(2))[0].shape == (2, 1, 10)

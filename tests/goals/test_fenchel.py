@@ -137,7 +137,7 @@ def test_outcomes_count_in_units_of_their_ranges():
             subject_to=(Budget("cost", rate=0.5 * unit),),
             horizon=100,
         )
-        rows, bound = constraint_rows(stated, stated.subject_to)
+        rows, bound = constraint_rows(stated)
         for goal in (
             fenchel(stated, stated.objective),
             fenchel(stated, stated.objective, norm="sup"),

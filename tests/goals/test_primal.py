@@ -68,7 +68,7 @@ def context(i):
 
 def planned(y, came, temperature=0.002, doubt=0.0, **options):
     """Look at all contexts with a model that knows the truth, and return what would then be played in each."""
-    rows, bound = constraint_rows(PROBLEM, PROBLEM.subject_to)
+    rows, bound = constraint_rows(PROBLEM)
     goal = Primal(
         problem=PROBLEM,
         objective=reward(PROBLEM),

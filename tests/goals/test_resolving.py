@@ -29,7 +29,7 @@ from tests.goals.arms import Truth
 
 def test_the_courts_ten_rows_are_four_directions():
     problem = Court(tolerance=0.02).problem
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     d = merge(problem, rows, bound)
     assert [rows.names[i] for i in d.first] == ["ride", "voucher", "ride group=0 above", "voucher group=0 above"]
     low, high = d.bounds(bound[None])
@@ -45,7 +45,7 @@ def test_three_unequal_groups_or_unknown_shares_keep_a_direction_each():
     three = replace(problem, groups=(Groups("group", {"0": 0.5, "1": 0.3, "2": 0.2}),))
     unknown = replace(problem, groups=(Groups("group", ["0", "1"]),))
     for p, directions in ((three, 2 + 2 * 3), (unknown, 2 + 2 * 2)):
-        rows, bound = constraint_rows(p, p.subject_to)
+        rows, bound = constraint_rows(p)
         assert len(merge(p, rows, bound).first) == directions
 
 
@@ -132,7 +132,7 @@ def test_plans_with_a_concave_goal_have_the_prices_of_the_convex_program(objecti
     world = Lessons(horizon=20_000, objective=objective)
     policy = resolving(world.problem, Knowing(), warmup=200)
     state = run(policy, world, 230).goals[1]
-    _, limit = constraint_rows(world.problem, world.problem.subject_to)
+    _, limit = constraint_rows(world.problem)
     for r in range(2):
         found = maximize(objective, draw(world, 230, 3, replica=r), limit, np.full(4, 0.5))
         scale = abs(objective.value(np.full(4, 0.5)) - found.value) + abs(found.value)

@@ -27,7 +27,7 @@ def look(problem, side, factors=None, worth=("gain",)):
         mean = np.einsum("rkam,m,ra->rka", price, MEANS, x[:, :, 0])
         return Worth(mean, np.einsum("rkam,m->rka", abs(price), WIDTHS), False)
 
-    rows, _ = constraint_rows(problem, problem.subject_to)
+    rows, _ = constraint_rows(problem)
     worth = select(problem, worth), np.eye(len(worth))[None]
     return forecast(state, ask, problem.shares[None], worth, rows, np.array([side])), asked[0]
 

@@ -36,7 +36,7 @@ EQUAL = (Parity("click", by="label", tolerance=0.01),)
 
 
 def stated(world):
-    rows, limit = constraint_rows(world.problem, world.problem.subject_to)
+    rows, limit = constraint_rows(world.problem)
     return world.problem.objective, world.problem, world.lists(10**6, 0, 0), rows, limit
 
 
@@ -118,7 +118,7 @@ def test_what_a_click_pays_is_a_factor_of_its_chance(objective, sure):
     pay = Outcome("pay", known=dict(zip(problem.actions, pays.tolist(), strict=True)), sure=sure)
     paid = replace(problem, outcomes=(replace(click, times="pay"), *others, pay))
     known = np.concatenate([lists.known, pays[None, :, None]], 2)
-    mine = constraint_rows(paid, paid.subject_to)[0]
+    mine = constraint_rows(paid)[0]
     scaled = lists._replace(learned=lists.learned * pays[:, None])
     for method, gap in ((solve_lists, 1e-7), (maximize_lists, 1e-5)):
         expected = method(objective, problem, scaled, rows, limit)

@@ -9,7 +9,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.policy.standings import Standing
-from evenhand.problem.constraints.outlook import chance, deviation, missed, rest
+from evenhand.problem.constraints import outlook
+from evenhand.problem.constraints.outlook import missed
+from evenhand.problem.constraints.stated import state
 from evenhand.sets import Ball
 from tests.worlds import Market
 
@@ -25,6 +27,18 @@ def shop(*subject_to, horizon=100, **change):
         "horizon": horizon,
     }
     return eh.Problem(**(stated | change))
+
+
+def deviation(constraint, problem):
+    return outlook.deviation(state(problem, constraint), problem)
+
+
+def chance(constraint, problem, rounds):
+    return outlook.chance(state(problem, constraint), problem, rounds)
+
+
+def rest(constraint, run):
+    return outlook.rest(state(run.problem, constraint), run)
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.08, 0.5, 0.95])

@@ -98,7 +98,7 @@ def test_the_default_is_frank_wolfe_on_both_sides_bit_for_bit(hard):
     """The policy as it was written out before there were sides."""
     world = WithoutContexts(Lessons(horizon=400, parity=False))
     problem = world.problem
-    rows, bound = in_units_of_plays(problem, *constraint_rows(problem, problem.subject_to, fluctuation(problem)))
+    rows, bound = in_units_of_plays(problem, *constraint_rows(problem, margin=fluctuation(problem)))
     slope = frank_wolfe(problem, problem.objective, on="optimistic")
     bounds = tuple(bound.tolist())
     penalty = FrankWolfe(

@@ -31,7 +31,7 @@ PROBLEM = Problem(
 
 def test_rows_and_bounds_are_divided_by_what_a_play_can_add():
     rows, bound = priced_rows(PROBLEM)
-    raw, limits = constraint_rows(PROBLEM, PROBLEM.subject_to)
+    raw, limits = constraint_rows(PROBLEM)
     unit = np.array([500.0, 60.0, *[60.0] * 4])
     np.testing.assert_allclose(bound, limits / unit)
     np.testing.assert_allclose(rows.learned, raw.learned / unit[:, None])
@@ -42,7 +42,7 @@ def test_rows_and_bounds_are_divided_by_what_a_play_can_add():
 def test_balanced_rows_count_what_groups_multiply_by():
     """Factors for a share of 1/4 are 3 and -1, with a mean square of 3; for one of 3/4 they are 1/3 and -1, and 1/3."""
     rows, bound = balanced_rows(PROBLEM)
-    raw, limits = constraint_rows(PROBLEM, PROBLEM.subject_to)
+    raw, limits = constraint_rows(PROBLEM)
     left, right = np.sqrt(3.0 * np.sqrt(3.0)), np.sqrt(np.sqrt(1 / 3))
     unit = np.array([500.0, 60.0, *[60.0 * x for x in (left, left, right, right)]])
     np.testing.assert_allclose(bound, limits / unit)
@@ -76,7 +76,7 @@ def test_where_everything_is_at_most_1_nothing_changes():
 
 
 def _nothing_changes(rows, bound):
-    raw, limits = constraint_rows(Court().problem, Court().problem.subject_to)
+    raw, limits = constraint_rows(Court().problem)
     assert rows.names == raw.names
     np.testing.assert_array_equal(bound, limits)
     np.testing.assert_array_equal(rows.known, raw.known)

@@ -42,27 +42,27 @@ def model(problem):
 def test_rows_are_combinations_of_outcomes_and_both_sides_are_one_direction():
     flat = Halfspaces(((1.0, -1.0, 0.0), (-1.0, 1.0, 0.0)), (0.02, 0.02))
     problem = Ads(extra=(Within((*PER_AGE[:2], "spend"), flat),), apart=True).problem
-    rows, bound = stated_rows(problem, problem.subject_to)
+    rows, bound = stated_rows(problem)
     assert rows.names == ("spend", "young clicks - middle clicks", "-young clicks + middle clicks")
     assert rows.learned[1].tolist() == [0.0, 1.0, -1.0, 0.0]
     assert bound.tolist() == [0.3, 0.02, 0.02]
     merged = merge(problem, rows, bound)
     assert len(merged.first) == 2
-    assert not regions(problem)
+    assert not regions(problem.stated)
 
 
 def test_each_part_of_an_intersection_is_rows_or_a_region():
     ball = Ball((0.16, 0.1, 0.1), 0.08)
     both = Intersection((ball, MIX, Box.below((0.3, 0.3, 0.3))))
     problem = Ads(extra=(Within(PER_AGE, both),), apart=True).problem
-    assert len(stated_rows(problem, problem.subject_to)[0]) == 1 + 3 + 3
-    assert regions(problem)[0].within == ball
+    assert len(stated_rows(problem)[0]) == 1 + 3 + 3
+    assert regions(problem.stated)[0].within == ball
     # sums over several groups make no row together, but each makes rows of its own
     problem = Ads(extra=(Within(CLICKS, both),)).problem
-    rows, _ = stated_rows(problem, problem.subject_to)
+    rows, _ = stated_rows(problem)
     assert rows.names[1:] == CLICKS
     assert rows.column[1:].tolist() == [0, 1, 2]
-    assert regions(problem)[0].within == Intersection((ball, MIX))
+    assert regions(problem.stated)[0].within == Intersection((ball, MIX))
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_each_part_of_an_intersection_is_rows_or_a_region():
 )
 def test_other_straight_sets_are_rows_too(within, rows):
     problem = Ads(extra=(Within(PER_AGE, within),), apart=True).problem
-    assert len(stated_rows(problem, problem.subject_to)[0]) == 1 + rows
-    assert not regions(problem)
+    assert len(stated_rows(problem)[0]) == 1 + rows
+    assert not regions(problem.stated)
 
 
 @pytest.mark.parametrize("name", STRAIGHT)

@@ -70,7 +70,7 @@ def test_allocations_come_near_their_linear_program():
 def allocator(world):
     """Dual prices with a step of 0.23 / sqrt(T). With half the width one run in 8 locked in at T = 6,000."""
     problem = world.problem
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     dual = DualGradient(rows=rows, bound=bound, step=Steady(0.23 / world.horizon**0.5), optimism="net")
     return Policy(
         problem=problem,

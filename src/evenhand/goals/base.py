@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.models.base import Ask
+from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.rows import Frame, Rows
 
 
@@ -31,6 +32,19 @@ class Priced(Protocol):
 
         Optimism is applied to each of the k readings separately: k = 1 nets rows before optimism, k = d does not.
         """
+
+
+@runtime_checkable
+class Weighs(Protocol):
+    """Pursues a weighted sum of its rows: its prices are the same in every round."""
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that it reads."""
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """One per row."""
 
 
 class Sloped(Protocol):
@@ -192,16 +206,16 @@ class Limits(Protocol):
 
 
 @runtime_checkable
-class Accounts(Protocol):
+class Accounts(Limits, Protocol):
     """States what is left of its rows, and what is held for outcomes that are to come."""
-
-    @property
-    def rows(self) -> Rows:
-        """The rows that it reads."""
 
     @property
     def total(self) -> Floats:
         """What there was of each at the start, `->(d)`."""
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraint that each row is of, d of them; none if rows are of something else."""
 
     def account(self, state: Any) -> tuple[Floats, Floats]:
         """What is left, and what is held, `->(d),(d)`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,7 +13,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals._limits import HELD, USED, USED_REST, fit, give_back, hold, settle, settle_part, worst
-from evenhand.problem.constraints import constraint_rows
+from evenhand.goals.base import Accounts, Goal
+from evenhand.problem.constraints import Constraint, constraint_rows, per_row
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Frame, Rows
 
@@ -54,6 +56,7 @@ class HardBudget:
         total: over the horizon, `(d)`.
         low, high: ranges of the observed outcomes: learned ones, then noisy ones, `(M+B)`.
         free: candidates under which an observed outcome is always 0, `(A,M+B)`, if every round has the same candidates.
+        constraints: the one that each row is of, by which reports find it; none if the limit is of something else.
 
     Raises:
         InvalidInput: rows of single groups, totals of the wrong shape or not positive, or consumption without a
@@ -71,6 +74,7 @@ class HardBudget:
     low: Floats
     high: Floats
     free: Bools | None = None
+    constraints: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.rows.plain_only:
@@ -217,37 +221,46 @@ def hard_limits(problem: Problem, hard: bool) -> tuple[HardBudget, ...]:
     >>> hard_limits(Court().problem, hard=True)[0].total
     array([ 500., 2000.])
     """
-    kept = [c for c in problem.spending if (hard if c.hard is None else c.hard)]
+    stated = [(s, s.constraint.hard) for s in problem.stated if s.spends]
+    kept = [s for s, own in stated if (hard if own is None else own)]
     if not kept:
         return ()
     rows, _ = constraint_rows(problem, kept)
-    total = np.concatenate([np.full(len(c.rows(problem)), c.total_over(problem.horizon)) for c in kept])
-    goal = HardBudget(rows=rows, total=total, low=problem.span[0], high=problem.span[1], free=problem.free)
+    goal = HardBudget(
+        rows=rows,
+        total=np.array(per_row(kept, lambda s: s.total)),
+        low=problem.span[0],
+        high=problem.span[1],
+        free=problem.free,
+        constraints=tuple(per_row(kept, lambda s: s.constraint)),
+    )
     worst, room = _room(goal, problem)
     _refuse(goal, worst.min(0), room, "play")
     return (goal,)
 
 
-def refuse_unspendable(limits: tuple[HardBudget, ...], problem: Problem) -> None:
+def refuse_unspendable(goals: Iterable[Goal], problem: Problem) -> None:
     """Refuse totals that no play which costs something fits in, so that all policies would play what is free.
 
     Raises:
         InvalidInput: naming the first of them, and the least that it would have to be.
     """
-    for goal in limits:
+    for goal in (g for g in goals if isinstance(g, Accounts)):
         worst, room = _room(goal, problem)
-        learned = goal.observed.any(1)  # what is known may be another number in every case
+        learned = goal.rows.learned.any(1) | goal.rows.known[:, goal.rows.noisy].any(
+            1
+        )  # what is known may be another number in every case
         paid = np.where(learned & (worst <= 0.0), np.inf, worst)
         _refuse(goal, np.where(np.isfinite(paid).any(0), paid.min(0), 0.0), room, "play that is not free")
 
 
-def _room(goal: HardBudget, problem: Problem) -> tuple[Floats, Floats]:
+def _room(goal: Accounts, problem: Problem) -> tuple[Floats, Floats]:
     """The most that each action can use at first, as declared, and what may be used, `->(A,d),(d)`."""
     worst, room = goal.room(goal.start(1), Cases(problem.declared[None], np.zeros((1, 1, 0), np.int64)))
     return worst[0], room[0]
 
 
-def _refuse(goal: HardBudget, least: Floats, room: Floats, whose: str) -> None:
+def _refuse(goal: Accounts, least: Floats, room: Floats, whose: str) -> None:
     for j in np.flatnonzero(least > room):
         expected = f"a total of at least {least[j]:g}: any single {whose} may use that much"
         raise InvalidInput(f"Budget {goal.rows.names[j]!r}, kept hard", expected, goal.total[j])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import EvenhandWarning
-from evenhand.goals.hard_budget import HardBudget
+from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
 from evenhand.live.events import Event, read
 from evenhand.live.fold import OnExpiry
@@ -53,7 +53,7 @@ def warn_of_jams(terms: Terms, policy: Policy) -> None:
     if terms.on_expiry != "hold":
         return
     for goal in policy.goals:
-        if isinstance(goal, HardBudget):
+        if isinstance(goal, Accounts):
             for i in np.flatnonzero(~goal.rows.is_known):
                 text = (
                     f"budget {goal.rows.names[i]!r}: a decision whose outcome never comes holds its worst case for "

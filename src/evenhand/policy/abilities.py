@@ -21,8 +21,8 @@ from evenhand.goals.base import (
     Splits,
     StepsAhead,
     Watches,
+    Weighs,
 )
-from evenhand.goals.linear_reward import LinearReward
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 
@@ -65,7 +65,7 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         follows=choice if isinstance(choice, Follows) and choice.goes_on else None,
         hears=choice if isinstance(choice, Hears) else None,
         nets=any(isinstance(g, Nets) and g.nets for g in goals),
-        fixed=all(isinstance(g, LinearReward) and g.rows.plain_only for g in goals) and not problem.known,
+        fixed=all(isinstance(g, Weighs) and g.rows.plain_only for g in goals) and not problem.known,
     )
 
 

@@ -67,9 +67,8 @@ class Payable:
     def _budgets(self) -> tuple[Floats, Floats]:
         """Weights of all outcomes in what spends from everybody, and the totals, `->(d,M+L),(d)`."""
         weights, totals = [np.zeros((0, len(self.problem.names)))], []
-        for c in self.problem.spending:
-            rows = c.rows(self.problem)
-            if rows.plain_only:
-                weights.append(rows.weights)
-                totals += [float(c.total_over(self.problem.horizon))] * len(rows)
+        for s in self.problem.stated:
+            if s.spends and s.rows.plain_only:
+                weights.append(s.rows.weights)
+                totals += [s.total] * len(s.rows)
         return np.concatenate(weights), np.array(totals)

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.faces import amount
 from evenhand.policy.tally import SoFar
-from evenhand.problem.constraints import Constraint, by_group, rows_and_sets
+from evenhand.problem.constraints import Stated
 from evenhand.problem.constraints.outlook import Rest, chance, missed, rest
 from evenhand.problem.constraints.sums import average, group_averages
 from evenhand.problem.feasible import sizes
@@ -94,19 +94,20 @@ class Standing:
 def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:
     """The constraints that spend nothing; `waiting` says whether outcomes are still to come."""
     filled, found, horizon = run.filled(), [], run.problem.horizon
-    for c in run.problem.subject_to:
-        if not c.spends:
-            mean, groups = _compared(c, filled)
-            to_come = rest(c, filled) or Rest(np.nan, np.nan)
+    for s in run.problem.stated:
+        c = s.constraint
+        if not s.spends:
+            mean, groups = _compared(s, filled)
+            to_come = rest(s, filled) or Rest(np.nan, np.nan)
             standing = Standing(
                 name=c.label,
                 value=float(c.measure(filled)[0, 0]),
-                limit=float(c.limit(horizon)),
+                limit=s.limit,
                 worst=c.worst,
                 average=mean,
                 groups=groups,
-                error=chance(c, run.problem, run.elapsed[0]),
-                size=_size(run.problem, c),
+                error=chance(s, run.problem, run.elapsed[0]),
+                size=_size(run.problem, s),
                 needed=None if np.isnan(to_come.needed) else to_come.needed,
                 best=None if np.isnan(to_come.best) else to_come.best,
                 over=run.rounds >= horizon and not waiting,
@@ -115,21 +116,20 @@ def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:
     return dict(zip(apart(s.name for s in found), found, strict=True))
 
 
-def _size(problem: Problem, c: Constraint) -> float:
+def _size(problem: Problem, stated: Stated) -> float:
     """The most that a play can add to what a constraint reads."""
-    rows, _, sets = rows_and_sets(problem, (c,))
-    read = [rows, *(select(problem, region.outcomes) for region in sets)]
-    return max(float(sizes(problem, r).max(initial=0.0)) for r in read)
+    read = stated.rows if stated.whole is None else select(problem, stated.whole.outcomes)
+    return float(sizes(problem, read).max(initial=0.0))
 
 
-def _compared(c: Constraint, run: SoFar) -> tuple[float | None, dict[str, float | None]]:
+def _compared(stated: Stated, run: SoFar) -> tuple[float | None, dict[str, float | None]]:
     """The averages of everybody and of each group, where a constraint compares groups."""
-    for one, by in by_group([c]):
-        names = [group for grouping, group in run.problem.columns if grouping == by]
-        found = group_averages(run, one.outcome, by)[0, 0].tolist()
-        values = [None if np.isnan(x) else x for x in found]
-        return float(average(run, one.outcome)[0, 0]), dict(zip(names, values, strict=True))
-    return None, {}
+    outcome, by = stated.outcome, stated.by
+    if outcome is None or by is None:
+        return None, {}
+    names = [group for grouping, group in run.problem.columns if grouping == by]
+    values = [None if np.isnan(x) else x for x in group_averages(run, outcome, by)[0, 0].tolist()]
+    return float(average(run, outcome)[0, 0]), dict(zip(names, values, strict=True))
 
 
 def apart(labels: Iterable[str]) -> list[str]:

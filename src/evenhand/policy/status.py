@@ -17,7 +17,7 @@ from evenhand.policy.abilities import Abilities
 from evenhand.policy.standings import Standing, apart, standings
 from evenhand.policy.state import PolicyState
 from evenhand.policy.tally import SoFar
-from evenhand.problem.constraints import Constraint
+from evenhand.problem.constraints import Constraint, Stated
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -104,10 +104,9 @@ class Status:
 
 
 class Kept(NamedTuple):
-    """A row that is kept hard."""
+    """What a limit says of a constraint that it keeps hard."""
 
-    name: str
-    total: float
+    constraint: Constraint
     left: float
     held: float
 
@@ -134,35 +133,24 @@ def averages(run: SoFar) -> dict[str, float]:
 
 
 def accounts(run: SoFar, hard: list[Kept]) -> dict[str, Account]:
-    """What the constraints spent that spend; `hard` has the rows that are kept hard."""
-    rest = list(hard)
-    spending = [c for c in run.problem.subject_to if c.spends]
-    found = [_account(c, run, _taken(c, run.problem, rest)) for c in spending]
+    """What the constraints spent that spend; `hard` has those that are kept hard."""
+    spending = [s for s in run.problem.stated if s.spends]
+    kept = [next((row for row in hard if row.constraint is s.constraint), None) for s in spending]
+    found = [_account(s, run, row) for s, row in zip(spending, kept, strict=True)]
     return dict(zip(apart(a.name for a in found), found, strict=True))
 
 
-def _taken(c: Constraint, problem: Problem, rest: list[Kept]) -> Kept | None:
-    """The row that keeps a constraint hard, taken from the rest, as several may limit one outcome."""
-    total, name = float(c.total_over(problem.horizon)), c.rows(problem).names[0]
-    for row in rest if c.hard is not False else ():
-        if row.name == name and math.isclose(row.total, total, rel_tol=1e-12):
-            rest.remove(row)
-            return row
-    return None
-
-
-def _account(c: Constraint, run: SoFar, kept: Kept | None) -> Account:
-    horizon, arrived = run.problem.horizon, float(run.elapsed[0, 0])
-    total = float(c.total_over(horizon))
+def _account(stated: Stated, run: SoFar, kept: Kept | None) -> Account:
+    horizon, arrived, total = run.problem.horizon, float(run.elapsed[0, 0]), stated.total
     if kept is None:  # of what arrived
-        spent = float(c.measure(run)[0, 0] * max(arrived, 1.0))
+        spent = float(stated.constraint.measure(run)[0, 0] * max(arrived, 1.0))
         left, held, rounds = total - spent, 0.0, arrived
     else:
         left, held, rounds = kept.left, kept.held, run.rounds
         spent = math.fsum((total, -left, -held))
     pace = spent / total / (rounds / horizon) if rounds else math.nan
     return Account(
-        name=c.rows(run.problem).names[0],
+        name=stated.rows.names[0],
         total=total,
         spent=spent,
         held=held,
@@ -190,8 +178,8 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int) -
     for i, limits in can.limits:
         if isinstance(limits, Accounts):
             left, held = limits.account(state.goals[i])
-            numbers = zip(limits.total.tolist(), left[replica].tolist(), held[replica].tolist(), strict=True)
-            hard += [Kept(name, *row) for name, row in zip(limits.rows.names, numbers, strict=True)]
+            numbers = zip(left[replica].tolist(), held[replica].tolist(), strict=True)
+            hard += [Kept(c, *row) for c, row in zip(limits.constraints, numbers, strict=False)]  # if of any
     return Status(
         rounds=int(rounds),
         horizon=problem.horizon,

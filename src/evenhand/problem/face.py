@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.core.faces import clipped, count, few
-from evenhand.problem.constraints.base import Constraint, OneOutcome
+from evenhand.problem.constraints.stated import Stated
 
 if TYPE_CHECKING:  # the module of `Problem` imports this one
     from evenhand.problem.problem import Problem
@@ -26,7 +26,7 @@ def rows(problem: Problem) -> list[tuple[str, str]]:
     stated = {
         "actions": few(problem.actions),
         "maximize": clipped(problem.maximize if isinstance(problem.maximize, str) else repr(problem.maximize)),
-        "subject to": few(_said(c, problem.horizon) for c in problem.subject_to),
+        "subject to": few(map(_said, problem.stated)),
         **{name: few(names) for name, names in kinds.items()},
         "features": few(f.name for f in problem.features),
         "groups": few(f"{g.name} ({few(g.names, 24)})" for g in problem.groups),
@@ -35,8 +35,8 @@ def rows(problem: Problem) -> list[tuple[str, str]]:
     return [(name, value) for name, value in stated.items() if value]
 
 
-def _said(c: Constraint, horizon: int) -> str:
-    side = "at most" if c.worst == "high" else "at least"
-    if c.spends and isinstance(c, OneOutcome):
-        return f"{c.outcome} {side} {c.total_over(horizon):,.6g} in all"
-    return f"{c.label} {side} {c.limit(horizon):.4g}"
+def _said(s: Stated) -> str:
+    side = "at most" if s.constraint.worst == "high" else "at least"
+    if s.spends and s.outcome is not None:
+        return f"{s.outcome} {side} {s.total:,.6g} in all"
+    return f"{s.constraint.label} {side} {s.limit:.4g}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.objectives.steepness import widths
-from evenhand.problem.constraints.base import Constraint, Region, regions, stated_rows
+from evenhand.problem.constraints.stated import Region, Stated, regions, stated_rows
 from evenhand.problem.rows import Rows, select
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def sizes(problem: Problem, rows: Rows) -> Floats:
     return np.asarray(learned + np.abs(rows.known) @ np.abs(problem.declared).max(0, initial=0.0))
 
 
-def feasible(problem: Problem, constraints: Iterable[Constraint] | None = None) -> bool:
+def feasible(problem: Problem, stated: Iterable[Stated] | None = None) -> bool:
     """Whether some mixture of plays meets all constraints on everybody, with learned outcomes at their best.
 
     Noisy outcomes are at their means.
@@ -59,11 +59,11 @@ def feasible(problem: Problem, constraints: Iterable[Constraint] | None = None) 
     that rows do not describe in it. Where rounds have measures, sum_a x_a <= P, as users may stay without an arm.
     Constraints on single groups are ignored.
     """
-    constraints = problem.subject_to if constraints is None else tuple(constraints)
-    rows, bound = stated_rows(problem, constraints)
+    stated = problem.stated if stated is None else tuple(stated)
+    rows, bound = stated_rows(problem, stated)
     everybody = np.flatnonzero(rows.grouping < 0)
     rows, bound, plays = rows.take(everybody), bound[everybody], min(problem.n_plays, len(problem.actions))
-    curved = [r for r in regions(problem, constraints) if all(problem.row(name)[1] < 0 for name in r.outcomes)]
+    curved = [r for r in regions(stated) if all(problem.row(name)[1] < 0 for name in r.outcomes)]
     if not len(bound) and not curved:
         return True
     if not curved and ((rows.weights != 0.0).sum(0) <= 1).all():  # then every row may be at its best by itself
@@ -82,11 +82,11 @@ def holds_nothing(problem: Problem, region: Region) -> bool:
     return bool(np.abs(region.within.project(nothing)).max() <= 1e-9 * widths(*problem.ranges(region.outcomes)).max())
 
 
-def excluding(problem: Problem) -> tuple[Constraint, ...]:
+def excluding(problem: Problem) -> tuple[Stated, ...]:
     """Constraints on everybody of which each is needed for them to exclude each other, if all together do."""
-    left = [c for c in problem.subject_to if not c.rows(problem).by_group]
-    for c in tuple(left):
-        others = [other for other in left if other is not c]
+    left = [s for s in problem.stated if not s.rows.by_group]
+    for s in tuple(left):
+        others = [other for other in left if other is not s]
         if not feasible(problem, others):
             left = others
     return tuple(left)

@@ -17,6 +17,7 @@ from evenhand.core.validate import EXACT
 from evenhand.objectives import Linear, Objective
 from evenhand.problem import face
 from evenhand.problem.constraints.base import Constraint, lacking
+from evenhand.problem.constraints.stated import Stated, state
 from evenhand.problem.edges import Edges, edges_of
 from evenhand.problem.factors import Factors, check_factors
 from evenhand.problem.feasible import excluding, feasible
@@ -92,7 +93,8 @@ class Problem:
             expected = f"at most {len(self.actions)}, the number of actions, as some are free or divided into groups"
             raise InvalidInput("n_plays", expected, self.n_plays)
         if not feasible(self):
-            stated = [f"{type(c).__name__} ({c.label}: {c.limit(self.horizon):g})" for c in excluding(self)]
+            needed = [(s.constraint, s.limit) for s in excluding(self)]
+            stated = [f"{type(c).__name__} ({c.label}: {limit:g})" for c, limit in needed]
             raise InfeasibleProblem(
                 f"no mixture of the actions keeps to {', '.join(stated)} over {self.horizon} rounds: "
                 "relax one of them, or add an action that keeps to them"
@@ -149,7 +151,8 @@ class Problem:
             if lacking(c):
                 expected = "all members of `Curved`, as it has `curved`"
                 raise InvalidInput(type(c).__name__, expected, f"none named {', '.join(lacking(c))}")
-            rows, bound = c.rows(self), c.bound(self)  # these raise if a name is unknown
+        for s in self.stated:  # these raise if a name is unknown
+            c, rows, bound = s.constraint, s.rows, s.bound
             if bound.shape != (len(rows),) or not np.isfinite(bound).all():
                 raise InvalidInput(f"{type(c).__name__}.bound", f"{len(rows)} finite numbers, one per row", bound)
             if c.hard and not c.spends:
@@ -366,6 +369,16 @@ class Problem:
     def names_candidates(self) -> bool:
         """Whether something is declared for single actions, so that candidates must be the actions in their order."""
         return bool(self.free.any() or self.by_action.any())
+
+    @cached_property
+    def stated(self) -> tuple[Stated, ...]:
+        """The constraints in their order, each with the rows that it reads, their bounds and its limit.
+
+        >>> from evenhand.environments import Court
+        >>> [(s.rows.names, s.total) for s in Court(horizon=1000).problem.stated][0]
+        (('ride',), 50.0)
+        """
+        return tuple(state(self, c) for c in self.subject_to)
 
     @property
     def spending(self) -> tuple[Constraint, ...]:

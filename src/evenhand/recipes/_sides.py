@@ -88,7 +88,7 @@ def _stated(problem: Problem, margin: float | None) -> tuple[Rows, Floats, tuple
         InvalidInput: rows by share, or a margin that leaves nothing of a budget or a set.
     """
     off = fluctuation(problem) if margin is None else margin
-    rows, bound, placed = rows_and_sets(problem, tightened(problem.subject_to, margin), off)
+    rows, bound, placed = rows_and_sets(problem, tightened(problem, margin), off)
     if rows.by_share.any():
         raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
     return rows, bound, placed
@@ -150,7 +150,7 @@ def both_sides(
     wanted = readings(slope)
     if constraints_by == "ucb" and problem.subject_to:
         off = fluctuation(problem) if margin is None else margin
-        rows, bound = constraint_rows(problem, tightened(problem.subject_to, margin), off)
+        rows, bound = constraint_rows(problem, tightened(problem, margin), off)
         if rows.by_share.any():
             raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
         rows, bound = in_units_of_plays(problem, rows, bound)

@@ -21,7 +21,7 @@ from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.objectives import DistancePenalty, Moreau, WeightedSum
-from evenhand.problem.constraints import constraint_rows, regions, stated_rows
+from evenhand.problem.constraints import constraint_rows, per_row, regions, stated_rows
 from evenhand.problem.feasible import reach, sizes
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units
@@ -131,7 +131,7 @@ def priced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, F
 
     Steps and prices that suit one problem then suit it in any units. Factors of groups do not count as units.
     """
-    return in_units_of_plays(problem, *constraint_rows(problem, problem.subject_to, margin))
+    return in_units_of_plays(problem, *constraint_rows(problem, margin=margin))
 
 
 def in_units_of_plays(problem: Problem, rows: Rows, bound: Floats) -> tuple[Rows, Floats]:
@@ -164,7 +164,7 @@ def balanced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows,
 
     What `Curved` constraints ask beside their rows is left to `region_goals`.
     """
-    rows, bound = stated_rows(problem, problem.subject_to, margin)
+    rows, bound = stated_rows(problem, margin=margin)
     size, (most, rms) = sizes(problem, rows), _factors(problem, rows)
     return in_units(rows, bound, np.where(size > 0.0, size, 1.0) * np.sqrt(most * rms))
 
@@ -185,7 +185,7 @@ def region_goals(
     ()
     """
     goals = []
-    for region in regions(problem):
+    for region in regions(problem.stated):
         low, high = problem.ranges(region.outcomes, plays=1)
         size = np.where(np.isfinite(high - low), high - low, 1.0)
         penalty = DistancePenalty(region.outcomes, region.within)
@@ -236,8 +236,8 @@ def steadied_rows(problem: Problem) -> tuple[Rows, Floats]:
     >>> steadied_rows(world.problem)[1].round(4)
     array([0.4965, 0.4965, 0.4965, 0.4965])
     """
-    rows, bound = constraint_rows(problem, problem.subject_to)
-    spent = np.concatenate([np.full(len(c.rows(problem)), c.spends) for c in problem.subject_to])
+    rows, bound = constraint_rows(problem)
+    spent = np.array(per_row(problem.stated, lambda s: s.spends), bool)
     margin = 5.0 * math.sqrt(problem.n_plays) * sizes(problem, rows) * _factors(problem, rows)[1] / problem.horizon
     return rows, np.where(spent, bound, bound - np.minimum(margin, 0.5 * np.abs(bound)))
 
@@ -291,12 +291,12 @@ def fluctuation(problem: Problem) -> Floats:
 
 
 def _margins(problem: Problem, size: Callable[[float, float], float]) -> Floats:
-    margins = np.zeros(len(problem.subject_to))
-    for i, c in enumerate(problem.subject_to):
-        if c.spends:
-            most, limit = float(reach(problem, c.rows(problem))[1].max()), c.limit(problem.horizon)
+    margins = np.zeros(len(problem.stated))
+    for i, s in enumerate(problem.stated):
+        if s.spends:
+            most = float(reach(problem, s.rows)[1].max())
             most = problem.n_plays * (most if 0.0 < most < math.inf else 1.0)
-            margins[i] = 0.5 * min(size(most, limit), limit)
+            margins[i] = 0.5 * min(size(most, s.limit), s.limit)
     return margins
 
 
@@ -323,9 +323,9 @@ def evened(problem: Problem, goal: LinearReward) -> Evened:
     >>> evened(problem, reward(problem))[1:3]
     (array([0.25, 0.25, 0.25, 0.25]), 8.0)
     """
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     most = problem.n_plays * sizes(problem, rows)
-    spends = np.concatenate([np.full(len(c.rows(problem)), c.spends) for c in problem.subject_to])
+    spends = np.array(per_row(problem.stated, lambda s: s.spends), bool)
     unused = most == 0.0
     most = np.where(unused, 1.0, most)
     least = int(np.argmin(np.where(spends, np.where(unused, sys.float_info.max, bound / most), np.inf)))
@@ -345,7 +345,7 @@ def spread(problem: Problem, rows: Rows, bound: Floats) -> Floats:
 
     >>> from evenhand.environments import PackingCovering
     >>> problem = PackingCovering(costs=1, goods=1).problem
-    >>> spread(problem, *constraint_rows(problem, problem.subject_to)).round(2)
+    >>> spread(problem, *constraint_rows(problem)).round(2)
     array([0.67, 0.54])
     """
     size, (most, rms) = sizes(problem, rows), _factors(problem, rows)
@@ -371,7 +371,7 @@ def hedged(problem: Problem, worth: float, rows: Rows, bound: Floats) -> Evened:
 
     >>> from evenhand.environments import PackingCovering
     >>> problem = PackingCovering(costs=1, goods=1).problem
-    >>> even = hedged(problem, 1.0, *constraint_rows(problem, problem.subject_to))
+    >>> even = hedged(problem, 1.0, *constraint_rows(problem))
     >>> even.rows.learned.round(2), even.max_price
     (array([[ 0.  ,  1.49,  0.  ],
            [-0.  , -0.  , -1.84]]), 2.0)
@@ -379,7 +379,7 @@ def hedged(problem: Problem, worth: float, rows: Rows, bound: Floats) -> Evened:
     size, most, plays = sizes(problem, rows), _factors(problem, rows)[0], problem.n_plays
     size, each = np.where(size > 0.0, size, 1.0), np.abs(bound) / plays
     everybody = _of_everybody(size, most, each)
-    spends = np.concatenate([np.zeros(0, bool), *(np.full(len(c.rows(problem)), c.spends) for c in problem.subject_to)])
+    spends = np.array(per_row(problem.stated, lambda s: s.spends), bool)
     scarce = np.where(spends & everybody, np.sqrt(size / np.where(everybody, each, 1.0)), 2.0)
     rows, bound = in_units(rows, bound, spread(problem, rows, bound))
     highest = math.sqrt(plays) * worth * float(scarce.max(initial=2.0))

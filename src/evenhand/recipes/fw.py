@@ -13,9 +13,8 @@ from evenhand.choices import Staged
 from evenhand.choices.base import Choice
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.goals.base import Plans
+from evenhand.goals.base import Plans, Weighs
 from evenhand.goals.frank_wolfe import frank_wolfe
-from evenhand.goals.linear_reward import LinearReward
 from evenhand.objectives import Linear, Smoothing
 from evenhand.objectives.steepness import widths, worth_of_an_outcome
 from evenhand.policy.policy import Policy
@@ -70,7 +69,7 @@ def fw(
     scalar = recipe(replace(problem, maximize=Linear(weights)))  # whose worth is that of f
     _check(scalar)
     slope = frank_wolfe(problem, problem.objective, smoothing)
-    goals = tuple(slope if isinstance(g, LinearReward) else g for g in scalar.goals)
+    goals = tuple(slope if isinstance(g, Weighs) else g for g in scalar.goals)
     choice = _warmed(scalar.choice, warmup)
     return replace(scalar, problem=problem, goals=goals, choice=choice, name=name or f"fw({scalar.name})")
 
@@ -89,7 +88,7 @@ def _check(scalar: Policy) -> None:
     """Refuse a policy without a linear reward to replace, or one that needs more than the objective's slope."""
     if not isinstance(scalar, Policy):
         raise InvalidInput("recipe", "a function from a problem to a policy", scalar)
-    if not any(isinstance(g, LinearReward) for g in scalar.goals):
+    if not any(isinstance(g, Weighs) for g in scalar.goals):
         raise InvalidInput("recipe", "one whose reward is a linear goal, to be replaced by the slope", scalar.name)
     if any(isinstance(g, Plans) for g in scalar.goals):
         raise InvalidInput("recipe", "one whose goals do not plan on a linear objective", scalar.name)

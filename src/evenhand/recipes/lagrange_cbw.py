@@ -64,7 +64,7 @@ def lagrange_cbw(
     need_constraints(problem)
     objective = reward(problem)
     worth = worth_unit(problem, objective)
-    even = hedged(problem, worth, *constraint_rows(problem, problem.subject_to))
+    even = hedged(problem, worth, *constraint_rows(problem))
     hedge = DualHedge(
         rows=even.rows,
         bound=even.bound,

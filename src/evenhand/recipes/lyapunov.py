@@ -63,7 +63,7 @@ def lyapunov(
     """
     slope = frank_wolfe(problem, problem.objective)
     unit = given(worth, lambda: worth_of_a_play(problem, slope))
-    rows, bound = stated_rows(problem, problem.subject_to)
+    rows, bound = stated_rows(problem)
     prices = where_constrained(
         problem,
         lambda: Lyapunov(

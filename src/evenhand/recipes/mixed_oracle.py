@@ -50,7 +50,7 @@ def mixed_oracle(
     'mixed_oracle'
     """
     need_constraints(problem)
-    rows, bound = constraint_rows(problem, problem.subject_to, given(margin, lambda: default_margin(problem)))
+    rows, bound = constraint_rows(problem, margin=given(margin, lambda: default_margin(problem)))
     _need_prices(prices, rows)
     limits = hard_limits(problem, hard)
     dual = DualGradient(rows=rows, bound=bound, step=Steady(0.0), on="optimistic", start_at=prices)

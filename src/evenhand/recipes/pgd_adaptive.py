@@ -82,21 +82,21 @@ def pgd_adaptive(
 def theoretical_margin(problem: Problem, delta: float, width_sum: float) -> float:
     """b_T = (1 + ceil(log2 T)) (M_ceil(log2 T) + 2 sqrt(d)) / T of Theorem 1; often larger than the budgets."""
     top = math.ceil(math.log2(problem.horizon))
-    d = len(constraint_rows(problem, problem.subject_to)[0])
+    d = len(constraint_rows(problem)[0])
     last = theoretical_thresholds(problem, delta, width_sum)[top]
     return (1 + top) * (last + 2 * math.sqrt(d)) / problem.horizon
 
 
 def experimental_thresholds(problem: Problem, c: float = 0.01) -> tuple[float, ...]:
     """M_k = c d sqrt(T ln(T (k+2))) of Appendix G.2; d counts a row and its negative once (6 for the court)."""
-    horizon, d = problem.horizon, _directions(constraint_rows(problem, problem.subject_to)[0])
+    horizon, d = problem.horizon, _directions(constraint_rows(problem)[0])
     return tuple(c * d * math.sqrt(horizon * math.log(horizon * (k + 2))) for k in range(_regimes(problem)))
 
 
 def theoretical_thresholds(problem: Problem, delta: float, width_sum: float) -> tuple[float, ...]:
     """M_k = 4 sqrt(T) + 20 sqrt(d) Upsilon of Box C; `width_sum` bounds beta_T, the sum of the played widths."""
     horizon = problem.horizon
-    d = len(constraint_rows(problem, problem.subject_to)[0])
+    d = len(constraint_rows(problem)[0])
 
     def upsilon(risk: float) -> float:
         return max(

@@ -85,7 +85,7 @@ def primal_lp(
     """
     need_constraints(problem)
     scale, margin = given(slack, lambda: (0.0, default_margin(problem)))
-    rows, bound = constraint_rows(problem, problem.subject_to, margin)
+    rows, bound = constraint_rows(problem, margin=margin)
     objective, limits = reward(problem), hard_limits(problem, hard)
     temperature = given(temperature, lambda: 0.002 * _range(problem, objective))
     plan = Primal(
@@ -160,7 +160,7 @@ def _xi(contexts: int, delta: float) -> float:
 def _margin(problem: Problem, contexts: int, width_sum: float, delta: float, times: int) -> float:
     """(2 alpha + beta + times Xi) / T, with alpha = sqrt(2 T ln(4 (d + 1) / delta)) and Xi = sum of xi_(t-1)."""
     rounds = problem.horizon
-    rows = len(constraint_rows(problem, problem.subject_to)[0])
+    rows = len(constraint_rows(problem)[0])
     alpha = math.sqrt(2 * rounds * math.log(4 * (rows + 1) / delta))
     total = _xi(contexts, delta) * (1.0 + sum(1 / math.sqrt(t) for t in range(1, rounds)))
     return (2 * alpha + width_sum + times * total) / rounds

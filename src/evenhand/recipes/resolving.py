@@ -61,7 +61,7 @@ def resolving(
       model     BayesianLogistic (2 features, 1 learned outcome)
     """
     objective = objective_goal(problem)
-    rows, bound = stated_rows(problem, problem.subject_to)
+    rows, bound = stated_rows(problem)
     plan = where_constrained(
         problem,
         lambda: Resolving(
@@ -69,7 +69,7 @@ def resolving(
             objective=objective,
             constraints=rows,
             bound=bound,
-            regions=regions(problem),
+            regions=regions(problem.stated),
             contexts=contexts,
             every=every,
         ),

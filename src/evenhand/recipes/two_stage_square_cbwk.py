@@ -78,7 +78,7 @@ def two_stage_square_cbwk(
     radius = given(radius, lambda: linear_radius(problem, model.n_features, explore))
     taught = len(problem.actions) * explore
     _need_room(problem, explore, length, radius)
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     rest, objective = problem.horizon - length, reward(problem)
     hedge = DualHedge(
         rows=rows,
@@ -127,13 +127,10 @@ def _need_room(problem: Problem, explore: int, length: int, radius: float) -> No
 
 def _later(problem: Problem, length: int) -> Floats:
     """Bounds per round of the second stage: every budget less 1 per round of the first, `->(d)`."""
-    bounds = [
-        np.full(len(c.rows(problem)), (c.total_over(problem.horizon) - length) / (problem.horizon - length))
-        if c.spends
-        else c.bound(problem)
-        for c in problem.subject_to
-    ]
-    return np.concatenate(bounds)
+    left = problem.horizon - length
+    return np.concatenate(
+        [np.full(len(s.rows), (s.total - length) / left) if s.spends else s.bound for s in problem.stated]
+    )
 
 
 def linear_exploration(problem: Problem, n_features: int) -> int:

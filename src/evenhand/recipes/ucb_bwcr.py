@@ -65,7 +65,7 @@ def ucb_bwcr(
     'ucb_bwcr'
     """
     off = given(margin, lambda: fluctuation(problem))
-    rows, bound, sets = rows_and_sets(problem, tightened(problem.subject_to, margin), off)
+    rows, bound, sets = rows_and_sets(problem, tightened(problem, margin), off)
     placed = select(problem, tuple(name for region in sets for name in region.outcomes))
     if rows.by_share.any() or placed.by_group:
         expected = "budgets, floors and convex sets, as constraints by group are not supported"

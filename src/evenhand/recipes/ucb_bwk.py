@@ -56,7 +56,7 @@ def ucb_bwk(
     """
     need_spending(problem)
     need_budgets_only(problem)
-    rows, bound = constraint_rows(problem, problem.subject_to)
+    rows, bound = constraint_rows(problem)
     rows, one = in_units(rows, bound, bound)
     if epsilon is None:
         kept = one - fluctuation(problem) / bound

@@ -44,7 +44,7 @@ def even_lottery(problem: Problem) -> tuple[float, ...]:
     """The lottery of greatest entropy whose P plays fit on average by declared costs, p ~ exp(-lam.c), `()->(A)`."""
     from scipy.optimize import minimize  # once, at construction
 
-    rows, bound = constraint_rows(problem, problem.spending)
+    rows, bound = constraint_rows(problem, (s for s in problem.stated if s.spends))
     declared = ~rows.learned.any(1)
     cost, bound = rows.known[declared] @ problem.declared.T, bound[declared] / problem.n_plays
     if not len(bound):

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.problem.constraints import by_group, of_one_outcome
+from evenhand.problem.constraints import of_one_outcome
 from evenhand.problem.problem import Problem
 from evenhand.run.trace import Trace
 
@@ -112,12 +112,13 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
         yield Measure(f"{name} used", trace.total(name), "high", total)
         yield Measure(f"{name} of budget", trace.total(name) / total, "high", 1.0)
         yield Measure(f"{name} left", total - trace.total(name), "low")
-    for c in problem.subject_to:
+    for s in problem.stated:
+        c = s.constraint
         if c not in budgets.values():
-            yield Measure(c.label, trace.measure(c)[-1], c.worst, c.limit(problem.horizon))
-        for one, by in by_group([c]):
-            for group, values in run.rates(one.outcome, by).items():
-                yield Measure(f"{one.outcome} rate {by}={group}", values)
+            yield Measure(c.label, trace.measure(c)[-1], c.worst, s.limit)
+        if s.outcome is not None and s.by is not None:
+            for group, values in run.rates(s.outcome, s.by).items():
+                yield Measure(f"{s.outcome} rate {s.by}={group}", values)
     yield Measure("rounds", run.rounds, "low")
     yield Measure("rows read", run.trace.offered_steps, "high")
 

@@ -142,9 +142,8 @@ class Replay:
         budgets = {c.outcome: c for c in of_one_outcome(self.problem.spending)}
         for o in self.problem.names:
             if o in budgets:
-                total = budgets[o].total_over(self.problem.horizon)
                 yield self._table(
-                    f"{o}: budget {total:,.6g}",
+                    f"{o}: budget {budgets[o].total_over(self.problem.horizon):,.6g}",
                     ("used", f"{o} used", "mean", 1),
                     *((title, f"{o} used", part, 1) for title, part in COLUMNS.items() if part != "mean"),
                     ("of budget", f"{o} of budget", "mean", 4),
@@ -152,12 +151,12 @@ class Replay:
                 )
             elif o != name:
                 yield self._table(f"{o} per round", *((t, f"{o} per round", part, 4) for t, part in COLUMNS.items()))
-        for c in self.problem.subject_to:
-            if c not in budgets.values():
-                head = f"{c.label}: limit {c.limit(self.problem.horizon):g}"
-                yield self._table(head, *((t, c.label, part, 4) for t, part in COLUMNS.items()))
-            for one, by in by_group([c]):
-                yield self._rates(one.outcome, by)
+        for s in self.problem.stated:
+            if s.constraint not in budgets.values():
+                label = s.constraint.label
+                yield self._table(f"{label}: limit {s.limit:g}", *((t, label, part, 4) for t, part in COLUMNS.items()))
+            if s.outcome is not None and s.by is not None:
+                yield self._rates(s.outcome, s.by)
         yield self._table(
             "length",
             ("rounds", "rounds", "mean", 1),
@@ -189,10 +188,11 @@ class Replay:
         """Compare the policy under test with the limits of its constraints that spend nothing."""
         first = self.runs[0]
         problem = first.trace.problem
-        for c in problem.subject_to:
-            if not (c.spends or list(by_group([c]))):
+        for s in problem.stated:
+            if not s.spends and s.by is None:
+                c = s.constraint
                 d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)
-                error = chance(c, problem, np.array([first.rounds.mean()]))  # all runs read one log
+                error = chance(s, problem, np.array([first.rounds.mean()]))  # all runs read one log
                 stands = Standing(name=c.label, value=d.mean, limit=limit, worst=c.worst, error=error, over=True)
                 yield f"{first.name}: {c.label}, is {d.mean:.4f} on average; limit {limit:g},\n{_judged(stands)}."
         for c, by in by_group(problem.subject_to):

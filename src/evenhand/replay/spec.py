@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.core.validate import as_weight
-from evenhand.goals.hard_budget import HardBudget, refuse_unspendable
+from evenhand.goals.hard_budget import refuse_unspendable
 from evenhand.objectives import Objective
 from evenhand.problem.constraints import Constraint, of_one_outcome
 from evenhand.problem.groups import Groups
@@ -119,7 +119,7 @@ class Spec:
         # With stand-ins for groups, problem and recipe check their arguments before a long log is read.
         problem = self.problem(dict.fromkeys(self.groups, ("one", "other")))
         for policy in systems(problem, self.settings, n_features=1):
-            refuse_unspendable(tuple(g for g in policy.goals if isinstance(g, HardBudget)), problem)
+            refuse_unspendable(policy.goals, problem)
             try:
                 policy.model.start(1, problem.low, problem.high, problem.horizon)
             except InvalidInput as error:

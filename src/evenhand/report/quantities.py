@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from evenhand.core.types import Floats, Ints
-from evenhand.problem.constraints import Constraint
+from evenhand.problem.constraints import Constraint, Stated
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 
@@ -67,7 +67,7 @@ class Quantity(NamedTuple):
     worst: Literal["low", "high"]
     limit: float | None = None
     spends: bool = False
-    constraint: Constraint | None = None  # that is measured, where all of it arrived
+    stated: Stated | None = None  # the constraint that is measured, where all of it arrived
 
 
 def quantities(run: Course) -> list[Quantity]:
@@ -80,13 +80,7 @@ def quantities(run: Course) -> list[Quantity]:
     names = problem.objective.outcomes
     first, *others = [
         (Quantity(names[0] if len(names) == 1 else "objective", _objective, "low"), select(problem, tuple(names))),
-        *(
-            (
-                Quantity(c.label, partial(_measure, c), c.worst, c.limit(problem.horizon), c.spends, c),
-                c.rows(problem),
-            )
-            for c in problem.subject_to
-        ),
+        *((_constraint(s), s.rows) for s in problem.stated),
     ]
 
     def parts(q: Quantity, rows: Rows) -> list[Quantity]:
@@ -106,8 +100,12 @@ def measured(run: Course) -> list[Quantity]:
     return found
 
 
+def _constraint(s: Stated) -> Quantity:
+    return Quantity(s.constraint.label, partial(_measure, s.constraint), s.constraint.worst, s.limit, s.spends, s)
+
+
 def _late(q: Quantity, truth: bool) -> list[Quantity]:
-    arrived = q._replace(name=q.name + ARRIVED, value=partial(_arrived, q.value), constraint=None)
+    arrived = q._replace(name=q.name + ARRIVED, value=partial(_arrived, q.value), stated=None)
     return [arrived, q._replace(name=q.name + EXPECTED, value=partial(_expected, q.value))][: 2 if truth else 1]
 
 

@@ -20,7 +20,7 @@ from evenhand.planning.list_ascent import maximize_lists
 from evenhand.planning.list_program import is_linear_program, solve_lists
 from evenhand.planning.lists import Listed, Lists, pooled
 from evenhand.planning.program import Sample, solve
-from evenhand.problem.constraints import constraint_rows, regions, stated_rows
+from evenhand.problem.constraints import constraint_rows, per_row, regions, stated_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
 from evenhand.report.summary import standard_error
@@ -144,7 +144,7 @@ def _over_lists(
 ) -> Optimum:
     """As `_over_replicas`, solved once for all replicas that share their cases."""
     problem = environment.problem
-    rows, _ = constraint_rows(problem, problem.subject_to)
+    rows, _ = constraint_rows(problem)
     last: list[tuple[Lists, Best]] = []
 
     def solved(replica: int, bound: Floats) -> Best:
@@ -170,7 +170,7 @@ def summed_up(
     whole("contexts", contexts, 1)
     ids = numbered("replicas", replicas)
     check_seed(seed)
-    _, bound = stated_rows(problem, problem.subject_to, margin)
+    _, bound = stated_rows(problem, margin=margin)
     bar = tqdm(ids.tolist(), desc="OPT", unit="program", leave=False, disable=bar_disabled(progress))
     found = [solved(replica, bound) for replica in bar]
     values, prices = np.array([z.value for z in found]), np.array([z.prices for z in found])
@@ -191,7 +191,7 @@ def best(problem: Problem, truth: Truth, bound: Floats) -> tuple[float, Floats]:
 
 def _best(problem: Problem, truth: Truth, bound: Floats) -> Best:
     objective = problem.objective
-    sets = tuple(Within(r.label, r.within) for r in regions(problem))
+    sets = tuple(Within(r.label, r.within) for r in regions(problem.stated))
     if isinstance(objective, Linear) and not sets:
         reward = truth.outcomes @ np.array(list(objective.weights.values()))
         value, prices, _ = solve(Sample(reward, truth.rows, truth.offered, truth.n_plays, truth.labels), bound)
@@ -210,11 +210,11 @@ def draw(environment: Environment, contexts: int, seed: int, replica: int = 0) -
 
 def _read(problem: Problem, sample: Sampled) -> Truth:
     """The outcomes of the objective and the rows of the constraints, on a sample."""
-    constrained, _ = stated_rows(problem, problem.subject_to)
-    wanted = [problem.objective.outcomes, *(r.outcomes for r in regions(problem))]
+    constrained, _ = stated_rows(problem)
+    wanted = [problem.objective.outcomes, *(r.outcomes for r in regions(problem.stated))]
     needed = [constrained, *(select(problem, tuple(names)) for names in wanted)]
     rows, outcomes, *followed = (expected_rows(r, sample.cases, sample.shares, sample.truth) for r in needed)
-    labels = tuple(c.label for c in problem.subject_to for _ in range(len(c.rows(problem))))
+    labels = tuple(per_row(problem.stated, lambda s: s.constraint.label))
     return Truth(outcomes, rows, sample.offered, problem.n_plays, tuple(followed), labels)
 
 
@@ -230,7 +230,7 @@ def _pooled(environment: Environment, contexts: int, seed: int, replica: int) ->
     truth = _read(problem, sample)
     if (truth.offered != truth.offered[:1]).any():
         raise InvalidInput("environment", "one that offers everybody the same actions", "one that does not")
-    constrained, _ = stated_rows(problem, problem.subject_to)
+    constrained, _ = stated_rows(problem)
     weight = np.ones((contexts, len(constrained)))
     for j, grouping in enumerate(constrained.grouping):
         if grouping >= 0:

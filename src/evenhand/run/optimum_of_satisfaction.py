@@ -51,7 +51,7 @@ def opt_satisfaction(
     """
     problem = environment.problem
     measure = satisfaction_of(problem)
-    constrained, _ = constraint_rows(problem, problem.subject_to)
+    constrained, _ = constraint_rows(problem)
     users, arms = problem.n_plays, measure.arms
     curves = measure.curve.curves(arms)
 

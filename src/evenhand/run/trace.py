@@ -18,6 +18,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.policy.saving import fingerprint
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.constraints.outlook import chance
+from evenhand.problem.constraints.stated import state
 from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
 from evenhand.run import face
@@ -157,7 +158,8 @@ class Trace:
             labels = ", ".join(c.label for c in self.problem.subject_to) or "none"
             expected = f"a constraint, such as those in `problem.subject_to` ({labels})"
             raise InvalidInput("constraint", expected, shown(constraint))
-        constraint.rows(self.problem)
+        if all(c is not constraint for c in self.problem.subject_to):
+            state(self.problem, constraint)  # refuses what the problem does not have
         return constraint.measure(self)
 
     def summary(self) -> Summary:
@@ -175,7 +177,7 @@ class Trace:
             values = q.value(self)[-1]
             if q.spends and self.finished:
                 values = values * (self.elapsed[-1] / horizon)
-            error = np.inf if q.constraint is None else chance(q.constraint, self.problem, self.elapsed[-1])
+            error = np.inf if q.stated is None else chance(q.stated, self.problem, self.elapsed[-1])
             lines.append(Line.of(q.name, values, worst=q.worst, limit=q.limit, error=error))
         return Summary(
             policy=self.policy,

@@ -147,3 +147,8 @@ def _one(gap: Floats, radius: float) -> float:
             return float(np.maximum(up - s, 0.0).sum())
         kept += float(up[j] ** 2)
     raise AssertionError  # pragma: no cover  # the largest gap is above s, as the norm of all is above the radius
+
+
+def ball_of(part: object) -> Ball | None:
+    """The set, if it is a ball."""
+    return part if isinstance(part, Ball) else None

@@ -13,7 +13,7 @@ from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.sets._closed_forms import in_ball
-from evenhand.sets.ball import Ball
+from evenhand.sets.ball import Ball, ball_of
 from evenhand.sets.base import ConvexSet, Supported, apart, ends_of, margin_of, rows_of, unbounded
 from evenhand.sets.conic import Conic
 from evenhand.sets.lq_distance import lq_distance
@@ -45,7 +45,7 @@ class DownwardClosed:
     margin: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.inner, Ball) and sides_of(self.inner) is None:
+        if self._ball is None and sides_of(self.inner) is None:
             raise InvalidInput("DownwardClosed.inner", "a Ball, or a set with straight sides", repr(self.inner))
         expected = "a finite number of at least 0"
         object.__setattr__(
@@ -60,15 +60,15 @@ class DownwardClosed:
     @property
     def polyhedron(self) -> Polyhedron | None:
         """x <= y - margin, and the inequalities of y, which is hidden; None below a ball."""
-        return None if isinstance(self.inner, Ball) else self._lifted
+        return self._lifted if self._ball is None else None
 
     @cached_property
     def conic(self) -> Conic:
         """x <= y - margin, and the sides of y, which is hidden, for distances in L_q norms."""
-        if not isinstance(self.inner, Ball):
+        if self._ball is None:
             return self._lifted.conic
         below = Polyhedron("DownwardClosed", np.eye(self.dim), np.full(self.dim, -self.margin), -np.eye(self.dim))
-        return Conic(below, ((self.dim, np.array(self.inner.centre), self.inner.radius),))
+        return Conic(below, ((self.dim, np.array(self._ball.centre), self._ball.radius),))
 
     @cached_property
     def _lifted(self) -> Polyhedron:
@@ -86,10 +86,10 @@ class DownwardClosed:
     def project(self, z: Floats) -> Floats:
         """The nearest point; where coordinates are low enough they stay, `(m)->(m)`."""
         points, shape = rows_of("DownwardClosed.project(z)", z, self.dim)
-        if not isinstance(self.inner, Ball):
+        if self._ball is None:
             return np.asarray(self._lifted.project(points)).reshape(*shape, self.dim)
         above = np.maximum(points - self._centre, 0.0)
-        far, radius = length(above, "euclidean"), self.inner.radius
+        far, radius = length(above, "euclidean"), self._ball.radius
         back = np.where(far > radius, 1.0 - radius / np.where(far > 0.0, far, 1.0), 0.0)
         return np.asarray(points - back[:, None] * above).reshape(*shape, self.dim)
 
@@ -99,10 +99,9 @@ class DownwardClosed:
         points, shape = rows_of("DownwardClosed.distance(z)", z, self.dim)
         if not isinstance(norm, str):
             return lq_distance(self, self.conic, points, norm).reshape(shape)
-        if isinstance(self.inner, Ball):
-            ball: Ball = self.inner
+        if self._ball is not None:
             lifted = np.maximum(points, self._centre) + self.margin  # coordinates below the centre do not count
-            return ball.distance(lifted, norm).reshape(shape)
+            return self._ball.distance(lifted, norm).reshape(shape)
         return self._lifted.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
@@ -113,8 +112,8 @@ class DownwardClosed:
         """
         slopes, shape = rows_of("DownwardClosed.support(direction)", direction, self.dim)
         least, most = ends_of("DownwardClosed.support", low, high, self.dim)
-        if isinstance(self.inner, Ball):
-            at, found = in_ball(slopes, self._centre, self.inner.radius, least, most, True)
+        if self._ball is not None:
+            at, found = in_ball(slopes, self._centre, self._ball.radius, least, most, True)
             if not found.all():
                 raise apart("DownwardClosed")
             if not np.isfinite(at).all():
@@ -134,4 +133,8 @@ class DownwardClosed:
 
     @cached_property
     def _centre(self) -> Floats:
-        return np.array(self.inner.centre if isinstance(self.inner, Ball) else ()) - self.margin
+        return np.array(() if self._ball is None else self._ball.centre) - self.margin
+
+    @property
+    def _ball(self) -> Ball | None:
+        return ball_of(self.inner)

@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.sets._nearest import extreme_in_ball, nearest_in_ball
-from evenhand.sets.ball import Ball
+from evenhand.sets.ball import Ball, ball_of
 from evenhand.sets.base import ConvexSet, Supported, apart, ends_of, margin_of, rows_of, used_up
 from evenhand.sets.conic import Conic
 from evenhand.sets.lq_distance import conic_of, lq_distance
@@ -50,8 +50,7 @@ class Intersection:
         dims = [part.dim for part in parts]
         if len(set(dims)) > 1:
             raise InvalidInput("Intersection.parts", "sets of the same number of coordinates", dims)
-        inner = (p.parts if isinstance(p, Intersection) else (p,) for p in parts)
-        object.__setattr__(self, "parts", tuple(p for several in inner for p in several))
+        object.__setattr__(self, "parts", tuple(p for several in parts for p in parts_of(several)))
         if self._straight.is_empty:
             raise InvalidInput("Intersection.parts", "sets that have a point in common", "none")
         if self._curved:
@@ -170,4 +169,9 @@ class Intersection:
     def _ball(self) -> Ball | None:
         """The only curved part, if that is a ball and no coordinates are hidden."""
         only = self._curved[0] if len(self._curved) == 1 and not self._straight.hidden else None
-        return only if isinstance(only, Ball) else None
+        return ball_of(only)
+
+
+def parts_of(within: ConvexSet) -> tuple[ConvexSet, ...]:
+    """The sets of which a set is the intersection; itself alone if it is none."""
+    return within.parts if isinstance(within, Intersection) else (within,)

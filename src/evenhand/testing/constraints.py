@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.base import Constraint, Curved
+from evenhand.problem.constraints.stated import state
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.testing.dropped import kept_or_refused
@@ -48,7 +49,8 @@ def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 
     require(constraint.worst in ("low", "high"), f"`worst` is 'low' or 'high', not {constraint.worst!r}")
     require(constraint.hard in (None, True, False), f"`hard` is True, False or None, not {constraint.hard!r}")
     require(bool(constraint.spends) or not constraint.hard, "what is hard spends, so that a limit can keep it")
-    rows, bound = constraint.rows(problem), constraint.bound(problem)
+    stated = state(problem, constraint)
+    rows, bound = stated.rows, stated.bound
     require(isinstance(rows, Rows), f"`rows` returns Rows, not {type(rows).__name__}")
     for name, z, outcomes in (("learned", rows.learned, problem.learned), ("known", rows.known, problem.known)):
         shape = len(rows), len(outcomes)
@@ -71,7 +73,7 @@ def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 
     over = (_averages(rows, run) - bound).max(-1, initial=-np.inf)[1:]
     past = (measured - limit if constraint.worst == "high" else limit - measured)[1:]
     require(not ((over > 1e-6) & (past <= 0.0)).any(), "where a row is over its bound, the measure is past its limit")
-    if not isinstance(constraint, Curved) or constraint.curved(problem) is None:
+    if stated.region is None:
         wrong = (over < -1e-9) & (past > 1e-9)
         require(not bool(wrong.any()), "where all rows are within their bounds, the measure is within its limit")
     if rounds:

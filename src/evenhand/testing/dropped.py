@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.errors import EvenhandError
 from evenhand.core.types import Floats
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints.base import Constraint, regions
+from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
@@ -60,8 +60,8 @@ def kept_or_refused(constraint: Constraint, problem: Problem, rounds: int) -> No
         AssertionError: naming the recipe that drops it, or that fails without a sentence.
     """
     under = replace(problem, subject_to=(constraint,))
-    rows, bound = constraint.rows(under), tuple(constraint.bound(under).tolist())
-    curved = bool(regions(under))
+    (stated,) = under.stated
+    rows, bound, curved = stated.rows, tuple(stated.bound.tolist()), stated.region is not None
     if not len(rows) and not curved:
         return
     less: list[tuple[Constraint, ...]] = [()] if len(rows) else []

@@ -48,7 +48,7 @@ def worth(problem: Problem) -> float:
 
 def prices(problem: Problem) -> tuple[float, ...]:
     """A tenth of the worth of a play, per unit of what one can add to each row."""
-    rows, _ = stated_rows(problem, problem.subject_to)
+    rows, _ = stated_rows(problem)
     size = sizes(problem, rows)
     return tuple((0.1 * worth(problem) / np.where(size > 0.0, size, 1.0)).tolist())
 

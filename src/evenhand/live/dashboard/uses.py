@@ -11,7 +11,6 @@ from evenhand.core.types import Floats
 from evenhand.live.fold import OnExpiry
 from evenhand.policy import entries, named
 from evenhand.policy.status import Account
-from evenhand.problem.constraints.base import OneOutcome
 from evenhand.problem.problem import Problem
 
 
@@ -30,8 +29,8 @@ class Uses:
     def __init__(self, problem: Problem, accounts: Mapping[str, Account], on_expiry: OnExpiry) -> None:
         """Nothing added yet."""
         self._problem, self._on_expiry = problem, on_expiry
-        spending = zip((c for c in problem.subject_to if c.spends), accounts.items(), strict=True)
-        simple = [(c.outcome, *z) for c, z in spending if isinstance(c, OneOutcome) and c.by is None]
+        spending = zip((s for s in problem.stated if s.spends), accounts.items(), strict=True)
+        simple = [(s.outcome, *z) for s, z in spending if s.outcome is not None and s.by is None]
         self.names = tuple(name for _, name, _ in simple)  # of the budgets; one of your own may be no sum of an outcome
         self._columns = [problem.names.index(outcome) for outcome, *_ in simple]
         self._hard = [a.hard for *_, a in simple]

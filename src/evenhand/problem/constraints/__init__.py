@@ -1,21 +1,19 @@
 """Constraints that a user states: budgets, parity between groups, floors, convex sets, and classes of your own."""
 
-from evenhand.problem.constraints.base import (
-    Constraint,
-    Curved,
+from evenhand.problem.constraints.base import Constraint, Curved, by_group, of_one_outcome
+from evenhand.problem.constraints.budget import Budget
+from evenhand.problem.constraints.floor import Floor
+from evenhand.problem.constraints.parity import Parity
+from evenhand.problem.constraints.stated import (
     Region,
-    by_group,
+    Stated,
     constraint_rows,
-    lacking,
-    of_one_outcome,
+    per_row,
     regions,
     rows_and_sets,
     stated_rows,
     tightened,
 )
-from evenhand.problem.constraints.budget import Budget
-from evenhand.problem.constraints.floor import Floor
-from evenhand.problem.constraints.parity import Parity
 from evenhand.problem.constraints.within import Within
 
 __all__ = [
@@ -25,11 +23,12 @@ __all__ = [
     "Floor",
     "Parity",
     "Region",
+    "Stated",
     "Within",
     "by_group",
     "constraint_rows",
-    "lacking",
     "of_one_outcome",
+    "per_row",
     "regions",
     "rows_and_sets",
     "stated_rows",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.rows import Rows, select, stack
+from evenhand.problem.rows import Rows, select
 from evenhand.sets.base import ConvexSet
 
 if TYPE_CHECKING:  # the module of `Problem` imports this one
@@ -97,19 +97,14 @@ class Curved(Constraint, Protocol):
         """
 
 
-class Region(NamedTuple):
-    """A convex set in which averages of some outcomes must lie."""
-
-    label: str  # of the constraint
-    outcomes: tuple[str, ...]
-    within: ConvexSet
+def curving(constraint: Constraint) -> Curved | None:
+    """The constraint, if averages must lie in a convex set; None otherwise."""
+    return constraint if isinstance(constraint, Curved) else None
 
 
-def regions(problem: Problem, constraints: Iterable[Constraint] | None = None) -> tuple[Region, ...]:
-    """The convex sets of constraints, by default a problem's, that their rows do not describe."""
-    stated = problem.subject_to if constraints is None else constraints
-    found = ((c, c.curved(problem)) for c in stated if isinstance(c, Curved))
-    return tuple(Region(c.label, c.outcomes, within) for c, within in found if within is not None)
+def one_outcome(constraint: Constraint) -> OneOutcome | None:
+    """The constraint, if it reads a single outcome; None otherwise."""
+    return constraint if isinstance(constraint, OneOutcome) else None
 
 
 def lacking(constraint: Constraint) -> tuple[str, ...]:
@@ -119,77 +114,14 @@ def lacking(constraint: Constraint) -> tuple[str, ...]:
     return missing if hasattr(constraint, "curved") else ()
 
 
-def tightened(constraints: Iterable[Constraint], margin: float | None) -> tuple[Constraint, ...]:
-    """The constraints, with every convex set less a margin on all sides; no margin is taken off without one.
-
-    Raises:
-        InvalidInput: nothing is left of a set.
-    """
-    return tuple(c.tightened(margin) if margin and isinstance(c, Curved) else c for c in constraints)
-
-
-def rows_and_sets(
-    problem: Problem, constraints: Iterable[Constraint], margin: float | Floats = 0.0
-) -> tuple[Rows, Floats, tuple[Region, ...]]:
-    """What constraints state, with convex sets as wholes, `()->(d)`: the rows and bounds of all others, and the sets.
-
-    Raises:
-        InvalidInput: as for `stated_rows`.
-    """
-    constraints = tuple(constraints)
-    placed = np.array([isinstance(c, Curved) for c in constraints], bool)
-    others = [c for c, is_placed in zip(constraints, placed, strict=True) if not is_placed]
-    rows, bound = stated_rows(problem, others, np.broadcast_to(margin, len(constraints))[~placed])
-    return rows, bound, tuple(Region(c.label, c.outcomes, c.within) for c in constraints if isinstance(c, Curved))
-
-
 def of_one_outcome(constraints: Iterable[Constraint]) -> Iterator[OneOutcome]:
     """Those of the constraints that read a single outcome."""
-    yield from (c for c in constraints if isinstance(c, OneOutcome))
+    yield from (c for c in map(one_outcome, constraints) if c is not None)
 
 
 def by_group(constraints: Iterable[Constraint]) -> Iterator[tuple[OneOutcome, str]]:
     """Those of the constraints that compare groups in one outcome, each with its grouping."""
     yield from ((c, c.by) for c in of_one_outcome(constraints) if c.by is not None)
-
-
-def constraint_rows(
-    problem: Problem, constraints: Iterable[Constraint], margin: float | Floats = 0.0
-) -> tuple[Rows, Floats]:
-    """As `stated_rows`, for what keeps to rows alone: a constraint that is more than its rows is refused.
-
-    Raises:
-        InvalidInput: a convex set that no rows describe; or as for `stated_rows`.
-    """
-    constraints = tuple(constraints)
-    for c in constraints:
-        if isinstance(c, Curved) and c.curved(problem) is not None:
-            expected = "constraints with straight sides here; resolving, fw_dual and bwcr keep to curved sets"
-            raise InvalidInput("problem.subject_to", expected, c.label)
-    return stated_rows(problem, constraints, margin)
-
-
-def stated_rows(
-    problem: Problem, constraints: Iterable[Constraint], margin: float | Floats = 0.0
-) -> tuple[Rows, Floats]:
-    """The rows v of some constraints and their bounds per round: on average v <= bound, `()->(d)`.
-
-    What `Curved` constraints ask beside their rows is not in them: see `regions`.
-
-    A margin is taken off whatever is spent: one number for all, or one per constraint.
-
-    Raises:
-        InvalidInput: a margin that is negative or leaves nothing of a budget.
-    """
-    constraints = tuple(constraints)
-    parts, bounds = [select(problem, ())], [np.zeros(0)]
-    for c, off in zip(constraints, np.broadcast_to(margin, len(constraints)).tolist(), strict=True):
-        if c.spends and not 0 <= off < c.limit(problem.horizon):
-            expected = f"at least 0 and below {c.limit(problem.horizon):g}, the limit of {c.label}"
-            raise InvalidInput("margin", expected, off)
-        parts.append(c.rows(problem))
-        bounds.append(c.bound(problem) - off if c.spends else c.bound(problem))
-    return stack(parts), np.concatenate(bounds)
 
 
 def outcome_row(problem: Problem, kind: str, outcome: str) -> Rows:
@@ -202,6 +134,11 @@ def outcome_row(problem: Problem, kind: str, outcome: str) -> Rows:
         got = f"{outcome}{meant(outcome, problem.names)}"
         raise InvalidInput(kind, f"one of the outcomes {list(problem.names)}", got)
     return select(problem, (outcome,))
+
+
+def count_groups(problem: Problem, by: str) -> int:
+    """How many groups a grouping has, 0 if the problem has no such grouping."""
+    return sum(name == by for name, _ in problem.columns)
 
 
 def group_rows(problem: Problem, kind: str, outcome: str, by: str, signs: dict[str, tuple[float, float]]) -> Rows:

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import group_rows, outcome_row
+from evenhand.problem.constraints.base import count_groups, group_rows, outcome_row
 from evenhand.problem.constraints.sums import Sums, average, group_averages
 from evenhand.problem.rows import Rows
 
@@ -84,7 +84,7 @@ class Floor:
 
     def bound(self, problem: Problem) -> Floats:
         """Minus the limit of every row, `()->(d)`."""
-        return np.full(len(self.rows(problem)), -self.limit(problem.horizon))
+        return np.full(1 if self.by is None else count_groups(problem, self.by), -self.limit(problem.horizon))
 
     def limit(self, horizon: int) -> float:
         """What must be reached per round on average."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.problem.constraints.base import Constraint, Curved, OneOutcome
+from evenhand.problem.constraints.stated import Stated
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.rows import Rows, select
 
@@ -38,7 +38,7 @@ def missed(value: float, limit: float, worst: Literal["low", "high"], error: flo
     return bool(beyond > _ROUNDING * max(abs(limit), size) + ERRORS * error)
 
 
-def deviation(constraint: Constraint, problem: Problem) -> float:
+def deviation(stated: Stated, problem: Problem) -> float:
     """The most that what a constraint measures can vary from round to round, as a standard deviation.
 
     Equation: a row in [l, u] whose mean is the bound b has a variance of at most (b - l)(u - b), and the largest of
@@ -48,15 +48,17 @@ def deviation(constraint: Constraint, problem: Problem) -> float:
 
     Source: Bhatia & Davis 2000, A better bound on the variance, and Popoviciu 1935.
 
+    >>> from dataclasses import replace
     >>> from evenhand.environments import Court
     >>> from evenhand.problem import Floor
-    >>> round(deviation(Floor("appears", rate=0.2), Court().problem), 3)  # of an outcome in [0, 1]
+    >>> court = replace(Court().problem, subject_to=(Floor("appears", rate=0.2),))
+    >>> round(deviation(court.stated[0], court), 3)  # of an outcome in [0, 1]
     0.4
     """
-    if isinstance(constraint, Curved):
-        low, high = _ends(select(problem, constraint.outcomes), problem)
+    if stated.whole is not None:
+        low, high = _ends(select(problem, stated.whole.outcomes), problem)
         return float(np.sqrt((((high - low) / 2.0) ** 2).sum()))
-    rows, bound = constraint.rows(problem), constraint.bound(problem)
+    rows, bound = stated.rows, stated.bound
     low, high = _ends(rows, problem)
     if not len(low) or not (np.isfinite(low).all() and np.isfinite(high).all()):
         return math.inf
@@ -65,22 +67,22 @@ def deviation(constraint: Constraint, problem: Problem) -> float:
     return float(np.maximum(np.sqrt((b - low) * (high - b)), least).max())
 
 
-def chance(constraint: Constraint, problem: Problem, rounds: Floats) -> float:
+def chance(stated: Stated, problem: Problem, rounds: Floats) -> float:
     """A standard error, at most, of the mean over R runs of what a constraint measures, `(R)->()`.
 
     Equation: deviation / sqrt(n), with n the rounds of all runs where the measure is the average of one row. The
     largest of several rows and a distance do not average out over runs: n is then the rounds of one run.
 
     Args:
-        constraint, problem: what is measured, and what it reads.
+        stated, problem: what is measured, and what it reads.
         rounds: of each run.
     """
-    alone = not isinstance(constraint, Curved) and len(constraint.rows(problem)) == 1
+    alone = stated.whole is None and len(stated.rows) == 1
     n = float(rounds.sum() if alone else rounds.mean())
-    return deviation(constraint, problem) / math.sqrt(max(n, 1.0))
+    return deviation(stated, problem) / math.sqrt(max(n, 1.0))
 
 
-def rest(constraint: Constraint, run: Sums) -> Rest | None:
+def rest(stated: Stated, run: Sums) -> Rest | None:
     """What the rest of a run of one replica has to bring, where one observed outcome of everybody decides, else None.
 
     None, too, where cases state what the outcome is multiplied by: there is no best that they could bring.
@@ -89,15 +91,15 @@ def rest(constraint: Constraint, run: Sums) -> Rest | None:
     """
     problem, rounds = run.problem, float(run.elapsed[-1, 0])
     to_come = problem.horizon - rounds
-    if to_come <= 0.0 or not isinstance(constraint, OneOutcome) or constraint.by is not None:
+    if to_come <= 0.0 or stated.outcome is None or stated.by is not None:
         return None
-    rows = constraint.rows(problem)
+    rows = stated.rows
     if len(rows) != 1 or _reads_stated(rows, problem).any():
         return None
     low, _ = _ends(rows, problem)
     so_far = float(rows.weights[0] @ run.totals[-1, 0])
-    needed = (problem.horizon * float(constraint.bound(problem)[0]) - so_far) / to_come
-    sign = 1.0 if constraint.worst == "high" else -1.0
+    needed = (problem.horizon * float(stated.bound[0]) - so_far) / to_come
+    sign = 1.0 if stated.constraint.worst == "high" else -1.0
     return Rest(sign * needed, sign * float(low[0]))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import group_rows
+from evenhand.problem.constraints.base import count_groups, group_rows
 from evenhand.problem.constraints.sums import Sums, disparity
 from evenhand.problem.rows import Rows
 
@@ -70,7 +70,7 @@ class Parity:
 
     def bound(self, problem: Problem) -> Floats:
         """The tolerance of every row, `()->(d)`."""
-        return np.full(len(self.rows(problem)), self.tolerance)
+        return np.full(2 * count_groups(problem, self.by), self.tolerance)
 
     def limit(self, horizon: int) -> float:
         """The tolerance."""

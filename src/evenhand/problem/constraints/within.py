@@ -13,7 +13,8 @@ from evenhand.core.norms import Norm, known_norm
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.rows import Rows, select
-from evenhand.sets import Box, ConvexSet, Intersection
+from evenhand.sets import ConvexSet, Intersection
+from evenhand.sets.intersection import parts_of
 
 if TYPE_CHECKING:
     from evenhand.problem.problem import Problem
@@ -100,7 +101,7 @@ class Within:
 
     def curved(self, problem: Problem) -> ConvexSet | None:
         """What of the set its rows do not say, None if they say all."""
-        left = [part for part in self._parts if not _stated(part, _select(problem, self.outcomes))]
+        left = [part for part in parts_of(self.within) if not _stated(part, _select(problem, self.outcomes))]
         return None if not left else left[0] if len(left) == 1 else Intersection(tuple(left))
 
     def tightened(self, margin: float) -> Within:
@@ -125,13 +126,9 @@ class Within:
         averages = np.stack([_total(run, name) / rounds for name in self.outcomes], -1)
         return self.within.distance(averages, self.norm)
 
-    @property
-    def _parts(self) -> tuple[ConvexSet, ...]:
-        return self.within.parts if isinstance(self.within, Intersection) else (self.within,)
-
     def _straight(self, one: Rows) -> tuple[Floats, Floats]:
         """The inequalities of all parts that rows can state, `->(d,m),(d)`."""
-        stated = [part.halfspaces() for part in self._parts if _stated(part, one)]
+        stated = [part.halfspaces() for part in parts_of(self.within) if _stated(part, one)]
         found = [z for z in stated if z is not None]
         a = np.concatenate([np.zeros((0, len(self.outcomes))), *(z[0] for z in found)])
         return a, np.concatenate([np.zeros(0), *(z[1] for z in found)])
@@ -139,8 +136,9 @@ class Within:
 
 def _stated(part: ConvexSet, one: Rows) -> bool:
     """Whether rows say all of a part: a row concerns one group, so sums over several groups cannot be combined."""
-    alone = bool((one.column == one.column[0]).all())
-    return part.halfspaces() is not None and (alone or isinstance(part, Box))
+    sides = part.halfspaces()
+    alike = bool((one.column == one.column[0]).all())
+    return sides is not None and (alike or bool(((sides[0] != 0.0).sum(1) <= 1).all()))
 
 
 def _select(problem: Problem, outcomes: tuple[str, ...]) -> Rows:

@@ -1,0 +1,147 @@
+"""The constraints of a problem with the rows that they read: stated once, and the same from the problem to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.problem.constraints.base import Constraint, curving, one_outcome
+from evenhand.problem.rows import Rows, select, stack
+from evenhand.sets.base import ConvexSet
+
+if TYPE_CHECKING:  # the module of `Problem` imports this one
+    from evenhand.problem.problem import Problem
+
+T = TypeVar("T")
+
+
+class Region(NamedTuple):
+    """A convex set in which averages of some outcomes must lie."""
+
+    label: str  # of the constraint
+    outcomes: tuple[str, ...]
+    within: ConvexSet
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stated:
+    """A constraint of a problem, and the rows that it reads there."""
+
+    constraint: Constraint
+    rows: Rows  # d of them
+    bound: Floats  # (d) of every row per round
+    limit: float  # of what is measured, per round
+    total: float  # the limit over the horizon
+    outcome: str | None  # the only one that it reads, None if there are several
+    by: str | None  # the grouping whose groups it looks at one by one
+    whole: Region | None  # the convex set, if it has one
+    region: Region | None  # the part of that set that no rows describe
+
+    @property
+    def spends(self) -> bool:
+        """Whether its sum is used up."""
+        return bool(self.constraint.spends)
+
+
+def state(problem: Problem, constraint: Constraint) -> Stated:
+    """Read a constraint in a problem.
+
+    Raises:
+        InvalidInput: the problem has no outcome or grouping of a name.
+    """
+    one, curved = one_outcome(constraint), curving(constraint)
+    rows, bound = constraint.rows(problem), constraint.bound(problem)
+    whole = region = None
+    if curved is not None:
+        whole, left = Region(curved.label, curved.outcomes, curved.within), curved.curved(problem)
+        region = None if left is None else whole._replace(within=left)
+    return Stated(
+        constraint=constraint,
+        rows=rows,
+        bound=bound,
+        limit=float(constraint.limit(problem.horizon)),
+        total=float(constraint.total_over(problem.horizon)),
+        outcome=None if one is None else one.outcome,
+        by=None if one is None else one.by,
+        whole=whole,
+        region=region,
+    )
+
+
+def per_row(stated: Iterable[Stated], value: Callable[[Stated], T]) -> list[T]:
+    """A value of each constraint, once for each of its rows."""
+    return [value(s) for s in stated for _ in range(len(s.rows))]
+
+
+def regions(stated: Iterable[Stated]) -> tuple[Region, ...]:
+    """The convex sets of constraints that their rows do not describe."""
+    return tuple(s.region for s in stated if s.region is not None)
+
+
+def tightened(problem: Problem, margin: float | None) -> tuple[Stated, ...]:
+    """The constraints of a problem, with every convex set less a margin on all sides; without one, as they are.
+
+    Raises:
+        InvalidInput: nothing is left of a set.
+    """
+    curved = [(s, curving(s.constraint)) for s in problem.stated]
+    return tuple(state(problem, c.tightened(margin)) if margin and c is not None else s for s, c in curved)
+
+
+def stated_rows(
+    problem: Problem, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
+) -> tuple[Rows, Floats]:
+    """The rows v of constraints and their bounds per round: on average v <= bound, `()->(d)`.
+
+    What convex sets ask beside their rows is not in them: see `regions`.
+
+    Args:
+        problem: that states the constraints.
+        stated: some of them, or other ones; by default all of the problem.
+        margin: taken off whatever is spent: one number for all, or one per constraint.
+
+    Raises:
+        InvalidInput: a margin that is negative or leaves nothing of a budget.
+    """
+    stated = problem.stated if stated is None else tuple(stated)
+    bounds = [np.zeros(0)]
+    for s, off in zip(stated, np.broadcast_to(margin, len(stated)).tolist(), strict=True):
+        if s.spends and not 0 <= off < s.limit:
+            expected = f"at least 0 and below {s.limit:g}, the limit of {s.constraint.label}"
+            raise InvalidInput("margin", expected, off)
+        bounds.append(s.bound - off if s.spends else s.bound)
+    return stack([select(problem, ()), *(s.rows for s in stated)]), np.concatenate(bounds)
+
+
+def constraint_rows(
+    problem: Problem, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
+) -> tuple[Rows, Floats]:
+    """As `stated_rows`, for what keeps to rows alone: a constraint that is more than its rows is refused.
+
+    Raises:
+        InvalidInput: a convex set that no rows describe; or as for `stated_rows`.
+    """
+    stated = problem.stated if stated is None else tuple(stated)
+    for region in regions(stated):
+        expected = "constraints with straight sides here; resolving, fw_dual and bwcr keep to curved sets"
+        raise InvalidInput("problem.subject_to", expected, region.label)
+    return stated_rows(problem, stated, margin)
+
+
+def rows_and_sets(
+    problem: Problem, stated: Iterable[Stated], margin: float | Floats = 0.0
+) -> tuple[Rows, Floats, tuple[Region, ...]]:
+    """Constraints with convex sets as wholes, `()->(d)`: the rows and bounds of all others, and the sets.
+
+    Raises:
+        InvalidInput: as for `stated_rows`.
+    """
+    stated = tuple(stated)
+    others = [i for i, s in enumerate(stated) if s.whole is None]
+    rows, bound = stated_rows(problem, [stated[i] for i in others], np.broadcast_to(margin, len(stated))[others])
+    return rows, bound, tuple(s.whole for s in stated if s.whole is not None)
