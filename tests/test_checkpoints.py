@@ -146,7 +146,7 @@ def test_a_run_that_is_killed_goes_on_from_its_last_checkpoint(tmp_path):
     process.wait()
     (file,) = tmp_path.glob("*.half.npz")
     with np.load(file) as arrays:
-        assert 0 < arrays[".books.steps"] < KILLED[1].horizon
+        assert 0 < arrays[".record.steps"] < KILLED[1].horizon
     file.with_name(f"{file.name}.0.part").touch()  # what is left where it was killed while writing
     again = simulate(*KILLED, replicas=2, progress=False, checkpoints=Checkpoints(folder=tmp_path))
     same(again, simulate(*KILLED, replicas=2, progress=False))
@@ -176,7 +176,7 @@ def test_checkpoints_are_written_when_they_are_due_and_leave_nothing_half_writte
 
     def watched(self, halfway):
         write(self, halfway)
-        seen.append(halfway.books.steps)
+        seen.append(halfway.record.steps)
         assert [f.name for f in tmp_path.iterdir()] == [self.path.name]
 
     monkeypatch.setattr(checkpoint.Checkpoint, "write", watched)
@@ -269,7 +269,7 @@ def test_an_environment_without_a_hash_runs_without_checkpoints(tmp_path):
     assert trace.finished
 
 
-@pytest.mark.parametrize("field", [".replicas", ".books.sums", ".books.clock", ".books.reached"])
+@pytest.mark.parametrize("field", [".replicas", ".state.books", ".record.expected", ".record.clock", ".record.reached"])
 def test_a_file_that_was_altered_is_ignored(field, tmp_path, monkeypatch):
     settings = Checkpoints(folder=tmp_path)
     cut_short(monkeypatch, BLIND, COURT, 100, settings, seed=1, replicas=2)
@@ -278,9 +278,10 @@ def test_a_file_that_was_altered_is_ignored(field, tmp_path, monkeypatch):
         arrays = dict(file)
     change = {
         ".replicas": lambda z: z[::-1],
-        ".books.sums": lambda z: z[:, :1],
-        ".books.clock": lambda z: np.zeros(2),
-        ".books.reached": lambda z: z + 10**6,
+        ".state.books": lambda z: z[:, :1],
+        ".record.expected": lambda z: z[:, :1],
+        ".record.clock": lambda z: np.zeros(2),
+        ".record.reached": lambda z: z + 10**6,
     }
     np.savez(path, **arrays | {field: change[field](arrays[field])})
     with pytest.warns(UserWarning, match="the run starts from the beginning"):

@@ -181,8 +181,8 @@ def test_a_run_that_was_interrupted_goes_on_with_its_measures(tmp_path, monkeypa
     monkeypatch.undo()
     (path,) = tmp_path.iterdir()
     with np.load(path) as file:
-        assert 0 < file[".books.steps"] < 300
-        assert file[".books.measured"].any()
+        assert 0 < file[".record.steps"] < 300
+        assert file[".record.measured"].any()
     after = simulated(world, checkpoints=kept)
     np.testing.assert_array_equal(after.measured, whole.measured)
     np.testing.assert_array_equal(after.measured_expected, whole.measured_expected)

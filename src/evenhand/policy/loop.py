@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream
 from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.models.base import Model
-from evenhand.policy import checks, entries
+from evenhand.policy import books, checks, entries
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.payable import Payable
 from evenhand.policy.questions import Questions
@@ -125,6 +125,7 @@ class Loop:
             state.receipts.enter(decision, checksum)
         before = self.restating.shares(state) if self.can.restating else None
         state.t += decision.counted
+        books.commit(d.plays, d.counted, d.groups, d.known, self.problem.certain, 1.0, state.books)
         self.payable.tell(state)
         if context.groups.shape[2]:
             entries.believe(context.groups, context.offered, decision.counted, state.seen)

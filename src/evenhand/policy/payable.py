@@ -9,28 +9,27 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
+from evenhand.policy.books import ARRIVED, CAME, DECIDED, FIRST
 from evenhand.policy.marks import marked
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
 
 @kernel
-def _rounds(
-    t: Floats, cancelled: Floats, horizon: float, books: Floats, weights: Floats, totals: Floats, out: Floats
-) -> None:
-    """Fill in the rounds to come that can be paid for, `(),(),(),(1+C,2+3S),(d,S),(d)->()`."""
+def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: Floats, out: Floats) -> None:
+    """Fill in the rounds to come that can be paid for, `(),(),(1+C,W),(d,S),(d)->()`."""
     size = weights.shape[1]
     for r in range(len(out)):
-        out[r], arrived, plays = max(horizon - t[r], 0.0), books[r, 0, 0], books[r, 0, 1]
+        out[r], arrived, plays = max(horizon - t[r], 0.0), books[r, 0, ARRIVED], books[r, 0, CAME]
         for j in range(len(totals)):
             used = 0.0
             for i in range(size):
-                seen = books[r, 0, 2 + size + i]
+                seen = books[r, 0, FIRST + size + i]
                 if weights[j, i] != 0.0 and seen > 0.0:  # what was not observed is taken for the average of the others
-                    used += weights[j, i] * books[r, 0, 2 + i] * (plays / seen)
+                    used += weights[j, i] * books[r, 0, FIRST + i] * (plays / seen)
             if used > 0.0:
                 # Rounds that wait for outcomes are to be paid for as well; cancelled ones are not.
-                paid = totals[j] / used * arrived - (t[r] - cancelled[r])
+                paid = totals[j] / used * arrived - books[r, 0, DECIDED]
                 out[r] = min(out[r], max(paid, 0.0))
 
 
@@ -51,7 +50,7 @@ class Payable:
     def rounds(self, state: PolicyState) -> Floats:
         """L, in every replica, `->()`."""
         found = np.empty(len(state.t))
-        _rounds(state.t, state.cancelled, float(self.problem.horizon), state.books, *self._budgets, found)
+        _rounds(state.t, float(self.problem.horizon), state.books, *self._budgets, found)
         return found
 
     def tell(self, state: PolicyState) -> None:

@@ -10,7 +10,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.models.base import ROUND, Model
-from evenhand.policy import checks, entries, parts, tally
+from evenhand.policy import books, checks, entries, parts
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.parts import Part
 from evenhand.policy.payable import Payable
@@ -78,7 +78,7 @@ class Settlement:
         if not counts and _never_entered(decision):
             return
         self._settle(state, decision, checksum, part)
-        self._enter(state, decision, learned, known, None if observed is None else missing, part)
+        self._enter(state, decision, learned, known, None if observed is None else missing, exposed, part)
         for i, goal in self.can.watching:
             goal.on_exposure(state.goals[i], taken, exposed)
         if self.can.hears is not None:
@@ -99,7 +99,7 @@ class Settlement:
         if not counts and _never_entered(d):
             return
         self._settle(state, d, entries.checksum(d.plays, d.counted, d.groups, d.known), part)
-        self._enter(state, d, learned, known, missing, part)
+        self._enter(state, d, learned, known, missing, None, part)
 
     def _part(self, state: PolicyState, decision: Decision, pending: Bools | None) -> Part | None:
         """What arrives of a decision, None if that is all of it, `(P)`."""
@@ -128,15 +128,16 @@ class Settlement:
         learned: Floats,
         known: Floats,
         missing: Bools | None,
+        exposed: Bools | None,
         part: Part | None,
     ) -> None:
         """Enter outcomes into the books of all goals; rows that read what is missing are NaN, `(P,M),(P,L),(P,M+L)`."""
         whole, counted = decision, decision.counted
         if part is not None:
             decision, counted = part.decision, part.share
-        gone = checks.NOTHING if missing is None else missing
+        masks = checks.NOTHING if missing is None else missing, checks.EVERY_PLAY if exposed is None else exposed
         amounts = self.problem.amounts(decision.known, learned)
-        tally.add(decision.plays, counted, decision.groups, amounts, known, gone, state.books)
+        books.arrive(decision.plays, counted, decision.groups, amounts, known, *masks, 1.0, state.books)
         self.payable.tell(state)
         some = None if missing is None else np.asarray(missing.any(1, keepdims=True))
         if self.can.restating:
@@ -162,7 +163,7 @@ class Settlement:
             expected = "one of which nothing was learned yet; the rest of this one can expire"
             raise InvalidInput("decision", expected, f"number {d.id[0]}, of which some outcomes arrived")
         state.receipts.settle(d, checksum)
-        state.cancelled += d.counted
+        books.commit(d.plays, d.counted, d.groups, d.known, self.problem.certain, -1.0, state.books)
         if self.can.restating:
             decision = self.restating.cancel(state, decision)
         for i, goal in self.can.cancelling:

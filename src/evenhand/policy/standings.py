@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from evenhand.core.faces import amount
-from evenhand.policy.tally import SoFar
+from evenhand.policy.books import SoFar
 from evenhand.problem.constraints import Stated
 from evenhand.problem.constraints.outlook import Rest, chance, missed, rest
 from evenhand.problem.constraints.sums import average, group_averages

@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Ints
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
-from evenhand.policy import tally
+from evenhand.policy import books
 from evenhand.policy.restating import Restating
 from evenhand.policy.saving import flatten
 from evenhand.policy.state import PolicyState
@@ -29,10 +29,9 @@ def fresh(
         seed=seed,
         replicas=ids,
         t=np.zeros(count),
-        cancelled=np.zeros(count),
         seen=np.zeros((count, len(problem.columns))),
         inside=restating.start(count),
-        books=tally.start(problem, count),
+        books=books.start(problem, count),
         model=model.start(count, problem.low, problem.high, problem.horizon),
         goals=[goal.start(count) for goal in goals],
         choice=choice.start(count),

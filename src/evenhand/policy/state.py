@@ -46,10 +46,9 @@ class PolicyState:
     seed: int
     replicas: Ints  # (R,) which replicas these are: their luck depends on it, not on their place in the batch
     t: Floats  # (R,) decided rounds
-    cancelled: Floats  # (R,) of these, rounds that were not carried out
     seen: Floats  # (R, C) decided rounds per group, in equal parts of the candidates that were offered
     inside: Floats  # (R, D) sums inside of groups, of rows by estimated shares
-    books: Floats  # (R, 1+C, 2+3S) sums of what arrived, see `tally`
+    books: Floats  # (R, 1+C, 5+3S+2L) the table of outcomes
     model: Any
     goals: list[Any]
     choice: Any

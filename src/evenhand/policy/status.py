@@ -14,9 +14,9 @@ from evenhand.core.errors import MissingExtra
 from evenhand.core.faces import amount
 from evenhand.goals.base import Accounts
 from evenhand.policy.abilities import Abilities
+from evenhand.policy.books import SoFar
 from evenhand.policy.standings import Standing, apart, standings
 from evenhand.policy.state import PolicyState
-from evenhand.policy.tally import SoFar
 from evenhand.problem.constraints import Constraint, Stated
 from evenhand.problem.problem import Problem
 

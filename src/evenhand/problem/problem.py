@@ -258,6 +258,11 @@ class Problem:
         """Of which known outcomes only the mean is declared, `()->(L)`."""
         return np.array([o.is_noisy for o in self._ordered[len(self.learned) :]], bool)
 
+    @cached_property
+    def certain(self) -> Bools:
+        """Which known outcomes a decision settles, whatever comes of it, `()->(L)`."""
+        return self.sure & ~self.is_noisy
+
     def each(self, outcome: str, by: str) -> tuple[str, ...]:
         """The names of the sums of an outcome over the plays of each group, which an objective may read.
 

@@ -19,7 +19,7 @@ from evenhand.core.validate import file, on_disk
 from evenhand.environments.base import World
 from evenhand.policy.saving import PART, Mark, fingerprint, load, save
 from evenhand.policy.state import PolicyState
-from evenhand.run.recorder import Books
+from evenhand.run.recorder import Record
 from evenhand.version import __version__
 
 
@@ -62,7 +62,7 @@ class Halfway:
     seed: int
     replicas: Ints
     state: PolicyState
-    books: Books
+    record: Record
     complete: bool = False  # nothing is left to be played
 
 
@@ -89,7 +89,7 @@ class Checkpoint:
         """How many steps are done, 0 where there is no file or none that can be read."""
         try:
             with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-                return int(file[".books.steps"])
+                return int(file[".record.steps"])
         except Exception:  # `read` says what is wrong with it
             return 0
 
@@ -140,11 +140,12 @@ class Checkpoint:
 
 
 def _alike(fresh: Halfway, found: Halfway) -> bool:
-    """Whether the books are of the same run: of the same seed and replicas, and of the same sizes."""
+    """Whether books and records are of the same run: of the same seed and replicas, and of the same sizes."""
     if found.seed != fresh.seed or not np.array_equal(found.replicas, fresh.replicas):
         return False
-    for f in fields(Books):
-        mine, read = np.asarray(getattr(fresh.books, f.name)), np.asarray(getattr(found.books, f.name))
+    pairs = [(fresh.state.books, found.state.books)]
+    pairs += [(getattr(fresh.record, f.name), getattr(found.record, f.name)) for f in fields(Record)]
+    for mine, read in ((np.asarray(one), np.asarray(other)) for one, other in pairs):
         if mine.shape != read.shape or mine.dtype != read.dtype:
             return False
-    return 0 <= found.books.reached < len(fresh.books.sums_at)
+    return 0 <= found.record.reached < len(fresh.record.totals_at)

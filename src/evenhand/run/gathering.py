@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.types import Bools, Floats
 from evenhand.environments.base import Arrival
-from evenhand.policy.parts import Part, arriving, made
+from evenhand.policy.parts import arriving, made
 
 
 class _Gathered(NamedTuple):
@@ -29,8 +29,8 @@ class Gathering:
     def __bool__(self) -> bool:
         return bool(self._rounds)
 
-    def add(self, a: Arrival) -> tuple[Part, Arrival]:
-        """What arrives now, and all that arrived of its round; this counts where the round is whole now."""
+    def add(self, a: Arrival) -> Arrival:
+        """All that arrived of the round of an arrival, this included; it counts where the round is whole now."""
         d, y, number = a.decision, a.y, int(a.decision.id[0])
         before = self._rounds.pop(number, None) or _Gathered(
             made(d), np.full(y.shape, np.nan), np.ones(d.plays.shape, bool)
@@ -42,4 +42,4 @@ class Gathering:
         if part.rest.any():
             self._rounds[number] = _Gathered(part.rest, y, exposed)
         whole = d.counted * here.any(1) * ~part.rest.any(1)
-        return part, Arrival(a.step, d._replace(counted=whole), y, exposed)
+        return Arrival(a.step, d._replace(counted=whole), y, exposed)

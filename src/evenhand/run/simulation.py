@@ -201,10 +201,10 @@ def _run(task: _Task, watch: Watch) -> Trace:
 
     here = start() if kept is None else kept.read(start)
     state, finished = here.state, True
-    recorder = Recorder(policy, state, world, here.books, not grid)
+    recorder = Recorder(policy, state, world, here.record, not grid)
     if kept is not None:
         kept.refuse(world)
-    steps = range(here.books.steps, here.books.steps if here.complete else world.steps)
+    steps = range(here.record.steps, here.record.steps if here.complete else world.steps)
     for r in play(policy, state, world, steps):
         expected = world.expected(r.context, r.taken.plays)
         recorder.add(r.step, r.decision, r.taken, r.arrivals, expected)

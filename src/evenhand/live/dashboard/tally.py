@@ -90,8 +90,7 @@ class Tally:
 
         There is none without such rounds, or without others to compare with them.
         """
-        place = len(self.uses.names)
-        warm, whole = float(self._forced[place]), sum(float(span.moved[place]) for span in self.spans.all)
+        warm, whole = self.uses.rounds(self._forced), sum(self.uses.rounds(span.moved) for span in self.spans.all)
         return (self.uses.objective(self._forced) if 0.5 < warm < whole - 0.5 else None), round(warm)
 
     def _restart(self, policy: Policy, status: Status) -> None:

@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.live.fold import OnExpiry
-from evenhand.policy import entries, named
-from evenhand.policy.status import Account
+from evenhand.policy import books, checks, entries, named
+from evenhand.policy.status import Account, objective
 from evenhand.problem.problem import Problem
+
+_ONCE, _NO_GROUPS = np.ones(1), np.zeros((1, 1, 0), np.int64)
 
 
 class Uses:
     """Adds up one decision as the policy's books do: what budgets spend, and what arrived of every outcome.
 
-    A row of numbers has, in this order, what every budget spends; 1 if the outcome arrived; the plays that arrived; the
-    sums of the outcomes; and the plays in which each was observed.
+    A row of numbers has what every budget spends, and then the line of everybody of a table of outcomes that the
+    decision alone was entered into.
 
     Args:
         problem: declares outcomes and constraints.
@@ -33,38 +35,27 @@ class Uses:
         simple = [(s.outcome, *z) for s, z in spending if s.outcome is not None and s.by is None]
         self.names = tuple(name for _, name, _ in simple)  # of the budgets; one of your own may be no sum of an outcome
         self._columns = [problem.names.index(outcome) for outcome, *_ in simple]
-        self._hard = [a.hard for *_, a in simple]
-        certain = np.concatenate([np.zeros(len(problem.learned), bool), problem.sure & ~problem.is_noisy])
-        self._at_once = [a.hard and bool(certain[i]) for i, (*_, a) in zip(self._columns, simple, strict=True)]
-
-    @property
-    def size(self) -> int:
-        """Of a row of numbers."""
-        return len(self.names) + 2 + 2 * len(self._problem.names)
+        self._hard = np.array([a.hard for *_, a in simple], bool)
 
     def none(self) -> Floats:
         """Of a decision that was cancelled."""
-        return np.zeros(self.size)
+        return np.zeros(len(self.names) + books.start(self._problem, 1).shape[2])
 
     def decided(self, plays: Sequence[int], known: Floats) -> Floats:
         """Of a decision that waits: budgets that are kept hard spend what is known for certain, `(P,L)`."""
-        found = self.none()
-        made = known[np.array(plays) >= 0].sum(0)
-        for j, (column, at_once) in enumerate(zip(self._columns, self._at_once, strict=True)):
-            if at_once:
-                found[j] = max(made[column - len(self._problem.learned)], 0.0)
-        return found
+        table = self._committed(plays, known)
+        due = books.totals(self._problem, table)[0, 0, self._columns]
+        return np.concatenate([np.where(self._hard, np.maximum(due, 0.0), 0.0), table[0, 0]])
 
     def arrived(self, plays: Sequence[int], known: Floats, said: Any) -> Floats:
         """Of a decision with its outcome."""
         problem, played = self._problem, np.array([plays])
         y, observed, exposed = named.outcomes(problem, len(plays), said)
         missing = np.zeros((1, len(plays), len(problem.names)), bool)
-        groups = np.zeros((1, 1, 0), np.int64)
         *_, learned, z, _ = entries.at_arrival(
             played,
-            np.ones(1),
-            groups,
+            _ONCE,
+            _NO_GROUPS,
             known[None],
             y,
             observed,
@@ -75,7 +66,7 @@ class Uses:
             problem.free,
             missing,
         )
-        return self._settled(played[0], problem.amounts(known, learned[0]), z[0], missing[0])
+        return self._settled(plays, known, learned, z, missing, exposed)
 
     def expired(self, plays: Sequence[int], known: Floats) -> Floats:
         """Of a decision whose outcome is overdue."""
@@ -85,34 +76,41 @@ class Uses:
             return self.none()
         problem, played = self._problem, np.array([plays])
         _, learned, z, missing = entries.at_expiry(
-            played, np.ones(1), known[None], problem.sure, len(problem.noisy), problem.fallback, problem.free
+            played, _ONCE, known[None], problem.sure, len(problem.noisy), problem.fallback, problem.free
         )
-        return self._settled(played[0], problem.amounts(known, learned[0]), z[0], missing[0])
+        return self._settled(plays, known, learned, z, missing, checks.EVERY_PLAY)
 
-    def _settled(self, plays: Any, amounts: Floats, known: Floats, missing: Any) -> Floats:
-        """A row of numbers of what is settled, of learned outcomes times their factors, `(P),(P,M),(P,L),(P,M+L)`."""
-        values, made = np.concatenate([amounts, known], 1), plays >= 0
-        found, first, count = self.none(), len(self.names), values.shape[1]
-        for j, (column, hard) in enumerate(zip(self._columns, self._hard, strict=True)):
-            if not (hard and missing[:, column].any()):  # it stays held
-                found[j] = values[:, column].sum()
-        found[first], found[first + 1] = 1.0, made.sum()
-        found[first + 2 : first + 2 + count] = values[made].sum(0)
-        found[first + 2 + count :] = (~missing[made]).sum(0)
-        return found
+    def rounds(self, sums: Floats) -> float:
+        """Rounds that arrived, of such a row."""
+        return float(self._line(sums)[books.ARRIVED])
 
     def objective(self, sums: Floats) -> float | None:
         """The objective at the averages of such a row, None where it is not defined or looks at groups."""
-        problem, first = self._problem, len(self.names)
-        rounds, plays, count = sums[first], sums[first + 1], len(problem.names)
-        columns = [problem.row(name) for name in problem.objective.outcomes]
-        if rounds <= 0.0 or any(column >= 0 for _, _, column in columns):
+        if any(self._problem.row(name)[2] >= 0 for name in self._problem.objective.outcomes):
             return None
-        totals, seen = sums[first + 2 : first + 2 + count], sums[first + 2 + count :]
-        filled = totals * np.divide(plays, seen, out=np.ones(count), where=seen > 0.0) / rounds
-        with np.errstate(all="ignore"):
-            value = float(problem.objective.value(filled[[i for i, _, _ in columns]][None, None])[0, 0])
-        return value if np.isfinite(value) else None
+        line = self._line(sums)
+        run = books.SoFar(problem=self._problem, books=line[None], cases=np.zeros(0), rounds=line[books.DECIDED])
+        return objective(self._problem, run)
+
+    def _line(self, sums: Floats) -> Floats:
+        return sums[len(self.names) :]
+
+    def _committed(self, plays: Sequence[int], known: Floats) -> Floats:
+        """A table of this decision alone."""
+        table = books.start(self._problem, 1)[:, :1]
+        books.commit(np.array([plays]), _ONCE, _NO_GROUPS, known[None], self._problem.certain, 1.0, table)
+        return table
+
+    def _settled(
+        self, plays: Sequence[int], known: Floats, learned: Floats, z: Floats, missing: Bools, exposed: Bools
+    ) -> Floats:
+        """A row of numbers of what is settled; a hard budget keeps what was not observed."""
+        table, amounts = self._committed(plays, known), self._problem.amounts(known[None], learned)
+        books.arrive(np.array([plays]), _ONCE, _NO_GROUPS, amounts, z, missing, exposed, 1.0, table)
+        run = books.SoFar(problem=self._problem, books=table[0], cases=np.zeros(0), rounds=1.0)
+        spent, seen = run.totals[0, 0, self._columns], run.observed[self._columns]
+        held = self._hard & (seen < table[0, 0, books.CAME])
+        return np.concatenate([np.where(held, 0.0, spent), table[0, 0]])
 
 
 def plain_known(problem: Problem, plays: Sequence[int]) -> Floats:

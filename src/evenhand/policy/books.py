@@ -1,0 +1,157 @@
+"""The table of outcomes: exact sums of what was played, is known, arrived, was not seen and not exposed, by group.
+
+Its first line is of everybody, the others are of the groups (`problem.columns`). `commit` and `arrive` alone write it;
+both can take back what they entered. Status, traces, the dashboard and what models are told of budgets read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenhand.core.kernel import inlined, kernel
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.numerics.exact_sums import added
+from evenhand.problem.problem import Problem
+
+# The columns: rounds that were decided and not cancelled, and rounds that arrived (both in the first line alone); plays
+# of the ones and of the others; plays that arrived and were not exposed. From FIRST on: the sums of the S outcomes that
+# arrived, the plays in which each was observed, and what rounding took from the sums; then the sums of the L known
+# outcomes of all plays, where these are certain, and what rounding took from them.
+DECIDED, ARRIVED, PLAYED, CAME, UNEXPOSED, FIRST = range(6)
+
+
+def start(problem: Problem, n_replicas: int) -> Floats:
+    """Nothing played yet, `->(1+C,5+3S+2L)`."""
+    width = FIRST + 3 * len(problem.names) + 2 * len(problem.known)
+    return np.zeros((n_replicas, 1 + len(problem.columns), width))
+
+
+@inlined
+def _put(books: Floats, r: int, line: int, i: int, rest: int, x: float) -> None:
+    """Add x to column i, and what rounding takes from it to column `rest`, `(1+C,W),(),(),(),(),()`."""
+    if x != 0.0:
+        books[r, line, i], books[r, line, rest] = added(books[r, line, i], books[r, line, rest], x)
+
+
+@kernel
+def commit(
+    plays: Ints, counted: Floats, groups: Ints, known: Floats, certain: Bools, times: float, books: Floats
+) -> None:
+    """Enter the plays of a decision in place, or take them back: times -1, `(P),(),(1|P,G),(P,L),(L),(),(1+C,W)`."""
+    size = known.shape[2]
+    first = books.shape[2] - 2 * size
+    for r in range(len(plays)):
+        if counted[r] == 0.0:
+            continue
+        books[r, 0, DECIDED] += times * counted[r]
+        for p in range(plays.shape[1]):
+            if plays[r, p] < 0:
+                continue
+            place = p if groups.shape[1] > 1 else 0
+            for g in range(-1, groups.shape[2]):
+                line = 1 + groups[r, place, g] if g >= 0 else 0
+                books[r, line, PLAYED] += times
+                for i in range(size):
+                    if certain[i]:
+                        _put(books, r, line, first + i, first + size + i, times * known[r, p, i])
+
+
+@kernel
+def arrive(
+    plays: Ints,
+    share: Floats,
+    groups: Ints,
+    learned: Floats,
+    known: Floats,
+    missing: Bools,
+    exposed: Bools,
+    times: float,
+    books: Floats,
+) -> None:
+    """Enter the plays that arrive, in place, `(P),(),(1|P,G),(P,M),(P,L),(P,M+L)|empty,(P)|empty,(),(1+C,W)`.
+
+    Learned outcomes are amounts: times their factors. What is missing is 0. A mask that is empty says that nothing is
+    missing, and that every play was exposed. `times` is -1 to take back what was entered: an outcome that is revised
+    is a reversal and a new entry.
+    """
+    m, size = learned.shape[2], learned.shape[2] + known.shape[2]
+    for r in range(len(plays)):
+        if share[r] == 0.0:
+            continue
+        books[r, 0, ARRIVED] += times * share[r]
+        for p in range(plays.shape[1]):
+            if plays[r, p] < 0:
+                continue
+            place = p if groups.shape[1] > 1 else 0
+            for g in range(-1, groups.shape[2]):
+                line = 1 + groups[r, place, g] if g >= 0 else 0
+                books[r, line, CAME] += times
+                if len(exposed) > 0 and not exposed[r, p]:
+                    books[r, line, UNEXPOSED] += times
+                for i in range(size):
+                    x = learned[r, p, i] if i < m else known[r, p, i - m]
+                    _put(books, r, line, FIRST + i, FIRST + 2 * size + i, times * x)
+                    if len(missing) == 0 or not missing[r, p, i]:
+                        books[r, line, FIRST + size + i] += times
+
+
+def waiting(books: Floats) -> Floats:
+    """Rounds, and parts of rounds, whose outcomes are still to come, `(1+C,W)->()`."""
+    return np.asarray(books[..., 0, DECIDED] - books[..., 0, ARRIVED])
+
+
+def totals(problem: Problem, books: Floats) -> Floats:
+    """Sums of outcomes as a trace has them, `(1+C,W)->(1+C,M+L)`: what is certain of all plays, the rest as it came."""
+    size, n_known = len(problem.names), len(problem.known)
+    found = books[..., FIRST : FIRST + size].copy()
+    of_plays = books[..., -2 * n_known :][..., :n_known]
+    found[..., size - n_known :] = np.where(problem.certain, of_plays, found[..., size - n_known :])
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoFar:
+    """One replica's sums, as constraints read them (`problem.constraints.sums.Sums`)."""
+
+    problem: Problem
+    books: Floats  # (1+C, W)
+    cases: Floats  # (C,) rounds by group
+    rounds: float  # that were decided
+
+    @property
+    def elapsed(self) -> Floats:
+        """Rounds that arrived, `->(1,1)`."""
+        return self.books[:1, ARRIVED : ARRIVED + 1]
+
+    @property
+    def totals(self) -> Floats:
+        """Sums of the outcomes, `->(1,1,M+L)`."""
+        return self.books[None, :1, FIRST : FIRST + self._size]
+
+    @property
+    def group_totals(self) -> Floats:
+        """Sums by group, `->(1,1,C,M+L)`."""
+        return self.books[None, None, 1:, FIRST : FIRST + self._size]
+
+    @property
+    def group_rounds(self) -> Floats:
+        """Rounds by group, `->(1,1,C)`."""
+        return self.cases[None, None]
+
+    @property
+    def observed(self) -> Floats:
+        """The number of plays in which each outcome was observed, `->(M+L)`."""
+        return self.books[0, FIRST + self._size : FIRST + 2 * self._size]
+
+    def filled(self) -> SoFar:
+        """The same, with outcomes that were not observed at their averages, in every group its own, in place of 0."""
+        size, filled = self._size, self.books.copy()
+        came, seen = self.books[:, CAME : CAME + 1], self.books[:, FIRST + size : FIRST + 2 * size]
+        filled[:, FIRST : FIRST + size] *= np.divide(came, seen, out=np.ones(seen.shape), where=seen > 0.0)
+        return replace(self, books=filled)
+
+    @property
+    def _size(self) -> int:
+        return len(self.problem.names)
