@@ -88,7 +88,7 @@ def test_everything_that_can_be_said(tmp_path):
         ridge = 2
         width = 0
         warmup = 0
-        limits = [10, 20.5]
+        thresholds = [10, 20.5]
         reset = true
         margin = 0
         """,
@@ -101,7 +101,7 @@ def test_everything_that_can_be_said(tmp_path):
     assert spec.groups["age group"] == Grouping(column="age group", shares="estimated")
     assert spec.settings == Settings(
         name="pgd_adaptive",
-        arguments={"warmup": 0, "limits": [10, 20.5], "reset": True, "margin": 0},
+        arguments={"warmup": 0, "thresholds": [10, 20.5], "reset": True, "margin": 0},
         model_arguments={"ridge": 2, "width": 0},
     )
     problem = spec.problem({"age group": ("young", "old")})
