@@ -91,19 +91,33 @@ def test_a_problem_shows_what_was_stated():
 
 def test_a_policy_shows_its_parts():
     shown = repr(started(make())[0])
-    model = "PerAction of Ridge (3 features, 1 learned outcome)"
+    model = "PerAction of Ridge (3 features, 1 learned outcome, width Fixed(value=0))"
     assert shown.startswith(f"Policy 'mine {NASTY}'\n  model       {model}\n")
     assert "goals       LinearReward\n" in shown
     inner = eh.PerAction(inner=eh.Ridge(n_features=2), actions=3)
     plain = eh.Problem(actions=("a", "b", "c"), outcomes=(eh.Outcome("answer"),), maximize="answer", horizon=1000)
     assert repr(eh.ucb(plain, inner)) == (
         "Policy 'ucb'\n"
-        "  model     PerAction of Ridge (3 features, 1 learned outcome)\n"
+        "  model     PerAction of Ridge (3 features, 1 learned outcome, width Fixed(value=0))\n"
         "  goals     LinearReward\n"
         "  choice    Staged(rounds=50, then=TopK(n_plays=1), warmup=None)\n"
         "  problem   3 actions over 1,000 rounds\n"
         "  maximize  answer"
     )
+
+
+def test_a_policy_shows_the_numbers_that_its_recipe_resolved():
+    court = eh.environments.Court(tolerance=0.01, horizon=2000)
+    shown = repr(eh.pgd(court.problem, eh.models.Logistic(n_features=5, width=eh.models.Fixed(0.3)), hard=True))
+    assert "1 learned outcome, width Fixed(value=0.3))" in shown
+    assert (
+        "DualGradient(step=Steady(size=0.04472), bound=[0.03882, 0.1888, 0.01" in shown
+    )  # the budgets less the margin
+    assert "HardBudget(total=[100, 400])" in shown
+    two = eh.Problem(
+        actions=("a", "b"), outcomes=(eh.Outcome("sale"), eh.Outcome("cost", high=9)), maximize="sale", horizon=9
+    )
+    assert "Stacked of BayesianLogistic, BayesianRidge (2 features, 2" in repr(eh.resolving(two))
 
 
 def test_decisions_show_what_is_played_by_name():

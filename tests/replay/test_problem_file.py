@@ -8,7 +8,17 @@ import pytest
 
 from evenhand.core.errors import EvenhandError, InfeasibleProblem, InvalidInput
 from evenhand.goals import HardBudget, Resolving
-from evenhand.models import Fixed, Glmtron, Gradient, Logarithmic, OnlineToBatch, Ridge, Stacked
+from evenhand.models import (
+    BayesianLogistic,
+    Fixed,
+    Glmtron,
+    Gradient,
+    Logarithmic,
+    OnlineToBatch,
+    Ridge,
+    Stacked,
+    advised,
+)
 from evenhand.objectives import GeneralizedGini, Linear
 from evenhand.problem.constraints import Budget, Parity, Within
 from evenhand.recipes import resolving
@@ -88,7 +98,7 @@ def test_everything_that_can_be_said(tmp_path):
         ridge = 2
         width = 0
         warmup = 0
-        limits = [10, 20.5]
+        thresholds = [10, 20.5]
         reset = true
         margin = 0
         """,
@@ -101,7 +111,8 @@ def test_everything_that_can_be_said(tmp_path):
     assert spec.groups["age group"] == Grouping(column="age group", shares="estimated")
     assert spec.settings == Settings(
         name="pgd_adaptive",
-        arguments={"warmup": 0, "limits": [10, 20.5], "reset": True, "margin": 0},
+        arguments={"warmup": 0, "thresholds": [10, 20.5], "reset": True, "margin": 0},
+        model="ridge",
         model_arguments={"ridge": 2, "width": 0},
     )
     problem = spec.problem({"age group": ("young", "old")})
@@ -186,11 +197,11 @@ WRONG = [
     ("[policy]", "[policy]\nmodel = 'tree'", "policy.model: expected one of aggregation, .*, ridge, .*, got tree"),
     (
         "[policy]",
-        "[policy]\nsteps = 3",
+        "[policy]\nmodel = 'ridge'\nsteps = 3",
         "policy.steps: expected one of the keys name, .*, warmup, hard, ridge, width, clipped, got",
     ),
-    ("[policy]", "[policy]\nridge = 0", "policy.model: Ridge.ridge: expected a number above 0"),
-    ("[policy]", "[policy]\nwidth = -1", "policy.width: expected a number of at least 0"),
+    ("[policy]", "[policy]\nmodel = 'ridge'\nridge = 0", "policy.model: Ridge.ridge: expected a number above 0"),
+    ("[policy]", "[policy]\nmodel = 'ridge'\nwidth = -1", "policy.width: expected a number of at least 0"),
     ("warmup = 20", "warmup = -1", r"policy: Staged.*: expected .* at least 0"),
     ("[policy]", "[interactions]\nc = []\n[policy]", "interactions: expected one of none, a, b, got c"),
     ("[policy]", "[interactions]\na = ['p']\n[policy]", "interactions.a: expected one of age, town, got p"),
@@ -230,10 +241,13 @@ def policy(text):
 
 
 def test_any_recipe_with_its_own_arguments(tmp_path):
-    spec = read(tmp_path, policy('name = "resolving"\nwarmup = 7\nevery = 50\ncontexts = 200\nwidth = 0.2'))
+    spec = read(
+        tmp_path, policy('name = "resolving"\nmodel = "ridge"\nwarmup = 7\nevery = 50\ncontexts = 200\nwidth = 0.2')
+    )
     assert spec.settings == Settings(
         name="resolving",
         arguments={"warmup": 7, "every": 50, "contexts": 200},
+        model="ridge",
         model_arguments={"width": 0.2},
     )
     made = spec.settings.build(spec.problem({"town": ("north", "south")}), n_features=3)
@@ -257,8 +271,18 @@ def test_a_model_with_its_own_arguments(tmp_path):
     )
 
 
+def test_without_a_model_it_is_the_one_that_is_advised(tmp_path):
+    settings = read(tmp_path, policy('name = "resolving"')).settings
+    problem = read(tmp_path, shop.PROBLEM).problem({"town": ("north", "south")})
+    assert settings.build(problem, n_features=3).model == advised(problem, 3) == BayesianLogistic(n_features=3)
+    with pytest.raises(InvalidInput, match=r"policy\.width: expected one of the keys name, model, .*, every, got"):
+        read(tmp_path, policy("name = 'resolving'\nwidth = 0.2"))
+
+
 def test_a_width_is_in_units_of_each_outcomes_range(tmp_path):
-    text = policy("width = 0.5").replace("[outcomes.post]", "[outcomes.spend]\nrange = [0, 100]\n\n[outcomes.post]")
+    text = policy("model = 'ridge'\nwidth = 0.5").replace(
+        "[outcomes.post]", "[outcomes.spend]\nrange = [0, 100]\n\n[outcomes.post]"
+    )
     spec = read(tmp_path, text)
     model = spec.settings.build_model(spec.problem({"town": ("north", "south")}), 3)
     assert model == Stacked((Ridge(n_features=3, width=Fixed(0.5)),) * 2)
@@ -336,7 +360,10 @@ UNFIT = [
     ('name = "fw_linucb"', "policy: problem.*: expected"),
     ("[policy.model]\nname = 'ridge'\nrigde = 2", r"policy.model.rigde: .* \(did you mean ridge\?\)"),
     ("[policy.model]\nname = 'sklearn'", r"policy.model.estimator: expected an argument that a file can give"),
-    ("[policy.model]\nwidth = { kind = 'narrow' }", "policy.model.width.kind: expected one of fixed, .*, got narrow"),
+    (
+        "[policy.model]\nname = 'ridge'\nwidth = { kind = 'narrow' }",
+        "policy.model.width.kind: expected one of fixed, .*, got narrow",
+    ),
     ("[policy.model]\nn_features = 3", "policy.model.n_features: expected one of the keys"),
 ]
 

@@ -199,7 +199,7 @@ def test_policies_by_name(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["resolving", "lin_cbwk", "primal_lp", "fw_dual"])
 def test_any_recipe_is_compared_with_less_and_none_of_the_constraints(tmp_path, name):
-    text = shop.PROBLEM[: shop.PROBLEM.index("[policy]")] + f'[policy]\nname = "{name}"\nwidth = 0.3\n'
+    text = shop.PROBLEM[: shop.PROBLEM.index("[policy]")] + f'[policy]\nname = "{name}"\nmodel = "ridge"\nwidth = 0.3\n'
     log, toml = shop.write(tmp_path, shop.rows(1500), text)
     found = replay_log(log, toml, out=tmp_path / "out", **QUICK)
     assert [r.name for r in found.runs] == [
@@ -217,7 +217,7 @@ def test_a_concave_objective_with_constraints(tmp_path):
     gini = '{ kind = "generalized_gini", outcomes = ["visit", "call"], weights = [1, 0.25] }'
     text = shop.PROBLEM.replace('maximize = "visit"', f"maximize = {gini}")
     text = text.replace("[outcomes.post]", "[outcomes.call]\nrange = [0, 1]\n\n[outcomes.post]")
-    text = text[: text.index("[policy]")] + '[policy]\nname = "fw_dual"\nwidth = 0.3\n'
+    text = text[: text.index("[policy]")] + '[policy]\nname = "fw_dual"\nmodel = "ridge"\nwidth = 0.3\n'
     rng = np.random.default_rng(5)
     lines = [[*line, str(int(rng.random() < 0.1 + 0.5 * (line[2] == "A")))] for line in shop.rows(1500)]
     log, toml = shop.write(tmp_path, lines, text, [*shop.HEADER, "call"])

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
+
+import numpy as np
 
 MOST = 12  # lines of a text
 _MOST_ROWS = 60  # of a table in a notebook
 _WIDTH = 88  # of a value
+_LIMITS = ("bound", "total")  # of rows, which can be many: shown last
 
 
 def few(names: Iterable[object], width: int = _WIDTH) -> str:
@@ -51,6 +55,31 @@ def amount(x: float) -> str:
     ('0.01235', '53,211', '50,000', '1e+20')
     """
     return f"{x:,.0f}" if 1e3 <= abs(x) < 1e15 else f"{x:.4g}"
+
+
+def settings(part: object) -> str:
+    """The name of a part, and the numbers that it was made with: steps, sizes, bounds and parts of its own.
+
+    >>> from evenhand.goals import Steady
+    >>> settings(Steady(0.044721))
+    'Steady(size=0.04472)'
+    """
+    if not is_dataclass(part):
+        return type(part).__name__
+    names = [f.name for f in fields(part) if f.init and f.name != "problem"]
+    shown = [(n, _setting(n, getattr(part, n))) for n in sorted(names, key=lambda n: n in _LIMITS)]
+    inside = ", ".join(f"{name}={value}" for name, value in shown if value)
+    return type(part).__name__ + (f"({inside})" if inside else "")
+
+
+def _setting(name: str, value: object) -> str:
+    """A number, the limits of rows, or a part that has numbers; an empty text for anything else."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return amount(value)
+    if name in _LIMITS and isinstance(value, np.ndarray):
+        return f"[{few(map(amount, value.tolist()), 24)}]"
+    found = settings(value) if is_dataclass(value) else ""
+    return found if found.endswith(")") else ""
 
 
 def text(title: str, rows: Sequence[tuple[str, str]]) -> str:

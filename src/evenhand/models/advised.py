@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from evenhand.core.validate import whole
 from evenhand.models.base import Model
@@ -13,9 +12,7 @@ from evenhand.models.bayesian_ridge import BayesianRidge
 from evenhand.models.null_model import NullModel
 from evenhand.models.per_action import PerAction
 from evenhand.models.stacked import Stacked
-
-if TYPE_CHECKING:  # a problem is stated without models
-    from evenhand.problem.problem import Problem
+from evenhand.problem.problem import Problem
 
 
 def advised(problem: Problem, n_features: int | None = None) -> Model:

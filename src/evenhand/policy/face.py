@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.core.faces import clipped, count, few
+from evenhand.core.faces import clipped, count, few, settings
 from evenhand.problem import face
 
 if TYPE_CHECKING:  # the modules of the last two import this one
@@ -22,9 +22,12 @@ def rows(policy: Policy) -> list[tuple[str, str]]:
     """The parts of a policy, and its problem."""
     model, choice = policy.model, policy.choice
     sizes = f"{count(model.n_features, 'feature')}, {count(model.n_outcomes, 'learned outcome')}"
+    width = getattr(model, "width", None) or getattr(getattr(model, "inner", None), "width", None)
+    sizes += f", width {settings(width)}" if width is not None else ""
+    goals = [settings(goal) for goal in policy.goals]
     return [
         ("model", f"{model_name(model)} ({sizes})"),
-        ("goals", few(type(goal).__name__ for goal in policy.goals)),
+        *zip(("goals", *("",) * len(goals)), goals, strict=False),
         ("choice", clipped(repr(choice))),
         ("problem", face.title(policy.problem).removeprefix("Problem: ")),
         *(row for row in face.rows(policy.problem) if row[0] in ("maximize", "subject to")),
@@ -32,9 +35,10 @@ def rows(policy: Policy) -> list[tuple[str, str]]:
 
 
 def model_name(model: Model) -> str:
-    """The kind of a model, and of the one inside of it."""
-    inner = getattr(model, "inner", None)
-    return type(model).__name__ + (f" of {type(inner).__name__}" if inner is not None else "")
+    """The kind of a model, and of those inside of it."""
+    inside = getattr(model, "parts", ()) or filter(None, [getattr(model, "inner", None)])
+    names = ", ".join(map(model_name, inside))
+    return type(model).__name__ + (f" of {names}" if names else "")
 
 
 def state_title(state: PolicyState) -> str:

@@ -10,20 +10,25 @@ from typing import Any
 from evenhand.core.arguments import arguments, build, can_be_written, kinds, read
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest, exported, unknown_key
-from evenhand.models import Fixed, Stacked, Width
+from evenhand.models import Fixed, Stacked, Width, advised
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 
 # Arguments of recipes and models that the program sets, so a problem file must not.
 OF_RECIPES = ("problem", "model", "n_features", "name")
-OF_MODELS = ("n_features", "n_outcomes", "arms")
+OF_MODELS = ("problem", "n_features", "n_outcomes", "arms")
 WIDTH = 0.5  # in units of an outcome's range
 
 
 def recipes() -> dict[str, Callable[..., Policy]]:
     """Every recipe by its name."""
     return {name: z for name, z in exported("evenhand.recipes").items() if inspect.isfunction(z)}
+
+
+def models() -> dict[str, Any]:
+    """Every model by its name, and `advised`, which chooses one."""
+    return {**kinds(Model), "advised": advised}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,24 +38,25 @@ class Settings:
     Args:
         name: of the recipe, any that `evenhand.recipes` exports.
         arguments: of the recipe, by its own keywords.
-        model: of the learned outcomes, any that `evenhand.models` exports.
+        model: of the learned outcomes, any that `evenhand.models` exports; by default the one that `models.advised`
+            names for the problem.
         model_arguments: of the model; a width that is a number is in units of each outcome's range.
 
     Raises:
         InvalidInput: an unknown recipe or model, or a key that neither has.
 
     >>> Settings(name="resolving", arguments={"warmup": 300}).to_dict()
-    {'name': 'resolving', 'warmup': 300, 'model': {'name': 'ridge'}}
+    {'name': 'resolving', 'warmup': 300, 'model': {'name': 'advised'}}
     """
 
     name: str = "pgd"
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    model: str = "ridge"
+    model: str = "advised"
     model_arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         closest("policy.name", recipes(), self.name)
-        closest("policy.model", kinds(Model), self.model)
+        closest("policy.model", models(), self.model)
         of_recipe, of_model = writable(self.recipe, OF_RECIPES), writable(self.model_part, OF_MODELS)
         for key in self.arguments:
             if key not in of_recipe:
@@ -67,13 +73,13 @@ class Settings:
             InvalidInput: a key that neither the recipe nor the model has, or a name that is no text.
         """
         rest = dict(table)
-        name, model = read("policy.name", rest.pop("name", "pgd"), str, {}), rest.pop("model", "ridge")
+        name, model = read("policy.name", rest.pop("name", "pgd"), str, {}), rest.pop("model", "advised")
         recipe = closest("policy.name", recipes(), name)
         if isinstance(model, dict):
             inside = dict(model)
-            named = read("policy.model.name", inside.pop("name", "ridge"), str, {})
+            named = read("policy.model.name", inside.pop("name", "advised"), str, {})
             return Settings(name=name, arguments=rest, model=named, model_arguments=inside)
-        part = closest("policy.model", kinds(Model), read("policy.model", model, str, {}))
+        part = closest("policy.model", models(), read("policy.model", model, str, {}))
         of_recipe, of_model = writable(recipe, OF_RECIPES), writable(part, OF_MODELS)
         for key in rest:
             if key not in (*of_recipe, *of_model):
@@ -99,7 +105,7 @@ class Settings:
 
     @property
     def model_part(self) -> Any:
-        return kinds(Model)[self.model]
+        return models()[self.model]
 
     def build(self, problem: Problem, n_features: int) -> Policy:
         """The policy; its budgets are hard unless the file says otherwise.
@@ -121,6 +127,8 @@ class Settings:
         Raises:
             InvalidInput: an argument of another type or out of its range, or an outcome that the model cannot have.
         """
+        if self.model == "advised":
+            return advised(problem, n_features)
         part, values = self.model_part, dict(self.model_arguments)
         known = arguments(part)
         given: dict[str, Any] = {"n_features": n_features, "arms": len(problem.actions)}
