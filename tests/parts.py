@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -366,18 +365,9 @@ def one_hot(u):
     return np.eye(u.shape[-1])[u.argmax(-1)]
 
 
-def with_action(u, actions):
-    """The index of an action in place of the first number."""
-    return np.concatenate([np.floor(actions * u[..., :1]), u[..., 1:]], -1)
-
-
 def takes(model):
     """How to make features for a model that does not take any numbers."""
-    inner = getattr(model, "inner", model)
-    chosen = next((m for m in (model, inner) if isinstance(m, PerAction)), None)
-    if chosen is not None:
-        return partial(with_action, actions=chosen.actions)
-    return one_hot if isinstance(inner, Tabular) else None
+    return one_hot if isinstance(getattr(model, "inner", model), Tabular) else None
 
 
 def _constrained(problem, step, **options):

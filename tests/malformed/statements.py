@@ -52,6 +52,13 @@ class Forgetful:
         raise AssertionError
 
 
+class Unteachable(Forgetful):
+    """A model that is not told how its plays count."""
+
+    def update(self, state, x, y, seen, w):
+        raise AssertionError
+
+
 class Undecided:
     """A choice that picks nothing."""
 
@@ -181,6 +188,7 @@ PARTS = {
     "a policy without a model": (lambda: policy(model=None), "Policy.model", "Model"),
     "a model that cannot learn": (lambda: policy(model=Forgetful()), "Policy.model", "has no update"),
     "a recipe of a model that cannot learn": (lambda: pgd(PLAIN, Forgetful()), "model", "has no update"),
+    "a model without lessons": (lambda: pgd(PLAIN, Unteachable()), "model", "with update(state, x, y, seen, w, l"),
     "a choice that cannot pick": (lambda: policy(choice=Undecided()), "Policy.choice", "has no pick"),
     "a choice class": (lambda: policy(choice=TopK), "Policy.choice", "the class TopK"),
     "a goal that does nothing": (lambda: policy(goals=(Idle(),)), "Policy.goals[0]", "Idle, which has no"),

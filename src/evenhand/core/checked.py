@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 
-__all__ = ["also_taken", "checked", "lacks", "shown", "typed"]
+__all__ = ["also_taken", "checked", "lacks", "narrower", "shown", "typed"]
 
 T = TypeVar("T")
 
@@ -44,7 +44,8 @@ def checked(part: T) -> T:
     """Make a function or class refuse arguments of other types than it declares, and keywords that it does not have.
 
     Types are not taken too literally: any sequence is taken for a tuple, and any real number for a float. Protocols
-    are compared by the names of their members. Where a class refuses an argument itself, its own message counts.
+    are compared by the names of their members, and by how many arguments their methods take. Where a class refuses an
+    argument itself, its own message counts.
 
     >>> @checked
     ... def half(of: float, *, times: int = 1) -> float: return of / 2**times
@@ -104,6 +105,29 @@ def lacks(value: object, protocol: Any) -> list[str]:
     ['draws', 'n_features', 'n_outcomes', 'start', 'update', 'value']
     """
     return [name for name in _members(protocol) if not hasattr(value, name)]
+
+
+@functools.cache
+def narrower(kind: Any, protocol: Any) -> tuple[str, str] | None:
+    """The first method of a protocol that a class has with fewer arguments: as asked for, and as it is.
+
+    >>> from evenhand.models.base import Model
+    >>> class Mine:
+    ...     def draws(self): return 0
+    >>> narrower(Mine, Model)
+    ('draws(candidates)', 'draws()')
+    """
+    for name in _members(protocol):
+        asked, made = (inspect.getattr_static(z, name, None) for z in (protocol, kind))
+        if not (inspect.isfunction(asked) and inspect.isfunction(made)):
+            continue
+        wanted, taken = (inspect.signature(f).parameters for f in (asked, made))
+        try:
+            inspect.signature(made).bind(*wanted)
+        except TypeError:
+            said = [f"{name}({', '.join([*names][1:])})" for names in (wanted, taken)]
+            return said[0], said[1]
+    return None
 
 
 def shown(value: object) -> str:
@@ -275,7 +299,9 @@ def _wrong_part(value: Any, hint: type) -> Wrong | None:
         return None if isinstance(value, hint) else Wrong("", _said(hint), shown(value))
     missing = lacks(value, hint)
     if not missing:
-        return None
+        kind: Any = type(value)
+        fewer = narrower(kind, hint)
+        return fewer and Wrong("", f"{_said(hint)} with {fewer[0]}", f"{kind.__name__}, which has {fewer[1]}")
     plain = type(value).__module__ == "builtins"  # such as a text, which is no part at all
     got = shown(value) if plain else f"{type(value).__name__}, which has no {', '.join(missing)}"
     return Wrong("", _said(hint), got)

@@ -310,7 +310,7 @@ class BayesianLogistic:
         self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
     ) -> None:
         """Append plays whose outcome was seen; refit if the history grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        s, settings = state, (float(self.growth), self.room)
+        s, settings, (share, weight, taught) = state, (float(self.growth), self.room), lesson
         s.past.make_room(x.shape[1], self.room)
         books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, s.spread.item()
-        _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen, *lesson)
+        _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen, share, weight, taught)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats, Ints
 from evenhand.goals.base import Estimates, Goal, Learns, Limits, Priced, Restates, StepsAhead
-from evenhand.models.base import Model
+from evenhand.models.base import ROUND, Model, by_action, weighs
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
 from evenhand.testing.frames import Draw, context_of, decision_of, shares_of
@@ -21,13 +22,13 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
     """Check that a model answers alike in a batch and alone, and learns nothing from what was not seen.
 
     Answers must depend on the state, prices and luck alone. Each round has four candidates and two plays; outcomes are
-    0 or 1, and some are not seen.
+    0 or 1, and some are not seen. Some updates are half a round, or taught with a weight of 2 to a model that `weighs`.
 
     Args:
         model: any of `evenhand.models`, or your own.
         rounds: how many are checked.
         features: turns numbers in [0, 1) into features that the model takes, such as one-hot ones, `(n)->(n)`; by
-            default they are taken as they are.
+            default they are taken as they are, after the index of an action if the model is `by_action`.
 
     Raises:
         AssertionError: naming the promise that is broken.
@@ -37,7 +38,7 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
     """
     complete(model, Model)
     number(model.draws(4), "draws")
-    take = _as_they_are if features is None else features
+    take = partial(_led, actions=by_action(model)) if features is None else features
     together = _model_run(model, IDS, rounds, take)
     for i, replica in enumerate(IDS):
         alone = _model_run(model, np.array([replica]), rounds, take)
@@ -46,8 +47,9 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
     same(together, ghosts, "what was not seen leaves no trace in a model")
 
 
-def _as_they_are(u: Floats) -> Floats:
-    return u
+def _led(u: Floats, actions: int | None) -> Floats:
+    """Numbers as they are, but for the index of an action in place of the first."""
+    return u if actions is None else np.concatenate([np.floor(actions * u[..., :1]), u[..., 1:]], -1)
 
 
 def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Floats], ghosts: bool = False) -> Floats:
@@ -71,7 +73,10 @@ def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Fl
         x = take(draw(3, 2, n) * (draw(4, 2, n) < 0.7))
         seen = (draw(5, 2, m) < 0.9) & (draw(7, 2, 1) < 0.8)
         y = np.where(seen, draw(6, 2, m) < 0.5, 0.0)
-        model.update(state, x, y, seen, w[:, :, :2].copy())
+        lesson = ROUND._replace(share=np.where(draw(9, 1)[:, 0] < 0.8, 1.0, 0.5))
+        taught = t % 7 == 6 and weighs(model)
+        told = ROUND._replace(weight=2.0, taught=True) if taught else lesson
+        model.update(state, x, y, seen, w[:, :, :2].copy(), told)
         if ghosts:
             model.update(state, x + 1.0, np.zeros_like(y), np.zeros_like(seen), w[:, :, :1].copy())
     return np.array(answers)

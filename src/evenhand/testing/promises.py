@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.choices.base import Offer, Pick
+from evenhand.core.checked import narrower
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.policy.saving import flatten
 
@@ -20,6 +21,9 @@ def complete(part: object, contract: type) -> None:
     members = {name: z for base in contract.__mro__ for name, z in vars(base).items()}
     missing = [n for n in members if not n.startswith("_") and not hasattr(part, n)]
     require(not missing, f"{type(part).__name__} has all members of `{contract.__name__}`, unlike {', '.join(missing)}")
+    kind: Any = type(part)
+    asked, made = narrower(kind, contract) or ("", "")
+    require(not asked, f"{kind.__name__} has {asked} as `{contract.__name__}` does, not {made}")
 
 
 def record(value: object, kind: type[Any], what: str) -> None:
