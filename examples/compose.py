@@ -8,7 +8,7 @@ model = eh.BayesianLogistic(n_features=5)
 
 gain = eh.goals.objective_goal(problem)  # the objective: every appearance is worth 1
 limits = eh.goals.hard_limits(problem, hard=True)  # no budget is ever exceeded
-rows, bound = eh.problem.constraints.constraint_rows(problem, problem.subject_to)  # two budgets, two parities
+rows, bound = eh.problem.constraints.constraint_rows(problem)  # two budgets, two parities
 gradient = eh.goals.DualGradient(rows=rows, bound=bound, step=eh.goals.Steady(0.02))  # prices of the rows
 weights = eh.goals.DualHedge(rows=rows, bound=bound, step=0.05, max_price=4.0, optimism="row")  # other prices
 
