@@ -102,12 +102,16 @@ def _complete(described: pdoc.doc.Class, module: pdoc.doc.Module) -> None:
     cls = described.obj
     if issubclass(cls, tuple):
         cls.__new__.__annotations__.update(typing.get_type_hints(cls))
-    inherited = {}
+    contracts = {(c.__module__, c.__qualname__) for c in cls.__mro__ if getattr(c, "_is_protocol", False)}
+    inherited, own = {}, list(described.own_members)
     for (home, name), members in described.inherited_members.items():
         base = module.get(name)
         here = base is not None and base.taken_from[0] == home  # the page documents the base under its own name
-        inherited[module.modulename if here else home, name] = members
-    vars(described)["inherited_members"] = inherited
+        if not here and (home, name) in contracts:  # such as `Wraps`, which has no place on the page
+            own += members
+        else:
+            inherited[module.modulename if here else home, name] = members
+    vars(described)["inherited_members"], vars(described)["own_members"] = inherited, own
     source = inspect.getsource(cls)
     for member in described.own_members:
         comment = re.search(rf"^    {member.name}: .*?  # (.*)", source, re.MULTILINE)

@@ -10,11 +10,10 @@ from evenhand.models.bayesian_bilinear import BayesianBilinear
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
 from evenhand.models.generalized_linear import GeneralizedLinear
-from evenhand.models.glmtron import Glmtron
-from evenhand.models.gradient import Gradient
 from evenhand.models.logistic import Logistic
 from evenhand.models.one_pass import OnePass
 from evenhand.models.optimistic_draw import OptimisticDraw
+from evenhand.models.oracles import Glmtron, Gradient
 from evenhand.models.per_action import PerAction
 from evenhand.models.perturbed import Perturbed
 from evenhand.models.ridge import Ridge

@@ -10,13 +10,12 @@ from evenhand.models.bilinear import Bilinear
 from evenhand.models.bootstrapped import Bootstrapped
 from evenhand.models.experts import Cover, Experts, ExpertSet
 from evenhand.models.generalized_linear import GeneralizedLinear
-from evenhand.models.glmtron import Glmtron
-from evenhand.models.gradient import Gradient
 from evenhand.models.logistic import Logistic
 from evenhand.models.null_model import NullModel
 from evenhand.models.one_pass import OnePass
 from evenhand.models.online_to_batch import OnlineToBatch
 from evenhand.models.optimistic_draw import OptimisticDraw
+from evenhand.models.oracles import Glmtron, Gradient
 from evenhand.models.per_action import PerAction
 from evenhand.models.perturbed import Perturbed
 from evenhand.models.prior import Prior

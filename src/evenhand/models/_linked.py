@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,7 +13,8 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
 from evenhand.models._shared import check_binary, check_sizes, unit
-from evenhand.models.links import CANONICAL, bounded
+from evenhand.models.base import WithoutLuck
+from evenhand.models.links import CANONICAL, Canonical, bounded, code
 from evenhand.numerics.newton import cholesky
 from evenhand.numerics.precision import blank, dot
 
@@ -61,6 +64,35 @@ def worth_at(link: int, theta: Floats, d: Floats, low: Floats, high: Floats, x: 
             for k in range(w.shape[1]):
                 worth[r, k, a] = w[r, k, own, 0] * center
     return worth
+
+
+class Linked(WithoutLuck, Protocol):
+    """What models of one outcome with mean mu(x.theta) say alike; several outcomes take several of them (`Stacked`)."""
+
+    n_features: int
+    link: Canonical
+
+    @property
+    def n_outcomes(self) -> int:
+        return 1
+
+    @property
+    def n_parameters(self) -> int:
+        return self.n_features
+
+    def deviations(self, state: Any, z: Floats) -> Floats: ...
+
+    def at(self, state: Any, x: Floats, w: Floats, d: Floats) -> Floats:
+        """Worth under parameters that deviate by d, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
+        return worth_at(self._link, state.theta, d, state.low, state.high, x, w)
+
+    def sample(self, state: Any, x: Floats, w: Floats, z: Floats) -> Floats:
+        """Worth under parameters drawn from the posterior, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
+        return self.at(state, x, w, self.deviations(state, z))
+
+    @cached_property
+    def _link(self) -> int:
+        return code(self.link)
 
 
 def linear_unit(link: str, low: Floats, high: Floats) -> float:

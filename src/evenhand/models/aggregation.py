@@ -14,7 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import check_sizes
-from evenhand.models.base import ROUND, Lesson, Worth
+from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.experts import ExpertSet
 
 
@@ -111,7 +111,7 @@ def _update(weight: Floats, experts: _Experts, x: Floats, y: Floats, seen: Bools
     source="aggregation (Vovk 1990, 1998) as an oracle: Foster & Rakhlin 2020, Theorem 3; Han et al. 2022, Table 1",
 )
 @dataclass(frozen=True, kw_only=True)
-class Aggregation:
+class Aggregation(WithoutLuck):
     """Exponential weights over experts that are fixed functions, one vector of weights per outcome.
 
     Equation: w_j = exp(-rate sum (y - e_j(x))^2), rate = 2 / (high - low)^2; the prediction is Vovk's substitution
@@ -149,10 +149,6 @@ class Aggregation:
     def n_features(self) -> int:
         """The number that the experts read."""
         return len(self.experts.cuts)
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> AggregationState:
         """Equal weights, `(M),(M)->state`."""

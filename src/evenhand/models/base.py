@@ -84,6 +84,13 @@ def weighs(model: Model) -> bool:
     return getattr(model, "weighs", False)
 
 
+class WithoutLuck(Protocol):
+    """A model that says the same whatever luck there is."""
+
+    def draws(self, candidates: int) -> int:
+        return 0
+
+
 class Wraps(Protocol):
     """What a model with another one inside says for it, where it does not say something else itself.
 

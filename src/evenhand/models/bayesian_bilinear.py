@@ -13,7 +13,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_exploration, check_sizes, count_round
-from evenhand.models.base import ROUND, Lesson, Worth
+from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.bayesian_ridge import BayesianRidgeState, Estimates, empty, priced, refit
 from evenhand.models.prior import Prior
 from evenhand.numerics.bilinear import absorb_runs, run_worth, scratch
@@ -145,7 +145,7 @@ def _update(
 
 @named("X5", source="evenhand's own: `BayesianRidge` on the values u^T Theta v of users and items")
 @dataclass(frozen=True, kw_only=True)
-class BayesianBilinear:
+class BayesianBilinear(WithoutLuck):
     """`BayesianRidge` on the products of two blocks: u says of whom a candidate is for, and v of what it is.
 
     Equation: `BayesianRidge` on flatten(u v^T), in n = r s dimensions; candidates have the features (u, v), side by
@@ -190,10 +190,6 @@ class BayesianBilinear:
     def n_features(self) -> int:
         """r + s."""
         return self.who + self.what
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
         """The state before any data, `(M),(M)->state`."""

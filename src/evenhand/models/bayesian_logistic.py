@@ -13,7 +13,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_binary, check_exploration, check_sizes, count_round, optimism
-from evenhand.models.base import AHEAD, ROUND, Lesson, Worth
+from evenhand.models.base import AHEAD, ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.past import Arrays, Past, fold_older, no_past
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import STRONG, ahead, log_volume, reach, within
@@ -218,7 +218,7 @@ def _update(
 
 @named("X5", source="evenhand's own: MacKay 1992 (The evidence framework applied to classification networks)")
 @dataclass(frozen=True, kw_only=True)
-class BayesianLogistic:
+class BayesianLogistic(WithoutLuck):
     """Logistic regression that estimates its penalty, and explores by its posterior: nothing has to be tuned.
 
     Equation: theta minimises sum [log(1 + exp(u)) - y u] + rho/2 |theta|^2, u = x.theta; H is the Hessian there, and
@@ -264,10 +264,6 @@ class BayesianLogistic:
     def n_outcomes(self) -> int:
         """One outcome; use `Stacked` for more."""
         return 1
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianLogisticState:
         """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""

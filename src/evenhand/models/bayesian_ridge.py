@@ -12,7 +12,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_exploration, check_sizes, count_round
-from evenhand.models.base import AHEAD, ROUND, ZEROS, Lesson, Worth
+from evenhand.models.base import AHEAD, ROUND, ZEROS, Lesson, WithoutLuck, Worth
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import BELIEVED, Fit, Sums, ahead, first, fit, reach
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
@@ -218,7 +218,7 @@ def empty(
 
 @named("X5", source="evenhand's own: MacKay 1992 for the posterior, an index as in MOSS (Audibert & Bubeck 2009)")
 @dataclass(frozen=True, kw_only=True)
-class BayesianRidge:
+class BayesianRidge(WithoutLuck):
     """Ridge regression that estimates its penalty and its noise, and explores by them: nothing has to be tuned.
 
     Equation: V = rho I + sum x x^T, theta_m = V^-1 sum y_m x; rho and the covariance Sigma of the noise maximise the
@@ -264,10 +264,6 @@ class BayesianRidge:
     def __post_init__(self) -> None:
         check_sizes("BayesianRidge", self.n_features, self.n_outcomes)
         check_exploration("BayesianRidge", self.scale, self.growth)
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
         """The state before any data, `(M),(M)->state`."""

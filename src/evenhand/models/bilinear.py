@@ -12,7 +12,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 from evenhand.models._shared import check_sizes, ends, optimism, unit
-from evenhand.models.base import ROUND, Lesson, Worth
+from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.ridge import RidgeState, drawn_worth, fresh_state
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.bilinear import absorb_runs, run_worth, scratch
@@ -58,7 +58,7 @@ def bilinear_worth(
     "C5", source="values u^T Theta v of users and items: Do et al. 2023, Section 5; shared contractions: evenhand's own"
 )
 @dataclass(frozen=True, kw_only=True)
-class Bilinear:
+class Bilinear(WithoutLuck):
     """Ridge regression of every outcome on u^T Theta v: u says of whom a candidate is for, and v of what it is.
 
     Equation: `Ridge` on flatten(u v^T), in n = r s dimensions. Candidates have the features (u, v), side by side.
@@ -108,10 +108,6 @@ class Bilinear:
     def n_parameters(self) -> int:
         """M r s."""
         return self.n_outcomes * self.who * self.what
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
         """The state before any data, `(M),(M)->state`."""

@@ -12,10 +12,10 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
-from evenhand.models._linked import check_fit, check_link, check_range, linear_unit, spread, turned, worth_at
+from evenhand.models._linked import Linked, check_fit, check_link, check_range, linear_unit, spread, turned
 from evenhand.models._shared import ends, optimism, unit
 from evenhand.models.base import ROUND, Lesson, Worth
-from evenhand.models.links import Canonical, bounded, code
+from evenhand.models.links import Canonical, bounded
 from evenhand.models.past import Arrays, Past, fold_older, no_past
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import fit
@@ -108,7 +108,7 @@ def _update(
 
 @named("A8", source="Li, Lu & Zhou 2017 and Filippi et al. 2010, as in Shibukawa et al. 2026, Section 4.1")
 @dataclass(frozen=True, kw_only=True)
-class GeneralizedLinear:
+class GeneralizedLinear(Linked):
     """A generalised linear model of one outcome, refitted each time the data have grown by a given factor.
 
     Equation: theta minimises sum [m(u) - y u] + ridge/2 |theta|^2, u = x.theta, m' = mu the link's mean; interval
@@ -169,15 +169,6 @@ class GeneralizedLinear:
                 lambda x: 0 < x < math.inf,
             )
 
-    @property
-    def n_outcomes(self) -> int:
-        """One outcome; use `Stacked` for more."""
-        return 1
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
-
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> GeneralizedLinearState:
         """The state before any data, `(1),(1)->state`."""
         check_range("GeneralizedLinear", self.link, low, high)
@@ -207,11 +198,6 @@ class GeneralizedLinear:
         books = s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root
         _update(self._link, *books, s.past.arrays, x, y, seen, rule)
 
-    @property
-    def n_parameters(self) -> int:
-        """n."""
-        return self.n_features
-
     def deviations(self, state: GeneralizedLinearState, z: Floats) -> Floats:
         """Deviations of parameters drawn from N(theta, unit^2 H^-1), `(U,n)->(U,n)`; unit is 1 unless links are linear.
 
@@ -226,18 +212,6 @@ class GeneralizedLinear:
         """Deviations of parameters by unit root(V^-1) z, `(U,n)->(U,n)`; O(n^3)."""
         return spread(state.inverse, linear_unit(self.link, state.low, state.high) * z)
 
-    def at(self, state: GeneralizedLinearState, x: Floats, w: Floats, d: Floats) -> Floats:
-        """Worth under parameters that deviate by d, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
-        return worth_at(self._link, state.theta, d, state.low, state.high, x, w)
-
-    def sample(self, state: GeneralizedLinearState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under parameters drawn from N(theta, unit^2 H^-1), `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
-        return self.at(state, x, w, self.deviations(state, z))
-
     @cached_property
     def _start(self) -> float:
         return self.ridge if self.width_ridge is None else self.width_ridge
-
-    @cached_property
-    def _link(self) -> int:
-        return code(self.link)

@@ -7,16 +7,17 @@ from functools import cached_property
 
 from evenhand.core.catalogue import named
 from evenhand.core.types import Bools, Floats
-from evenhand.models._linked import check_fit
+from evenhand.models._linked import Linked, check_fit
 from evenhand.models._shared import check_binary
 from evenhand.models.base import ROUND, Lesson, Worth
 from evenhand.models.generalized_linear import GeneralizedLinear, GeneralizedLinearState as State
+from evenhand.models.links import Canonical
 from evenhand.models.widths import Fixed, Width
 
 
 @named("K6", source="Li & Stoltz 2022 and Faury et al. 2020 (Logistic-UCB1), as in Chzhen et al. 2023, Appendix G.1")
 @dataclass(frozen=True, kw_only=True)
-class Logistic:
+class Logistic(Linked):
     """Logistic regression of one outcome in [0, 1], refitted each time the history has grown by a given factor.
 
     Equation: theta minimises sum [log(1 + exp(u)) - y u] + ridge/2 |theta|^2, u = x.theta; interval
@@ -55,18 +56,10 @@ class Logistic:
     tolerance: float = 1e-4
     room: int = 2000
     clipped: bool = True
+    link: Canonical = field(default="logistic", init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fit("Logistic", self.n_features, self.ridge, self.growth, self.tolerance, self.room)
-
-    @property
-    def n_outcomes(self) -> int:
-        """One outcome; use `Stacked` for more."""
-        return 1
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> State:
         """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
@@ -81,11 +74,6 @@ class Logistic:
         """Append plays whose outcome was seen; refit if the data grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
         self._model.update(state, x, y, seen, w, lesson)
 
-    @property
-    def n_parameters(self) -> int:
-        """n."""
-        return self.n_features
-
     def deviations(self, state: State, z: Floats) -> Floats:
         """Deviations of parameters drawn from N(theta, H^-1), H the Hessian of the last fit, `(U,n)->(U,n)`."""
         return self._model.deviations(state, z)
@@ -94,19 +82,11 @@ class Logistic:
         """Deviations of parameters by root(V^-1) z, `(U,n)->(U,n)`."""
         return self._model.inside(state, z)
 
-    def at(self, state: State, x: Floats, w: Floats, d: Floats) -> Floats:
-        """Worth under parameters that deviate by d, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
-        return self._model.at(state, x, w, d)
-
-    def sample(self, state: State, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under parameters drawn from N(theta, H^-1), `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
-        return self._model.sample(state, x, w, z)
-
     @cached_property
     def _model(self) -> GeneralizedLinear:
         return GeneralizedLinear(
             n_features=self.n_features,
-            link="logistic",
+            link=self.link,
             ridge=self.ridge,
             width=self.width,
             growth=self.growth,

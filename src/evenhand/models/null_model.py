@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.checked import checked
 from evenhand.core.types import Bools, Floats
-from evenhand.models.base import ROUND, Lesson, Worth
+from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class NullState:
 
 @checked
 @dataclass(frozen=True)
-class NullModel:
+class NullModel(WithoutLuck):
     """Values every candidate at 0.
 
     >>> worth = NullModel(n_features=2).value(NullState(), np.ones((1, 3, 2)), np.ones((1, 1, 1, 1)), np.zeros((1, 0)))
@@ -28,10 +28,6 @@ class NullModel:
 
     n_features: int
     n_outcomes: int = 1
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> NullState:
         """An empty state."""

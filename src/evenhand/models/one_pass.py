@@ -13,10 +13,10 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
-from evenhand.models._linked import check_link, check_range, linear_unit, spread, worth_at
+from evenhand.models._linked import Linked, check_link, check_range, linear_unit, spread
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import ROUND, Lesson, Worth
-from evenhand.models.links import Canonical, bounded, code
+from evenhand.models.links import Canonical, bounded
 from evenhand.models.oracles import project
 from evenhand.models.widths import Width
 from evenhand.numerics.likelihood import add_losses
@@ -116,7 +116,7 @@ def _update(
 
 @named("A4", source="Zhang et al. 2025, as in Shibukawa et al. 2026, Appendix E (Algorithm 4) and F.2")
 @dataclass(frozen=True, kw_only=True)
-class OnePass:
+class OnePass(Linked):
     """A generalised linear model that takes one step of online mirror descent per round; cost and memory are constant.
 
     Equation: with g and H the gradient and Hessian of a round's likelihood at theta, the plays of the round taken as
@@ -172,15 +172,6 @@ class OnePass:
         if self.width is None and self.link == "exponential":
             raise InvalidInput("OnePass.width", "a width, because the slope of the exponential link has no bound", None)
 
-    @property
-    def n_outcomes(self) -> int:
-        """One outcome; use `Stacked` for more."""
-        return 1
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
-
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> OnePassState:
         """The state before any data, `(1),(1)->state`."""
         check_range("OnePass", self.link, low, high)
@@ -213,11 +204,6 @@ class OnePass:
         s, settings = state, (float(self.step), self._size(state) * self._norm, float(self.ridge))
         _update(self._link, *settings, s.theta, s.metric, s.inverse, s.log_det, s.count, x, y, seen)
 
-    @property
-    def n_parameters(self) -> int:
-        """n."""
-        return self.n_features
-
     def deviations(self, state: OnePassState, z: Floats) -> Floats:
         """Deviations of parameters drawn from N(theta, unit^2 Q^-1), `(U,n)->(U,n)`; O(n^3)."""
         return spread(state.inverse, self._size(state) * z)
@@ -226,14 +212,6 @@ class OnePass:
         """The same: Q is the matrix of the widths as well, `(U,n)->(U,n)`."""
         return self.deviations(state, z)
 
-    def at(self, state: OnePassState, x: Floats, w: Floats, d: Floats) -> Floats:
-        """Worth under parameters that deviate by d, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
-        return worth_at(self._link, state.theta, d, state.low, state.high, x, w)
-
-    def sample(self, state: OnePassState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under parameters drawn from N(theta, unit^2 Q^-1), `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
-        return self.at(state, x, w, self.deviations(state, z))
-
     def _size(self, state: OnePassState) -> float:
         """The unit of u: that of the outcome under the identity link."""
         return linear_unit(self.link, state.low, state.high)
@@ -241,7 +219,3 @@ class OnePass:
     @cached_property
     def _norm(self) -> float:
         return math.sqrt(self.n_features) if self.norm is None else float(self.norm)
-
-    @cached_property
-    def _link(self) -> int:
-        return code(self.link)

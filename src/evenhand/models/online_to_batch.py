@@ -13,7 +13,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import refuse_luck
-from evenhand.models.base import COPIES, ROUND, Averageable, Lesson, Model, Worth, Wraps
+from evenhand.models.base import COPIES, ROUND, Averageable, Lesson, Model, WithoutLuck, Worth, Wraps
 from evenhand.models.links import priced
 
 
@@ -31,7 +31,7 @@ class OnlineToBatchState:
 
 @named("S3", source="online-to-batch conversion: Han et al. 2022, Appendix B.1, equation (8)")
 @dataclass(frozen=True, kw_only=True)
-class OnlineToBatch(Wraps):
+class OnlineToBatch(Wraps, WithoutLuck):
     """Predict the average of the predictions of an inner oracle's iterates, each taken just before an observation.
 
     Equation: f(x) = sum over i = 1..t of f_i(x) / t, f_i the oracle that has learned from i - 1 rounds; f_1 at first.
@@ -50,7 +50,7 @@ class OnlineToBatch(Wraps):
         InvalidInput: an odd number of snapshots; an inner model with luck of its own, as the average of several draws
             is not a draw; from `start`, an inner model whose state cannot be copied.
 
-    >>> from evenhand.models.gradient import Gradient
+    >>> from evenhand.models.oracles import Gradient
     >>> model = OnlineToBatch(inner=Gradient(n_features=1, step=1.0, power=0.0))
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
@@ -67,10 +67,6 @@ class OnlineToBatch(Wraps):
         if self.snapshots < 2 or self.snapshots % 2:
             raise InvalidInput("OnlineToBatch.snapshots", "an even number of at least 2", self.snapshots)
         refuse_luck("OnlineToBatch", self.inner)
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> OnlineToBatchState:
         """The state before any data, `(M),(M)->state`."""

@@ -12,8 +12,9 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
-from evenhand.models._shared import check_parametric, check_units, normals_by_unit, numbers_for
-from evenhand.models.base import Parametric, Worth, Wraps
+from evenhand.models._drawn import Drawn
+from evenhand.models._shared import check_parametric, normals_by_unit, numbers_for
+from evenhand.models.base import Parametric
 
 
 @kernel
@@ -55,7 +56,7 @@ def _best(mean: Floats, draws: int, units: int, points: Floats) -> Floats:
 
 @named("A6", source="FairX: Wang et al. 2021, as in Shibukawa et al. 2026, Appendix F.1 (Algorithm 6)")
 @dataclass(frozen=True, kw_only=True)
-class OptimisticDraw(Wraps):
+class OptimisticDraw(Drawn):
     """Value candidates under the drawn parameter of an ellipsoid under which merit pays most.
 
     Equation: theta_d = theta + radius L^-T u_d, V = L L^T the matrix of the inner model's widths, u_d uniform in the
@@ -102,15 +103,10 @@ class OptimisticDraw(Wraps):
         """A direction and a distance per try."""
         return numbers_for(self.tries * self.inner.n_parameters) + self.tries
 
-    def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """The inner model's mean, and the best draw's difference from it, `(A,n),(K,1|A,1),(draws)->(K,A),(K,A)`."""
-        mean = self.inner.value(state, x, w, u[:, :0]).mean
-        if u.shape[1] == 0:
-            return Worth(mean, np.zeros(mean.shape))
-        check_units("OptimisticDraw", self.units, x.shape[1])
+    def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:
         tries = self.tries
         directions = normals_by_unit(np.ascontiguousarray(u[:, :-tries]), tries, self.inner.n_parameters)
         points = self.inner.inside(state, _ball(directions, u[:, -tries:], float(self.radius)))
         means = self.inner.at(state, np.tile(x, (1, tries, 1)), np.ones((len(x), 1, 1, 1)), points)[:, 0]
         best = _best(means, tries, self.units, points)
-        return Worth(mean, self.inner.at(state, x, w, best) - mean, random=True)
+        return self.inner.at(state, x, w, best) - mean

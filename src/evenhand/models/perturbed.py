@@ -11,8 +11,9 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
 from evenhand.core.validate import whole
-from evenhand.models._shared import check_parametric, check_scale, check_units, normals_by_unit, numbers_for
-from evenhand.models.base import Parametric, Worth, Wraps
+from evenhand.models._drawn import Scaled
+from evenhand.models._shared import check_parametric, check_scale
+from evenhand.models.base import Parametric
 from evenhand.numerics.precision import dot
 
 
@@ -31,7 +32,7 @@ def _added(d: Floats, x: Floats, w: Floats) -> Floats:
 
 @named("A2", source="Shibukawa et al. 2026, Section 4.2 (Algorithm 2, CAB-TS): perturbations beside the utility")
 @dataclass(frozen=True, kw_only=True)
-class Perturbed(Wraps):
+class Perturbed(Scaled):
     """Add a linear term with a drawn parameter to a model's mean, one draw per unit and round.
 
     Equation: bonus = price x.e, e ~ N(0, scale^2 S), S the posterior covariance of the inner model: H^-1 for
@@ -74,15 +75,5 @@ class Perturbed(Wraps):
         check_scale("Perturbed", self.scale)
         whole("Perturbed.units", self.units, 1)
 
-    def draws(self, candidates: int) -> int:
-        """One per unit and parameter of the inner model, made even, as normal numbers come in pairs; 0 for scale 0."""
-        return numbers_for(self.units * self.inner.n_parameters) if self.scale > 0 else 0
-
-    def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """The inner model's mean, and the drawn term, `(A,n),(K,1|A,1),(draws)->(K,A),(K,A)`."""
-        mean = self.inner.value(state, x, w, u[:, :0]).mean
-        if u.shape[1] == 0:
-            return Worth(mean, np.zeros(mean.shape))
-        check_units("Perturbed", self.units, x.shape[1])
-        z = self.scale * normals_by_unit(u, self.units, self.inner.n_parameters)
-        return Worth(mean, _added(self.inner.deviations(state, z), x, w), random=True)
+    def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:
+        return _added(self.inner.deviations(state, self._z(u)), x, w)

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_sizes, ends, optimism, unit
-from evenhand.models.base import ROUND, Lesson, Worth
+from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import cholesky
 from evenhand.numerics.precision import absorb, dot, fresh, quadratic
@@ -102,7 +102,7 @@ def _update(theta: Floats, inverse: Floats, log_det: Floats, count: Floats, x: F
 
 @named("K6", source="linear modelling: Agrawal & Devanur 2016; widths: Abbasi-Yadkori et al. 2011, Theorem 2")
 @dataclass(frozen=True, kw_only=True)
-class Ridge:
+class Ridge(WithoutLuck):
     """Ridge regression of every outcome on one set of features, exact after each observation.
 
     Equation: V = ridge I + sum x x^T, theta_m = V^-1 sum y_m x, interval x.theta_m +- unit_m radius ||x||_{V^-1},
@@ -138,10 +138,6 @@ class Ridge:
 
     def __post_init__(self) -> None:
         check_sizes("Ridge", self.n_features, self.n_outcomes, self.ridge)
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
         """The state before any data, `(M),(M)->state`."""

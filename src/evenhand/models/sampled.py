@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import whole
-from evenhand.models._shared import check_scale, check_units, normals_by_unit, numbers_for
-from evenhand.models.base import Posterior, Worth, Wraps
+from evenhand.models._drawn import Scaled
+from evenhand.models._shared import check_scale
+from evenhand.models.base import Posterior
 
 
 @named(
@@ -21,7 +20,7 @@ from evenhand.models.base import Posterior, Worth, Wraps
     "Section 5 (Laplace)",
 )
 @dataclass(frozen=True, kw_only=True)
-class Sampled(Wraps):
+class Sampled(Scaled):
     """Draw a model's parameters from its posterior once per round, and value candidates under them.
 
     Equation: theta~ ~ N(theta, scale^2 S); bonus = worth under theta~ minus worth under theta, theta and S the inner
@@ -44,6 +43,7 @@ class Sampled(Wraps):
         InvalidInput: an inner model without a posterior, or a number out of its range; from `value`, candidates that
             do not divide into units.
 
+    >>> import numpy as np
     >>> from evenhand.models.ridge import Ridge
     >>> model = Sampled(inner=Ridge(n_features=1), scale=0.5)
     >>> state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
@@ -63,15 +63,5 @@ class Sampled(Wraps):
         check_scale("Sampled", self.scale)
         whole("Sampled.units", self.units, 1)
 
-    def draws(self, candidates: int) -> int:
-        """One per unit and parameter of the inner model, made even, as normal numbers come in pairs; 0 for scale 0."""
-        return numbers_for(self.units * self.inner.n_parameters) if self.scale > 0 else 0
-
-    def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """The inner model's mean, and the draw's difference from it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
-        mean = self.inner.value(state, x, w, u[:, :0]).mean
-        if u.shape[1] == 0:
-            return Worth(mean, np.zeros(mean.shape))
-        check_units("Sampled", self.units, x.shape[1])
-        z = self.scale * normals_by_unit(u, self.units, self.inner.n_parameters)
-        return Worth(mean, self.inner.sample(state, x, w, z) - mean, random=True)
+    def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:
+        return self.inner.sample(state, x, w, self._z(u)) - mean

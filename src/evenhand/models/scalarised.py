@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_sizes, optimism
-from evenhand.models.base import ROUND, Lesson, Worth
+from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.precision import absorb, dot, fresh
 
@@ -124,7 +124,7 @@ def _update(
 
 @named("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB)")
 @dataclass(frozen=True, kw_only=True)
-class Scalarised:
+class Scalarised(WithoutLuck):
     """One ridge regression of the worth g.y of linear outcomes at the prices g of each round.
 
     Equation: x~ = kron(g, x), V = ridge I + sum x~ x~^T, theta~ = V^-1 sum (g.y) x~; worth theta~.x~ +-
@@ -161,10 +161,6 @@ class Scalarised:
 
     def __post_init__(self) -> None:
         check_sizes("Scalarised", self.n_features, self.n_outcomes, self.ridge)
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> ScalarisedState:
         """The state before any data, `(M),(M)->state`."""

@@ -15,7 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import scikit_learn
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import check_sizes
-from evenhand.models.base import ROUND, Lesson, Model, Worth
+from evenhand.models.base import ROUND, Lesson, Model, WithoutLuck, Worth
 
 FAR = 10.0  # in widths of the declared range: predictions further outside are refused, others clipped
 _BITS = 2.0**40  # of outcomes in units of their ranges: the others depend on the unit in which they were stated
@@ -46,7 +46,7 @@ class SklearnState:
 
 @named("S3", source="any regression oracle, as Han et al. 2022 allow; buffer and schedule are evenhand's own")
 @dataclass(frozen=True, kw_only=True)
-class Sklearn:
+class Sklearn(WithoutLuck):
     """Predict with any scikit-learn regressor, or a classifier's P(y = 1), cloned for every replica.
 
     "refit" fits a fresh clone to the latest `buffer` observations each time the number of observations has grown by the
@@ -111,10 +111,6 @@ class Sklearn:
             raise InvalidInput("Sklearn.estimator", f"one with {' and '.join(needed)}", self.estimator)
         if self.mode == "partial_fit" and self._classifies and len(self._targets) < self.n_outcomes:
             raise InvalidInput("Sklearn.per_outcome", "True for classifiers that learn by partial_fit", False)
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> SklearnState:
         """The state before any data, `(M),(M)->state`; classifiers need ranges within [0, 1]."""

@@ -13,7 +13,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import distinct
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number, whole
-from evenhand.models.base import ROUND, Lesson, Worth
+from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 
 _NOTHING, _UNCLEAR = -1, -2  # instead of an arm: all features are 0, or they are not one-hot
 
@@ -122,7 +122,7 @@ def _update(total: Floats, count: Floats, low: Floats, high: Floats, arms: Ints,
 
 @checked
 @dataclass(frozen=True, kw_only=True)
-class Tabular:
+class Tabular(WithoutLuck):
     """An average per arm and outcome, with an interval that is narrow where the average is small.
 
     Equation: with N plays of an arm, v = sum y / (N + 1) and the interval v +- 2 rad(v, N + 1), clipped to [0, 1], with
@@ -168,10 +168,6 @@ class Tabular:
     def n_features(self) -> int:
         """One per arm."""
         return self.arms
-
-    def draws(self, candidates: int) -> int:
-        """No luck."""
-        return 0
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> TabularState:
         """The state before any data, `(M),(M)->state`."""

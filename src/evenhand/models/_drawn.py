@@ -1,0 +1,42 @@
+"""What models say alike whose optimism is drawn anew in every round, one draw for each unit of candidates."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.models._shared import check_units, normals_by_unit, numbers_for
+from evenhand.models.base import Posterior, Worth, Wraps
+
+
+class Drawn(Wraps, Protocol):
+    """The inner model's mean, and a bonus that depends on luck; without luck, as in plans, the bonus is 0."""
+
+    units: int
+
+    def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:
+        """What luck adds to the mean, `(A,n),(K,1|A,M),(draws),(K,A)->(K,A)`."""
+
+    def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
+        """The inner model's mean, and the draw's difference from it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
+        mean = self.inner.value(state, x, w, u[:, :0]).mean
+        if u.shape[1] == 0:
+            return Worth(mean, np.zeros(mean.shape))
+        check_units(type(self).__name__, self.units, x.shape[1])
+        return Worth(mean, self._bonus(state, x, w, u, mean), random=True)
+
+
+class Scaled(Drawn, Protocol):
+    """A bonus by normal numbers for each unit and parameter, scale times as wide as the posterior."""
+
+    inner: Posterior
+    scale: float
+
+    def draws(self, candidates: int) -> int:
+        """One per unit and parameter of the inner model, made even, as normal numbers come in pairs; 0 for scale 0."""
+        return numbers_for(self.units * self.inner.n_parameters) if self.scale > 0 else 0
+
+    def _z(self, u: Floats) -> Floats:
+        return self.scale * normals_by_unit(u, self.units, self.inner.n_parameters)
