@@ -307,10 +307,10 @@ def _replay(o: argparse.Namespace) -> int:
 
 
 def _serve(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import served
+    from evenhand.live.commands import serve_file
 
     with suppress(KeyboardInterrupt):  # which the server answers itself, by ending
-        served(
+        serve_file(
             o.problem,
             o.store,
             campaign=o.campaign,
@@ -330,25 +330,25 @@ def _serve(o: argparse.Namespace) -> int:
 
 
 def _audit(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import audited
+    from evenhand.live.commands import audit_files
 
-    found = audited(o.store, o.campaign, o.problem, o.log, o.tolerance)
+    found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance)
     print(found)
     return 0 if found.clean else 1
 
 
 def _report(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import reported
+    from evenhand.live.commands import write_report
 
-    reported(o.store, o.campaign, o.out, o.log)
+    write_report(o.store, o.campaign, o.out, o.log)
     print(f"written: {o.out}")
     return 0
 
 
 def _export(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import exported
+    from evenhand.live.commands import write_decisions
 
-    count = exported(o.store, o.campaign, o.out, o.format, o.outcome, o.observed)
+    count = write_decisions(o.store, o.campaign, o.out, o.format, o.outcome, o.observed)
     print(f"written: {o.out}, {count:,} decisions")
     return 0
 
