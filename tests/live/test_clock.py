@@ -52,7 +52,7 @@ def test_a_worker_that_was_restarted_accepts_a_jump_and_so_do_others_once_it_wro
     times.checked()
     times.wait(SECOND, jump=HOUR)
     other = Watch(passed=lambda: times.passed)
-    wrote = other.checked(times.wall, 0)
+    wrote = other.check(times.wall, 0)
     assert times.wait(SECOND).checked(last=wrote) == times.wall
     assert times.wait(SECOND).checked() == times.wall
 
