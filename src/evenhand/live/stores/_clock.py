@@ -44,7 +44,7 @@ class Watch:
     def __init__(self, allowed: float = _ALLOWED, passed: Callable[[], int] = monotonic) -> None:
         self._allowed, self._passed = int(allowed * 1e6), passed
         self._lock = threading.Lock()
-        self._ahead: int | None = None  # of the monotonic clock: the most that was accepted
+        self._ahead: int | None = None  # the largest accepted lead over the monotonic clock
 
     def check(self, now: int, last: int) -> int:
         """Return the time of an event: `now`, or that of the last event if the clock went back.
