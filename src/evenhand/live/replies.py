@@ -37,7 +37,7 @@ class Reply:
         return self.probabilities[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary for JSON."""
+        """Convert the reply to a dictionary for JSON."""
         return {"action": self.action, "probability": self.probability, **asdict(self)}
 
 

@@ -48,7 +48,7 @@ class Run:
 
     @property
     def rounds(self) -> Floats:
-        """Accepted rounds, `->(R)`."""
+        """The number of accepted rounds, `->(R)`."""
         return np.asarray(self.trace.elapsed[-1])
 
     def digest(self, m: Measure) -> Digest:

@@ -34,7 +34,6 @@ class Recent:
         self._lines: deque[Line] = deque(maxlen=SHOWN)
 
     def decided(self, event: Event, body: Mapping[str, Any], actions: Sequence[str]) -> None:
-        """Add a decision."""
         found = reply(event, body, actions)
         state = "waiting" if body["n"] else "played nothing"
         self._lines.appendleft(Line(found.id, found.key, found.at, found.actions, found.probabilities, state))
@@ -63,7 +62,6 @@ class Delays:
         self._counts = Counter[int]()
 
     def add(self, seconds: float) -> None:
-        """Add a delay."""
         self._counts[round(math.log(max(seconds, 1e-6)) / _STEP)] += 1
 
     def quantile(self, part: float) -> float | None:
