@@ -47,7 +47,8 @@ def in_ball(
 
     It is centre + s slope, clipped to the box, with the largest s that stays in the ball: the squared distance is
     quadratic in s between the values at which a coordinate meets an end. With `below` the set is that of all points
-    below the ball: only coordinates above the centre count as distance, and those of slope 0 are at their lower end.
+    below the ball: only coordinates above the centre count as distance, and those of negative slope are at their lower
+    end.
     """
     m = len(centre)
     out, found = np.empty(slopes.shape), np.ones(len(slopes), np.bool_)

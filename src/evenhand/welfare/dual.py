@@ -21,7 +21,7 @@ from evenhand.welfare._kernels import best_sum, first_slope, utility
 from evenhand.welfare.curves import CAPPED, LOGARITHMIC, PIECEWISE, Curves
 
 _FAINT = 18.0  # an arm this many temperatures below the best has no share
-_DAMPING = 0.003  # the least curvature, in units of an arm's whole sum per first slope, when all users have decided
+_DAMPING = 0.003  # curvature added once all users have decided, in units of an arm's whole sum per first slope
 _INNER = 3  # passes over the prices in a step
 _BISECTIONS = 30
 _RARE = 0.01  # below this probability an arm's effect on other arms is left out of a step
