@@ -113,7 +113,7 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
     async def page_(_: Request) -> Response:
         return HTMLResponse(await reading(lambda: page(campaign, stand(), tally)))
 
-    async def told(request: Request) -> dict[str, Any]:
+    async def find_decision(request: Request) -> dict[str, Any]:
         number = request.path_params["number"]
         if not (number.isascii() and number.isdigit() and len(number) < 19):
             raise Unknown(f"no decision {shown(number)} in campaign {campaign.name!r}")
@@ -123,10 +123,10 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
         return found
 
     async def decision(request: Request) -> Response:
-        return JSONResponse(await told(request))
+        return JSONResponse(await find_decision(request))
 
     async def decision_(request: Request) -> Response:
-        found = await told(request)
+        found = await find_decision(request)
         try:
             explained = await reading(lambda: campaign.explain(found["id"]))
         except Conflict:  # another policy made it
