@@ -13,7 +13,7 @@ from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.sets._nearest import extreme_in_ball, nearest_in_ball
 from evenhand.sets.ball import Ball, ball_of
-from evenhand.sets.base import ConvexSet, Supported, empty_error, ends_of, margin_of, rows_of, margin_error
+from evenhand.sets.base import ConvexSet, Supported, empty_error, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.conic import Conic
 from evenhand.sets.lq_distance import conic_of, lq_distance
 from evenhand.sets.outer import alternate, nearest_by_cuts, support_by_cuts
