@@ -214,8 +214,8 @@ def test_a_look_that_is_no_colour_is_refused():
 
 
 def test_no_range_is_left_empty():
-    assert scales.padded(0.0, 0.0) == (-0.05, 0.05)
-    low, high = scales.padded(1e12, 1e12)
+    assert scales.pad(0.0, 0.0) == (-0.05, 0.05)
+    low, high = scales.pad(1e12, 1e12)
     assert low < 1e12 < high
 
 

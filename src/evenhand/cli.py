@@ -62,11 +62,11 @@ Write the decisions of a campaign to a file. The format follows from its name:
 
 obp and vw have one outcome as the reward, and only the decisions that were observed and whose probability is known."""
 
-DEMO = "demo"  # the experiment that has a command of its own
+DEMO = "demo"  # the experiment with its own command
 
 
 class Parser(argparse.ArgumentParser):
-    """Says which command, option or choice was probably meant."""
+    """A parser whose errors suggest the command, option or choice that was probably meant."""
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         try:
@@ -76,7 +76,7 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"{error.message}{guess}") from None
 
     def refuse(self, rest: Sequence[str]) -> NoReturn:
-        """End with the first argument that there is not."""
+        """Exit with an error about the first unknown argument."""
         known = [option.lstrip("-") for option in self._option_string_actions]
         guess = meant(rest[0].split("=")[0].lstrip("-"), known).replace("mean ", "mean --")
         given = textwrap.shorten(" ".join(rest), 200)
@@ -84,7 +84,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build() -> Parser:
-    """Build the parser of all commands, with one command per experiment."""
+    """Build the parser of all commands, one of them per experiment."""
     experiments = discover()
     parser = Parser(
         prog="evenhand",
@@ -234,7 +234,7 @@ def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
 
 
 def _count(text: str, least: int = 1) -> int:
-    """A whole number that is not below the least."""
+    """Parse a whole number of at least `least`."""
     try:
         value = int(text)
     except ValueError:
@@ -267,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except OSError as error:  # such as a full disk
+    except OSError as error:  # for example a full disk
         print(f"evenhand: {error}", file=sys.stderr)
         return 2
 
@@ -307,10 +307,10 @@ def _replay(o: argparse.Namespace) -> int:
 
 
 def _serve(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import served
+    from evenhand.live.commands import serve_file
 
-    with suppress(KeyboardInterrupt):  # which the server answers itself, by ending
-        served(
+    with suppress(KeyboardInterrupt):  # the server handles it by shutting down
+        serve_file(
             o.problem,
             o.store,
             campaign=o.campaign,
@@ -330,25 +330,25 @@ def _serve(o: argparse.Namespace) -> int:
 
 
 def _audit(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import audited
+    from evenhand.live.commands import audit_files
 
-    found = audited(o.store, o.campaign, o.problem, o.log, o.tolerance)
+    found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance)
     print(found)
     return 0 if found.clean else 1
 
 
 def _report(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import reported
+    from evenhand.live.commands import write_report
 
-    reported(o.store, o.campaign, o.out, o.log)
+    write_report(o.store, o.campaign, o.out, o.log)
     print(f"written: {o.out}")
     return 0
 
 
 def _export(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import exported
+    from evenhand.live.commands import write_decisions
 
-    count = exported(o.store, o.campaign, o.out, o.format, o.outcome, o.observed)
+    count = write_decisions(o.store, o.campaign, o.out, o.format, o.outcome, o.observed)
     print(f"written: {o.out}, {count:,} decisions")
     return 0
 

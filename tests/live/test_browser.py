@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.dashboard.page import saved
+from evenhand.live.dashboard.page import render_file
 from evenhand.live.http import app
 from tests.live.served import serving
 from tests.live.worked import worked
@@ -198,7 +198,7 @@ def test_nothing_that_a_user_named_runs(browser):
 
 def test_a_saved_report_is_one_file_that_asks_for_nothing(browser, server, campaign, tmp_path):
     place = tmp_path / "report.html"
-    place.write_text(saved(campaign), encoding="utf-8")
+    place.write_text(render_file(campaign), encoding="utf-8")
     shots = []
     for url in (place.as_uri(), server):
         watched = Watched(browser)

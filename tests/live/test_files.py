@@ -8,9 +8,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.live.coded import Text, of_file, of_kept, of_log
+from evenhand.live.coded import Text, of_file, of_log, of_stored
 from evenhand.live.commands import policies
-from evenhand.live.events import written
+from evenhand.live.events import encode
 from evenhand.live.files import Rows
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.replay.problem_file import read_spec
@@ -51,8 +51,8 @@ def check_rows(log, file, most=10**9):
     encoded, _ = read_log(log, spec)
     world = environment(spec.problem(encoded.levels), encoded)
     stated = of_log(Text.of(file), log)
-    kept = json.loads(written(stated.coded.to_dict()))
-    for coded in (stated.coded, of_kept(kept).coded):
+    kept = json.loads(encode(stated.coded.to_dict()))
+    for coded in (stated.coded, of_stored(kept).coded):
         for i, case in enumerate(cases(log, spec)):
             if i == most:
                 break

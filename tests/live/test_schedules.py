@@ -60,7 +60,7 @@ class Hasty(Worker):
         try:
             self.fold.fold(log.tail(self.fold.seq))
         except Rewritten:
-            self.fold = self._folded(log)
+            self.fold = self._fold_log(log)
         return event
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.welfare import Capped, Linear, Logarithmic, Power, Round, satisfaction
-from evenhand.welfare.linear_program import bound, relaxed
+from evenhand.welfare.linear_program import bound, solve_relaxation
 from evenhand.welfare.lines import lines
 from tests.welfare.instances import CURVES, round_of
 
@@ -51,7 +51,7 @@ def test_the_bound_is_the_relaxed_optimum_as_cvxpy_states_it(curve):
 def test_the_price_of_an_arm_is_what_another_match_is_worth():
     """The slope of the bound as one arm's satisfaction gets matches from elsewhere."""
     case, curve, step = round_of(4, 30, 4, bonus=0.1), Logarithmic(2.0), 0.05
-    prices = relaxed(case, curve.curves(4)).prices[0]
+    prices = solve_relaxation(case, curve.curves(4)).prices[0]
     for a in range(4):
         gains = []
         for more in (step, -step):
@@ -65,7 +65,7 @@ def test_the_price_of_an_arm_is_what_another_match_is_worth():
 
 def test_chances_add_up_and_reach_the_value():
     case, curve = round_of(1, 15, 3, holes=0.2, bonus=0.2), Capped(1.5)
-    found = relaxed(case, curve.curves(3))
+    found = solve_relaxation(case, curve.curves(3))
     assert (found.chances[~case.eligible] == 0.0).all()
     np.testing.assert_allclose(found.chances.sum(2)[case.eligible.any(2)], 1.0, atol=1e-7)
     sums = (found.chances * case.value).sum(1)
@@ -77,7 +77,7 @@ def test_chances_add_up_and_reach_the_value():
 def test_units_do_not_matter(unit):
     case = round_of(0, 15, 3, bonus=0.2)
     there = case._replace(value=case.value * unit, bonus=case.bonus * unit)
-    plain, scaled = relaxed(case, Capped(1.5).curves(3)), relaxed(there, Capped(1.5 * unit).curves(3))
+    plain, scaled = solve_relaxation(case, Capped(1.5).curves(3)), solve_relaxation(there, Capped(1.5 * unit).curves(3))
     np.testing.assert_allclose(scaled.value / unit, plain.value, rtol=1e-6)
     np.testing.assert_allclose(scaled.prices, plain.prices, rtol=1e-6, atol=1e-9)
 

@@ -1,4 +1,4 @@
-"""Environments: where contexts and outcomes come from."""
+"""Environments, the sources of contexts and outcomes."""
 
 from evenhand.environments.audience import Audience
 from evenhand.environments.audience_matching import AudienceMatching

@@ -1,4 +1,4 @@
-"""Worlds whose outcomes depend on the arm alone: coins with fixed chances."""
+"""Worlds without contexts: outcomes are coins with a fixed probability per arm."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evenhand.problem.problem import Problem
 
 @kernel
 def _means(mean: Floats, plays: Ints) -> Floats:
-    """Means of the plays, 0 where nothing is played, `(A,M),(P)->(P,M)`."""
+    """Look up the means of plays, 0 for empty places, `(A,M),(P)->(P,M)`."""
     out = np.zeros((*plays.shape, mean.shape[1]))
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
@@ -27,8 +27,8 @@ def _means(mean: Floats, plays: Ints) -> Floats:
 
 
 @kernel
-def _tossed(mean: Floats, plays: Ints, u: Floats) -> Floats:
-    """1 with the probability of each mean, else 0, `(A,M),(P),(1|M)->(P,M)`; one number of luck makes all alike."""
+def _toss(mean: Floats, plays: Ints, u: Floats) -> Floats:
+    """Toss a coin per outcome with its mean, `(A,M),(P),(1|M)->(P,M)`; a single number of luck serves all outcomes."""
     y = np.zeros((*plays.shape, mean.shape[1]))
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
@@ -39,13 +39,13 @@ def _tossed(mean: Floats, plays: Ints, u: Floats) -> Floats:
 
 
 class ArmsWorld:
-    """The same candidates in every round, the first of which does nothing; one-hot features of the others.
+    """A world with the same candidates in every round; the first does nothing, and the others have one-hot features.
 
     Args:
-        problem: whose actions are the candidates.
-        mean: chances of the learned outcomes under every action, `(A,M)`; those of the first action are 0.
-        one_coin: whether one toss decides about all outcomes of a round, so that the likeliest come together.
-        seed, replicas: of the tosses.
+        problem: the problem; its actions are the candidates.
+        mean: the probabilities of the learned outcomes under every action, `(A,M)`; those of the first action are 0.
+        one_coin: whether one toss decides all outcomes of a round, which makes them comonotone.
+        seed, replicas: the seed and the replicas of the tosses.
     """
 
     counts_idle_steps = True
@@ -64,22 +64,22 @@ class ArmsWorld:
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), self._size)
-        return decision, [Arrival(step, decision, _tossed(self._mean, decision.plays, u))]
+        return decision, [Arrival(step, decision, _toss(self._mean, decision.plays, u))]
 
     def expected(self, context: Context, plays: Ints) -> Floats:
         return _means(self._mean, plays)
 
 
 def instance_luck(instance: int, part: int, size: int) -> Floats:
-    """Uniform numbers that make an instance, the same for all seeds and replicas, `->(size)`."""
+    """Draw the uniform numbers that define an instance, the same for all seeds and replicas, `->(size)`."""
     one: Floats = uniform(instance, Stream.TRUTH, np.array([part]), np.zeros(1, np.int64), size)[0]
     return one
 
 
 def linked(luck: Floats, chance: float) -> Bools:
-    """Which of two kinds of things belong together, each pair with a chance, and each thing with at least one.
+    """Draw a bipartite graph: each pair is linked with a probability, and each node has at least one link.
 
-    `(k,m)->(k,m)`; a thing without a partner gets the pair that came closest.
+    `(k,m)->(k,m)`; a node without a link gets the pair of the smallest number.
     """
     links = luck < chance
     links[np.arange(len(luck)), luck.argmin(1)] = True

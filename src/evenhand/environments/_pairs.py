@@ -1,4 +1,4 @@
-"""Kernels of environments in which users are given arms: candidate = user * arms + arm."""
+"""Kernels of environments that match users with arms: candidate = user * arms + arm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HIGHEST = 3.0  # a Poisson mean is at most e^3
 
 @kernel
 def sort_columns(z: Floats) -> None:
-    """Sort every column, `(A,B)`, by the merge exchange of Batcher: all columns at once, without a branch."""
+    """Sort every column, `(A,B)`, by Batcher's merge exchange: all columns at once, without branches."""
     n, top = len(z), 1
     while 2 * top < n:
         top *= 2
@@ -51,7 +51,7 @@ def draw_features(
     shift: Floats,
     squashed: bool,
 ) -> Floats:
-    """lam pop + (1 - lam) base + shift of the user for all pairs, `(N)->(NA,n)`; pop is sorted over the arms."""
+    """Draw lam pop + (1 - lam) base + shift of the user for all pairs, `(N)->(NA,n)`; pop is sorted over the arms."""
     users, arms, n = sizes
     lanes = users * n
     x, pop, base = np.empty((len(replicas), users * arms, n)), np.zeros((arms, lanes)), np.zeros((arms, lanes))
@@ -74,7 +74,7 @@ def draw_features(
 
 @kernel
 def eligible_pairs(u: Floats, users: int, chance: float) -> Bools:
-    """Pairs with a number below the chance, and of a user without one that with the least, `(NA)->(NA)`."""
+    """Select pairs with a number below the probability; a user without one gets the smallest, `(NA)->(NA)`."""
     offered = u < chance
     arms = u.shape[1] // users
     for r in range(len(u)):
@@ -96,7 +96,7 @@ def _mean(link: int, z: float) -> float:
 
 @kernel
 def every_mean(link: int, x: Floats, theta: Floats) -> Floats:
-    """True means of all pairs, `(NA,n),(n)->(NA)`."""
+    """Compute the true means of all pairs, `(NA,n),(n)->(NA)`."""
     mean = np.empty(x.shape[:2])
     for r in range(len(x)):
         for c in range(x.shape[1]):
@@ -106,7 +106,7 @@ def every_mean(link: int, x: Floats, theta: Floats) -> Floats:
 
 @kernel
 def means_of_plays(link: int, x: Floats, theta: Floats, plays: Ints) -> Floats:
-    """True means of plays, 0 where nothing is played, `(NA,n),(n),(P)->(P,1)`."""
+    """Compute the true means of plays, 0 for empty places, `(NA,n),(n),(P)->(P,1)`."""
     mean = np.zeros((*plays.shape, 1))
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
@@ -117,7 +117,7 @@ def means_of_plays(link: int, x: Floats, theta: Floats, plays: Ints) -> Floats:
 
 @kernel
 def outcomes(link: int, mean: Floats, plays: Ints, arms: int, u: Floats, most: float) -> Floats:
-    """Matches of plays from the luck of their users, `(P,1),(P),(N)->(P,1)`; Poisson ones by inversion."""
+    """Draw the matches of plays from their users' luck, `(P,1),(P),(N)->(P,1)`; Poisson ones by inversion."""
     y = np.zeros(mean.shape)
     for r in range(len(plays)):
         for p in range(plays.shape[1]):

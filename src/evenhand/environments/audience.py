@@ -1,4 +1,4 @@
-"""Users, items, and how likely each user is to like each item."""
+"""Audiences: users, items, and the probability that each user likes each item."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from evenhand.problem.groups import some
 @checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Audience:
-    """Users and items by their factors, and the probability that a user likes an item.
+    """Users and items with their factors, and the probability that a user likes an item.
 
     Equation: P(user j likes item i) = u_j.v_i, or the entry of a matrix that is given.
 
     Args:
-        users: U, `(N, r)`.
-        items: V, `(m, s)`.
-        liked: probabilities, `(N, m)`; by default U V^T, which takes r = s.
-        names: of the items; by default "item 0", "item 1", ...
+        users: the users' factors U, `(N, r)`.
+        items: the items' factors V, `(m, s)`.
+        liked: probabilities, `(N, m)`; by default U V^T, which requires r = s.
+        names: the names of the items; by default "item 0", "item 1", ...
 
     Raises:
-        InvalidInput: no matrices of finite numbers, a probability outside [0, 1], or not one name of its own per item.
+        InvalidInput: a matrix is not finite, a probability is outside [0, 1], or there is no distinct name per item.
 
     >>> Audience(users=np.array([[1.0, 0.0]]), items=np.array([[0.5, 0.5], [0.0, 1.0]])).chances
     array([[0.5, 0. ]])
@@ -64,12 +64,12 @@ class Audience:
 
     @cached_property
     def chances(self) -> Floats:
-        """The probability that a user likes an item, `()->(N,m)`."""
+        """The probability that each user likes each item, `()->(N,m)`."""
         return np.ascontiguousarray(self.users @ self.items.T) if self.liked is None else self.liked
 
 
 def _matrix(field: str, value: object) -> Floats:
-    """A matrix of finite numbers with at least one row and one column."""
+    """Check a matrix of finite numbers with at least one row and one column."""
     try:
         found = np.array(value, float, order="C")
     except (TypeError, ValueError):

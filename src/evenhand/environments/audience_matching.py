@@ -1,4 +1,4 @@
-"""Matching with an audience: in every round some users come, and each is given one of a few items that saturate."""
+"""Matching with an audience: the users of each round are assigned to a few items whose satisfaction saturates."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.welfare import Capped, Curve
 
-_COIN = LINKS.index("identity")  # of outcomes: 0 or 1
+_COIN = LINKS.index("identity")  # outcomes are 0 or 1
 
 
 @kernel
 def _pairs_of(who: Ints, table: Floats) -> Floats:
-    """The features of all pairs of the users who came, `(N),(U,A,n)->(NA,n)`."""
+    """Gather the features of all pairs of the present users, `(N),(U,A,n)->(NA,n)`."""
     _, arms, n = table.shape
     x = np.empty((len(who), who.shape[1] * arms, n))
     for r in range(len(who)):
@@ -43,7 +43,7 @@ def _pairs_of(who: Ints, table: Floats) -> Floats:
 
 @kernel
 def _chances_of(who: Ints, chances: Floats, plays: Ints) -> Floats:
-    """The chances of plays, `(N),(U,A),(P)->(P,1)`; 0 where nothing is played."""
+    """Look up the probabilities of plays, `(N),(U,A),(P)->(P,1)`; 0 for empty places."""
     mean, arms = np.zeros((*plays.shape, 1)), chances.shape[1]
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
@@ -53,7 +53,7 @@ def _chances_of(who: Ints, chances: Floats, plays: Ints) -> Floats:
 
 
 class _World:
-    """Answers only for the context that it showed last: features need not tell the user."""
+    """A world that answers only for its latest context, as features need not identify the user."""
 
     counts_idle_steps = True
 
@@ -81,7 +81,7 @@ class _World:
         return _chances_of(self._who, self._chances, plays)
 
     def means(self, context: Context) -> Floats:
-        """True means of all pairs, `->(N,A)`."""
+        """Return the true means of all pairs, `->(N,A)`."""
         self._check(context)
         return self._chances[self._who]
 
@@ -93,7 +93,7 @@ class _World:
 @named("A7", source="evenhand's own: the setting of Shibukawa et al. 2026 on listeners and artists of Last.fm")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AudienceMatching:
-    """In every round N users of an audience come; each is given one of A items, which have enough after some matches.
+    """Assigns one of A items to each of N users of an audience per round; the items' satisfaction saturates.
 
     Equation: P(match of user j and item a) is the audience's chance, such as u_j.v_a; users come independently, all
     alike. Features are 1 and the products u_jk v_ak of the factors, each divided by its root mean square over all
@@ -107,17 +107,17 @@ class AudienceMatching:
     of the chances over pairs.
 
     Args:
-        audience: users, items, who likes what; users and items need as many factors.
-        users: N, how many come in a round.
+        audience: the users and items, with equally many factors, and their probabilities of a match.
+        users: N, the number of users per round.
         arms: A, the first items of the audience, which are the largest in `LastFM`.
-        curve: r.
-        horizon: T.
+        curve: the satisfaction r of an item.
+        horizon: the number of rounds T.
         maximize: an outcome or an objective.
         subject_to: constraints on "match" and "cost".
-        costs: what each item costs per user, a known outcome "cost"; without it there is none.
+        costs: the cost of each item per user, as a known outcome "cost"; by default there is no such outcome.
 
     Raises:
-        InvalidInput: more arms than items, factors that differ in number, or what `Problem` refuses.
+        InvalidInput: there are more arms than items, numbers of factors differ, or `Problem` refuses the input.
 
     >>> from evenhand.environments import Listeners
     >>> world = AudienceMatching(audience=Listeners(users=20, items=5, factors=3).audience, users=4, arms=2)
@@ -150,7 +150,7 @@ class AudienceMatching:
 
     @cached_property
     def chances(self) -> Floats:
-        """The chance of every user and arm, `()->(U,A)`."""
+        """The probability of a match for every user and arm, `()->(U,A)`."""
         return np.ascontiguousarray(self.audience.chances[:, : self.arms])
 
     @cached_property
@@ -163,7 +163,7 @@ class AudienceMatching:
 
     @cached_property
     def problem(self) -> Problem:
-        """Matches and costs of pairs, and the satisfaction of the items."""
+        """The problem: matches and costs of pairs, and the satisfaction of the items."""
         return pairs_problem(
             users=self.users,
             arms=self.audience.names[: self.arms],
@@ -178,9 +178,9 @@ class AudienceMatching:
 
     @property
     def n_features(self) -> int:
-        """A constant, and the number of factors."""
+        """One for the constant, plus the number of factors."""
         return 1 + int(self.audience.items.shape[1])
 
     def start(self, seed: int, replicas: Ints) -> _World:
-        """The same users and luck for every policy; a user who is given the same item matches alike."""
+        """Start a world; users and luck are the same for every policy, also per pair of user and item."""
         return _World(self, seed, replicas)

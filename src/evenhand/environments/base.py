@@ -1,4 +1,4 @@
-"""The contract of an environment: simulation, logged replay and live use differ only here."""
+"""The contract of an environment. Simulation, logged replay and live use differ only in their environments."""
 
 from __future__ import annotations
 
@@ -11,54 +11,54 @@ from evenhand.problem.problem import Problem
 
 
 class Arrival(NamedTuple):
-    """Outcomes that arrive now, of a decision made now or earlier."""
+    """Outcomes that arrive in a step, of a decision in this or an earlier step."""
 
-    step: int  # at which the decision was made
+    step: int  # the step of the decision
     decision: Decision
     y: Floats  # (R, P, M + B) as for `Policy.learn`, before factors; NaN for plays that are pending or arrived before
-    exposed: Bools | None = None  # (R, P) which plays came to anything; None where all did
-    pending: Bools | None = None  # (R, P) plays whose outcomes arrive later; None where none do
+    exposed: Bools | None = None  # (R, P) whether each play was exposed; None if all were
+    pending: Bools | None = None  # (R, P) whether each play's outcome arrives later; None if none does
 
 
 class World(Protocol):
-    """One start of an environment, for given replicas under one seed.
+    """A run of an environment for given replicas and one seed.
 
-    What follows from a decision depends on nothing but (seed, replica, step, context, decision), so a world that is
-    started anew goes on from any step, as interrupted runs do. One that remembers earlier steps says so in an attribute
-    `unsaveable`, as a reason; its runs cannot go on from the middle.
+    Outcomes depend only on (seed, replica, step, context, decision), so a newly started world can continue from any
+    step, as interrupted runs do. A world that remembers earlier steps states the reason in an attribute `unsaveable`;
+    its runs cannot be resumed.
     """
 
     @property
     def steps(self) -> int:
-        """The number of steps that it can last."""
+        """The maximal number of steps."""
 
     @property
     def counts_idle_steps(self) -> bool:
-        """Whether a step in which nothing could be played still counts as a round, because cases keep coming."""
+        """Whether a step in which nothing could be played counts as a round, because cases keep coming."""
 
     def context(self, step: int) -> Context:
-        """The context of a step; a pure function of (seed, replica, step)."""
+        """Return the context of a step; a pure function of (seed, replica, step)."""
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        """The decision as it was taken (with counted = 0 where it was not), and the outcomes that arrive now."""
+        """Return the decision as it was taken (counted = 0 if it was rejected), and the outcomes that arrive now."""
 
     def expected(self, context: Context, plays: Ints) -> Floats | None:
-        """True means of the observed outcomes of plays, exposure included, before factors; None where unknown.
+        """Return true means of the observed outcomes of plays, exposure included, before factors; None if unknown.
 
         `(P)->(P,M+B)`
         """
 
 
 class Environment(Protocol):
-    """A problem, and worlds in which to solve it."""
+    """A problem with worlds to solve it in."""
 
     @property
     def problem(self) -> Problem:
-        """What is to be decided."""
+        """The problem to solve."""
 
     @property
     def n_features(self) -> int:
-        """How many features each candidate has."""
+        """The number of features of each candidate."""
 
     def start(self, seed: int, replicas: Ints) -> World:
-        """Start a world for these replicas, with the same contexts and luck for every policy."""
+        """Start a world for the given replicas; contexts and luck are the same for every policy."""

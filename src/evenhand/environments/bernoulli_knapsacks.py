@@ -1,4 +1,4 @@
-"""Random knapsack instances without contexts: rewards and costs are coins."""
+"""Random knapsack instances without contexts, with Bernoulli rewards and costs."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class BernoulliKnapsacks:
     uses. All replicas and seeds have the same means.
 
     Args:
-        arms: A.
-        resources: M.
-        instance: number of the instance, at least 0.
-        scarcity: above 0; at 1 or more, most budgets do not bind.
-        horizon: T.
+        arms: the number of arms A.
+        resources: the number of resources M.
+        instance: the number of the instance, at least 0.
+        scarcity: the budgets relative to uniform play, above 0; at 1 or more, most do not bind.
+        horizon: the number of rounds T.
 
     Raises:
-        InvalidInput: a number out of its range.
+        InvalidInput: a number is out of its range.
 
     >>> world = BernoulliKnapsacks(arms=10, resources=3, horizon=1000)
     >>> world.problem.names
@@ -54,29 +54,28 @@ class BernoulliKnapsacks:
 
     @cached_property
     def means(self) -> Floats:
-        """Means of the reward and the costs of every action, nothing first, `->(A+1,1+M)`."""
+        """The means of the reward and the costs of every action, the null action first, `->(A+1,1+M)`."""
         u = instance_luck(self.instance, 0, self.arms * (1 + self.resources)).reshape(self.arms, -1)
         arms = np.column_stack([0.5 * (u[:, 0] + u[:, 1:].mean(1)), u[:, 1:]])
         return np.concatenate([np.zeros((1, 1 + self.resources)), arms])
 
     @cached_property
     def problem(self) -> Problem:
-        """Reward under M budgets."""
+        """The problem: reward under M budgets."""
         rates = self.scarcity * self.means[1:, 1:].mean(0)
         return knapsack_problem(self.arms, self.horizon, tuple(rates.tolist()))
 
     @property
     def n_features(self) -> int:
-        """One per arm."""
         return self.arms
 
     def start(self, seed: int, replicas: Ints) -> ArmsWorld:
-        """The same luck for every policy."""
+        """Start a world; luck is the same for every policy."""
         return ArmsWorld(self.problem, self.means, False, seed, replicas)
 
 
 def knapsack_problem(arms: int, horizon: int, rates: tuple[float, ...]) -> Problem:
-    """A reward under budgets per round, by arms of which each can be left alone."""
+    """Build the problem of a reward under budgets per round, with arms and a null action."""
     names = [f"cost {i}" for i in range(1, len(rates) + 1)]
     return Problem(
         actions=("nothing", *(f"arm {a}" for a in range(1, arms + 1))),

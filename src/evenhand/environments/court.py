@@ -1,4 +1,4 @@
-"""Help to reach a court: rides and vouchers shared among people of two groups."""
+"""Court assistance: rides and vouchers shared among people of two groups."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _features(u: Floats) -> tuple[Floats, Ints]:
 
 @kernel
 def _appear(x: Floats, plays: Ints, truth: Floats) -> Floats:
-    """Probabilities of appearing under the plays, `(A,5),(P),(5)->(P,1)`; 0 where nothing is played."""
+    """Compute the probabilities of appearing under the plays, `(A,5),(P),(5)->(P,1)`; 0 for empty places."""
     mean = np.zeros((*plays.shape, 1))
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
@@ -79,7 +79,7 @@ class _CourtWorld:
 @named("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Appendix G.1, after Chohlas-Wood et al. 2021")
 @dataclass(frozen=True, kw_only=True)
 class Court:
-    """People who must reach a court get nothing, a voucher or a ride; two groups, which respond differently.
+    """Gives people summoned to a court nothing, a voucher or a ride; the two groups respond differently.
 
     Equation: P(appears) = sigmoid(phi.(-1, 1, 1, 2, 2)) with phi = (age, proximity 1{voucher},
     proximity 1{voucher, group 0}, poverty 1{ride}, poverty 1{ride, group 0}); all three uniform on [0, 1].
@@ -101,7 +101,7 @@ class Court:
 
     @cached_property
     def problem(self) -> Problem:
-        """Appearances, under two budgets and parity of both between groups."""
+        """The problem: appearances under two budgets and parity of both between groups."""
         return Problem(
             actions=("nothing", "voucher", "ride"),
             outcomes=(
@@ -122,9 +122,8 @@ class Court:
 
     @property
     def n_features(self) -> int:
-        """Five."""
         return 5
 
     def start(self, seed: int, replicas: Ints) -> _CourtWorld:
-        """People and luck that depend only on (seed, replica, step)."""
+        """Start a world; people and luck depend only on (seed, replica, step)."""
         return _CourtWorld(self, seed, replicas)

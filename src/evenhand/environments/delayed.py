@@ -1,4 +1,4 @@
-"""Any environment, with outcomes that arrive some steps later."""
+"""Environments with delayed outcomes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _LateWorld:
         return self._world.expected(context, plays)
 
     def _scatter(self, step: int, a: Arrival) -> None:
-        """Divide an arrival into what is due at each step."""
+        """Divide an arrival into parts by the step at which they are due."""
         if a.pending is not None:
             raise InvalidInput("Delayed.environment", "one whose rounds arrive whole, to be divided", "parts of rounds")
         d, choices = a.decision, self._high - self._low + 1
@@ -56,11 +56,11 @@ class _LateWorld:
         due = step + self._low + (u * choices).astype(np.int64)
         due[(d.plays < 0) | (d.counted == 0.0)[:, None]] = -1
         for now in np.unique(due[due >= 0]).tolist() or [step + self._low]:
-            self._due[now].append(_part(a, due, now))
+            self._due[now].append(_due(a, due, now))
 
 
-def _part(a: Arrival, due: Ints, now: int) -> Arrival:
-    """What is due now, NaN for what is due at another time; -1 stands for what is never due, `(P)`."""
+def _due(a: Arrival, due: Ints, now: int) -> Arrival:
+    """Select the outcomes due now; others become NaN, and `due` is -1 for those that never are, `(P)`."""
     other = (due >= 0) & (due != now)
     return a._replace(y=np.where(other[:, :, None], np.nan, a.y), pending=due > now) if other.any() else a
 
@@ -68,15 +68,15 @@ def _part(a: Arrival, due: Ints, now: int) -> Arrival:
 @checked
 @dataclass(frozen=True)
 class Delayed:
-    """Outcomes arrive `delay` steps after the decision; those that are due after the last step never do.
+    """Delays the outcomes of an environment by `delay` steps; those due after the last step never arrive.
 
     Args:
-        environment: any, whose outcomes come in whole rounds.
-        delay: a number of steps for all; or the least and the most of them, between which every play of a round has a
-            number of its own, drawn uniformly by place, alike for all policies. Rounds then arrive in parts.
+        environment: an environment whose outcomes arrive in whole rounds.
+        delay: the number of steps; or the least and the most, between which each play's own delay is drawn uniformly by
+            place, the same for all policies. Rounds then arrive in parts.
 
     Raises:
-        InvalidInput: a delay that is negative, or whose least is above its most.
+        InvalidInput: the delay is negative, or its least is above its most.
 
     >>> from evenhand.environments.court import Court
     >>> Delayed(Court(), delay=10).problem.horizon
@@ -97,22 +97,20 @@ class Delayed:
 
     @property
     def problem(self) -> Problem:
-        """The same problem."""
         return self.environment.problem
 
     @property
     def n_features(self) -> int:
-        """The same features."""
         return self.environment.n_features
 
     def start(self, seed: int, replicas: Ints) -> World:
-        """The same world, with late outcomes."""
+        """Start the environment's world with delayed outcomes."""
         luck = Luck(seed=seed, replicas=replicas)
         return _LateWorld(self.environment.start(seed, replicas), *self._ends, luck)
 
     @property
     def _ends(self) -> tuple[int, int]:
-        """The least and the most steps."""
+        """The least and the most steps of a delay."""
         if isinstance(self.delay, int | np.integer):
             return int(self.delay), int(self.delay)
         if not (isinstance(self.delay, tuple) and len(self.delay) == 2):

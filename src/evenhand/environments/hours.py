@@ -1,4 +1,4 @@
-"""Traffic whose kinds of cases change with the hour."""
+"""Traffic whose mix of cases changes with the hour."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
 KINDS = ("nobody", "routine", "urgent")
-# constant and slope of the chance that a visit helps, by kind of case
+# constant and slope of the probability that a visit helps, by kind of case
 HELP = np.array([[0.0, 0.0], [0.05, 0.15], [0.60, 0.30]])
 NIGHT, DAY = (0.98, 0.0, 0.02), (0.0, 0.6, 0.4)
 
 
 class _Traffic:
-    """Cases of a kind that is drawn by the mix of the hour; doing nothing has no features."""
+    """A world whose kinds of cases are drawn by the mix of the hour; the null action has no features."""
 
     counts_idle_steps = True
 
@@ -57,20 +57,20 @@ class _Traffic:
 @named("X17", source="evenhand's own: cases that are not drawn alike in all rounds")
 @dataclass(frozen=True, kw_only=True)
 class Hours:
-    """Visits to routine and urgent cases under one budget of visits; how many come, and of which kind, changes by hour.
+    """Assigns visits to routine and urgent cases under one budget; the frequency and the mix of cases change by hour.
 
     Equation: in each of the T / H rounds of hour h, nobody comes, or a routine or urgent case, with probabilities
-    hours_h. A visit helps with probability 0.05 + 0.15 z or 0.6 + 0.3 z, z uniform on [0, 1]; what a visit costs is
-    known. Where nobody comes, no visit is offered. By default a night of eight hours, with urgent cases only and few
-    of them, is followed by a day of four, with more urgent cases than the budget can pay for.
+    hours_h. A visit helps with probability 0.05 + 0.15 z or 0.6 + 0.3 z, z uniform on [0, 1]; its cost is known. If
+    nobody comes, no visit is offered. By default a night of eight hours with few, urgent cases only is followed by a
+    day of four hours with more urgent cases than the budget can pay for.
 
     Args:
-        hours: the chances of nobody, routine and urgent in every hour, one after the other.
-        rate: visits per round, above 0.
-        horizon: T.
+        hours: the probabilities of nobody, routine and urgent in every hour, in order.
+        rate: the budget of visits per round, above 0.
+        horizon: the number of rounds T.
 
     Raises:
-        InvalidInput: chances that are not three numbers of at least 0 with a sum of 1, or a rate out of its range.
+        InvalidInput: probabilities are not three numbers of at least 0 with sum 1, or the rate is out of its range.
 
     >>> Hours(horizon=1200).problem.spending[0].total_over(1200)
     120.0
@@ -88,7 +88,7 @@ class Hours:
 
     @cached_property
     def problem(self) -> Problem:
-        """Help under a budget of visits."""
+        """The problem: help under a budget of visits."""
         return Problem(
             actions=("nothing", "visit"),
             outcomes=(Outcome("help", free=("nothing",)), Outcome("visits", known={"visit": 1})),
@@ -99,9 +99,9 @@ class Hours:
 
     @property
     def n_features(self) -> int:
-        """A constant and a slope per kind."""
+        """One constant and one slope per kind of case."""
         return 2 * len(KINDS)
 
     def start(self, seed: int, replicas: Ints) -> _Traffic:
-        """The same cases and luck for every policy."""
+        """Start a world; cases and luck are the same for every policy."""
         return _Traffic(self.problem, np.array(self.hours), seed, replicas)

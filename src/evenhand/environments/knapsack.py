@@ -21,13 +21,13 @@ from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
-RESOURCES = 4  # of FixedContexts
-RANGE = 2.0  # its outcomes are within [-RANGE, RANGE]
+RESOURCES = 4  # the resources of FixedContexts
+RANGE = 2.0  # outcomes of FixedContexts are within [-RANGE, RANGE]
 
 
 @kernel
 def means(x: Floats, theta: Floats, plays: Ints) -> Floats:
-    """Means of every outcome of the plays, `(A,n),(M,n),(P)->(P,M)`; 0 where nothing is played."""
+    """Compute the means of every outcome of the plays, `(A,n),(M,n),(P)->(P,M)`; 0 for empty places."""
     mean = np.zeros((*plays.shape, len(theta)))
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
@@ -41,7 +41,7 @@ def means(x: Floats, theta: Floats, plays: Ints) -> Floats:
 
 @kernel
 def _noisy(mean: Floats, x: Floats, scale: float, noise: Floats) -> Floats:
-    """Means plus noise, clipped to the range, `(P,M),(P,n),(),(M)->(P,M)`; the null arm (x = 0) has no noise."""
+    """Add noise to means and clip them to the range, `(P,M),(P,n),(),(M)->(P,M)`; the null arm (x = 0) has no noise."""
     y = np.empty_like(mean)
     for r in range(len(y)):
         for p in range(y.shape[1]):
@@ -52,7 +52,7 @@ def _noisy(mean: Floats, x: Floats, scale: float, noise: Floats) -> Floats:
 
 
 class _LinearWorld:
-    """Linear means of given features; outcomes are the means plus noise."""
+    """A world with linear means in fixed features; outcomes are the means plus noise."""
 
     counts_idle_steps = True
 
@@ -66,7 +66,7 @@ class _LinearWorld:
             offered=np.ones((1, arms), bool),
         )
         self.steps = steps
-        self._plays = np.zeros((count, 0), np.int64)  # the last plays, whose means `expected` is asked for again
+        self._plays = np.zeros((count, 0), np.int64)  # the latest plays, whose means `expected` reuses
         self._mean = np.zeros((count, 0, len(theta)))
 
     def context(self, step: int) -> Context:
@@ -127,7 +127,7 @@ class FixedContexts:
 
     @cached_property
     def problem(self) -> Problem:
-        """Reward under four budgets."""
+        """The problem: reward under four budgets."""
         names = [f"cost {i}" for i in range(1, RESOURCES + 1)]
         free = ("nothing",) if self.null_arm else ()
         return Problem(
@@ -140,7 +140,6 @@ class FixedContexts:
 
     @property
     def n_features(self) -> int:
-        """The dimension."""
         return self.dimension
 
     @cached_property
@@ -162,12 +161,12 @@ class FixedContexts:
         return theta
 
     def start(self, seed: int, replicas: Ints) -> _LinearWorld:
-        """The same luck for every policy."""
+        """Start a world; luck is the same for every policy."""
         features = self.arm_features[self._order(seed, replicas)]
         return _LinearWorld(self.horizon, features, self.theta, self.noise, seed, replicas)
 
     def _order(self, seed: int, replicas: Ints) -> Ints:
-        """Which arm of the paper stands at every place, `->(A)`."""
+        """Return the paper's index of the arm at every place, `->(A)`."""
         places, null = np.arange(len(self.arm_features)), int(self.null_arm)
         if self.orders == 0:
             return np.tile(places, (len(replicas), 1))

@@ -30,7 +30,7 @@ _WHERE = (
 @named("C9", source="Do et al. 2023, Section 4 and Appendix B.1.1; data by Cantador, Brusilovsky & Kuflik 2011")
 @dataclass(frozen=True, kw_only=True)
 class LastFM:
-    """Last.fm listeners and artists, with factors that predict how often somebody listens to an artist.
+    """Last.fm listeners and artists, with factors that predict listening counts.
 
     Equation: X = log(1 + count) ~ U V^T with U, V >= 0 in least squares; P(like) = min(u.v / s, 1).
 
@@ -52,9 +52,9 @@ class LastFM:
     Args:
         path: the folder with `user_artists.dat` and `artists.dat` of the HetRec 2011 Last.fm data set, which evenhand
             does not ship; `Listeners` is a synthetic audience of the same shape.
-        users: how many, for a number of items; with "2k" all who listen to one of the artists, and this is ignored.
-        items: how many artists, or "2k".
-        factors: r.
+        users: the number of users; ignored with "2k", which takes all who listen to one of the artists.
+        items: the number of artists, or "2k".
+        factors: the number of factors r.
         quantile: of u.v over the pairs with listening counts, which becomes the probability 1; by default the largest
             u.v, and 0.9 for "2k".
 
@@ -88,7 +88,7 @@ class LastFM:
 
     @cached_property
     def audience(self) -> Audience:
-        """The listeners and artists, with their names."""
+        """The audience of listeners and artists, with the artists' names."""
         x, factored = self.listened, scikit_learn("decomposition", "factors of Last.fm")
         if self.factors > min(x.shape):
             raise InvalidInput("LastFM.factors", f"at most {min(x.shape)}", self.factors)
@@ -107,9 +107,9 @@ class LastFM:
 
     @cached_property
     def listened(self) -> Floats:
-        """X = log(1 + count) of the users and artists that are kept, `()->(N,m)`."""
+        """The matrix X = log(1 + count) of the selected users and artists, `()->(N,m)`."""
         who, what, count = self._counts.T
-        users, artists = self._kept
+        users, artists = self._selected
         inside = np.isin(who, users) & np.isin(what, artists)
         x = np.zeros((len(users), len(artists)))
         row, column = (np.argsort(ids) for ids in (users, artists))
@@ -118,8 +118,8 @@ class LastFM:
         return x
 
     @cached_property
-    def _kept(self) -> tuple[Ints, Ints]:
-        """The ids of the users and artists, the largest first."""
+    def _selected(self) -> tuple[Ints, Ints]:
+        """The ids of the selected users and artists, the largest first."""
         who, what, count = self._counts.T
         if self.items != "2k":
             return _largest(who, count, self.users), _largest(what, count, int(self.items))
@@ -128,36 +128,36 @@ class LastFM:
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        """The artists by name, with the id added where names are the same."""
+        """The names of the artists; ids are added to equal names."""
         lines = self._lines(_NAMES, ARTISTS, ("id", "name", "url", "pictureURL"))
         called = {line[0]: line[1] for line in lines}
-        missing = [str(i) for i in self._kept[1] if str(i) not in called]
+        missing = [str(i) for i in self._selected[1] if str(i) not in called]
         if missing:
-            raise self._altered(_NAMES, f"no artist {missing[0]}")
-        names = [called[str(i)] for i in self._kept[1]]
+            raise self._bad_file(_NAMES, f"no artist {missing[0]}")
+        names = [called[str(i)] for i in self._selected[1]]
         often = Counter(names)
-        return tuple(n if often[n] == 1 else f"{n} ({i})" for n, i in zip(names, self._kept[1], strict=True))
+        return tuple(n if often[n] == 1 else f"{n} ({i})" for n, i in zip(names, self._selected[1], strict=True))
 
     @cached_property
     def _counts(self) -> Ints:
-        """All rows of user, artist and listening count, `()->(rows,3)`."""
+        """All rows (user, artist, listening count), `()->(rows,3)`."""
         lines = self._lines(_COUNTS, ROWS, ("userID", "artistID", "weight"))
         try:
             found = np.array(lines, np.int64)
         except (OverflowError, ValueError) as error:
-            raise self._altered(_COUNTS, str(error)) from error
+            raise self._bad_file(_COUNTS, str(error)) from error
         listeners, artists = (len(np.unique(found[:, i])) for i in (0, 1))
         if (listeners, artists) != (LISTENERS, ARTISTS) or (found[:, 2] < 1).any():
-            raise self._altered(_COUNTS, f"{listeners:,} users, {artists:,} artists, counts from {found[:, 2].min()}")
+            raise self._bad_file(_COUNTS, f"{listeners:,} users, {artists:,} artists, counts from {found[:, 2].min()}")
         if len(np.unique(found[:, :2], axis=0)) < len(found):
-            raise self._altered(_COUNTS, "the same user and artist twice")
+            raise self._bad_file(_COUNTS, "the same user and artist twice")
         return found
 
     def _lines(self, name: str, rows: int, columns: tuple[str, ...]) -> list[list[str]]:
-        """The fields of all lines below the heading.
+        """Read the fields of all lines below the heading.
 
         Raises:
-            InvalidInput: a file that is missing, with other columns, or with another number of rows.
+            InvalidInput: the file is missing, or has other columns or another number of rows.
         """
         file = Path(self.path) / name
         if not file.is_file():
@@ -165,20 +165,20 @@ class LastFM:
         read = file.read_text(encoding="utf-8", errors="replace").splitlines()
         heading, *lines = [z.split("\t") for z in read or [""]]
         if tuple(heading) != columns:
-            raise self._altered(name, f"columns {tuple(heading)} in place of {columns}")
+            raise self._bad_file(name, f"columns {tuple(heading)} in place of {columns}")
         uneven = next((i for i, z in enumerate(lines) if len(z) != len(columns)), None)
         if uneven is not None:
-            raise self._altered(name, f"{len(lines[uneven])} fields in line {uneven + 2}")
+            raise self._bad_file(name, f"{len(lines[uneven])} fields in line {uneven + 2}")
         if len(lines) != rows:
-            raise self._altered(name, f"{len(lines):,} rows in place of {rows:,}")
+            raise self._bad_file(name, f"{len(lines):,} rows in place of {rows:,}")
         return lines
 
-    def _altered(self, name: str, what: str) -> InvalidInput:
+    def _bad_file(self, name: str, what: str) -> InvalidInput:
         return InvalidInput(f"LastFM.path, {name}", f"{_WHERE}, as published", what)
 
 
 def _largest(ids: Ints, weight: Ints, count: int) -> Ints:
-    """The ids with the largest sums of weights, the lowest of those that tie, `(rows),(rows)->(count)`."""
+    """Select the ids with the largest sums of weights; ties go to the lowest id, `(rows),(rows)->(count)`."""
     different, at = np.unique(ids, return_inverse=True)
     sums = np.bincount(at, weights=weight)
     return np.asarray(different[np.argsort(-sums, kind="stable")[:count]])

@@ -1,4 +1,4 @@
-"""A concave objective of four outcomes, two budgets and a parity, with contexts: everything at once."""
+"""Lessons: a concave objective of four outcomes, two budgets and a parity, with contexts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NEAR = 0.3  # share of pupils who live near
 
 
 class _Class:
-    """Pupils with two features, the first of which is larger for those who live far away."""
+    """A world of pupils with two features, the first of which is larger for those who live far away."""
 
     counts_idle_steps = True
 
@@ -64,7 +64,7 @@ class _Class:
 @named("X2", source="evenhand's own instance: a concave goal, two budgets and a parity, with contexts")
 @dataclass(frozen=True, kw_only=True)
 class Lessons:
-    """Lessons for pupils, one each or none, for progress in four subjects; hours and money are limited.
+    """Assigns at most one lesson to each pupil, for progress in four subjects; hours and money are limited.
 
     Progress in a subject is 0 or 1; its probability is linear in two features of the pupil. Hours and money are known.
     Both budgets and the parity of hours between pupils who live near and far bind.
@@ -86,7 +86,7 @@ class Lessons:
 
     @cached_property
     def problem(self) -> Problem:
-        """The objective under two budgets and a parity."""
+        """The problem: the objective under two budgets and a parity."""
         hours, money = Outcome("hours", known=HOURS), Outcome("money", known=MONEY)
         budgets = (Budget("hours", rate=0.8), Budget("money", rate=0.6))
         parities = (Parity("hours", by="home", tolerance=0.02),) if self.parity else ()
@@ -105,5 +105,5 @@ class Lessons:
         return int(SLOPES[:, 0].size)
 
     def start(self, seed: int, replicas: Ints) -> _Class:
-        """The same pupils and luck for every policy."""
+        """Start a world; pupils and luck are the same for every policy."""
         return _Class(self.problem, seed, replicas)

@@ -1,4 +1,4 @@
-"""A synthetic audience in the shape of Last.fm, where its file is missing."""
+"""A synthetic audience in the shape of Last.fm, which needs no file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evenhand.environments.audience import Audience
 @checked
 @dataclass(frozen=True, kw_only=True)
 class Listeners:
-    """Users with a few tastes each, and items of which a few are popular.
+    """Generates users with a few tastes each, and items of which a few are popular.
 
     Equation: factors are squares of exponential numbers, divided by their sum; those of the item of rank i = 1, 2, ...
     are multiplied by i^(-1/3). All are scaled so that the largest u.v is 1.
@@ -50,7 +50,6 @@ class Listeners:
 
     @cached_property
     def audience(self) -> Audience:
-        """The users and items."""
         u, v = (self._tastes(count, kind) for kind, count in enumerate((self.users, self.items)))
         v = v / np.cbrt(np.arange(1.0, self.items + 1.0))[:, None]
         scale = np.sqrt((u @ v.T).max())
@@ -58,7 +57,7 @@ class Listeners:
         return Audience(users=u, items=v, liked=np.minimum(u @ v.T, 1.0))  # the largest may exceed 1 by rounding
 
     def _tastes(self, count: int, kind: int) -> Floats:
-        """Factors that sum to 1, `()->(count,r)`."""
+        """Draw factors that sum to 1, `()->(count,r)`."""
         drawn = uniform(self.seed, Stream.TRUTH, np.arange(count), np.array([kind]), self.factors)
         squares = np.log1p(-drawn) ** 2
         return np.asarray(squares / squares.sum(1, keepdims=True))

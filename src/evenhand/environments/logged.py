@@ -1,4 +1,4 @@
-"""A log whose actions were randomised, read row by row as if its cases arrived now."""
+"""Replay of a log with randomised actions, row by row, as if its cases arrived now."""
 
 from __future__ import annotations
 
@@ -40,16 +40,15 @@ def _accept(plays: Ints, rows: Ints, actions: Ints, keep: Floats, u: Floats) -> 
 
 
 class LoggedWorld:
-    """One start of a log: every replica reads the rows in its own order."""
+    """A run through a log: every replica reads the rows in its own order."""
 
-    counts_idle_steps = False  # a run in which nothing is playable any more skips the rest of the log
+    counts_idle_steps = False  # once nothing is playable, a run skips the rest of the log
 
     def __init__(self, log: Logged, seed: int, replicas: Ints) -> None:
-        """Draw the orders."""
         self._log = log
         self._luck = Luck(seed=seed, replicas=replicas)
         orders = [order(len(log.actions), seed, int(r), resample=log.resample(int(r))) for r in replicas]
-        self._rows = np.stack(orders, 1)  # (N, R): what is read at one step lies together
+        self._rows = np.stack(orders, 1)  # (N, R): the rows of one step are contiguous
         self._declared = log.problem.declared[None]
         self._offered: Bools = np.ones((1, len(log.problem.actions)), bool)
         self.steps = len(log.actions)
@@ -62,7 +61,7 @@ class LoggedWorld:
         return Context(x, known, self._log.groups[rows][:, None], self._offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        """Count the round if the choice is the logged action and the coin accepts it; only then is the outcome seen."""
+        """Count a round, and reveal its outcome, only if the choice is the logged action and the coin accepts it."""
         # This is unbiased even for a policy that learns. While rows are rejected, its state, its clock and its luck do
         # not change, so given the rows accepted so far the policy is a fixed map from case to action. Where the log
         # played action a with probability p(a | x), the next row is accepted with probability
@@ -76,7 +75,7 @@ class LoggedWorld:
         return taken, [Arrival(step, taken, y[:, None, :])]
 
     def expected(self, context: Context, plays: Ints) -> None:
-        """None: a log has no true means."""
+        """Return None, as a log has no true means."""
         return
 
 
@@ -84,7 +83,7 @@ _NO_COINS = np.zeros((0, 1))
 
 
 def order(rows: int, seed: int, replica: int, *, resample: int | None = None) -> Ints:
-    """The order in which a replica reads a log: a permutation of its rows, or of a resample's, `()->(N)`.
+    """Draw the order in which a replica reads a log: a permutation of its rows, or of a resample's, `()->(N)`.
 
     >>> sorted(order(4, seed=0, replica=0).tolist())
     [0, 1, 2, 3]
@@ -102,7 +101,7 @@ def _luck(seed: int, number: int, of: int) -> np.random.Generator:
 
 
 def blocks(actions: int, units: int) -> Ints:
-    """The layout in which each action has its own block of coefficients, `()->(A, A units)`.
+    """Build the layout in which each action has its own block of coefficients, `()->(A, A units)`.
 
     >>> blocks(2, 1)
     array([[ 0, -1],
@@ -199,7 +198,7 @@ class Logged:
 
     @cached_property
     def keep(self) -> Floats:
-        """The probability that a row counts if its action is chosen, `()->(N)`."""
+        """The probability that each row is accepted if its action is chosen, `()->(N)`."""
         return np.asarray(self.propensities.min() / self.propensities)
 
     @cached_property
@@ -208,7 +207,7 @@ class Logged:
         return bool(self.keep.min() < 1.0)
 
     def resample(self, replica: int) -> int | None:
-        """The number of the bootstrap resample that a replica reads, None where it reads the log itself."""
+        """Return the number of the bootstrap resample that a replica reads, None if it reads the log itself."""
         return None if self.shuffles is None or replica < self.shuffles else (replica - self.shuffles) // self.orders
 
     def start(self, seed: int, replicas: Ints) -> LoggedWorld:

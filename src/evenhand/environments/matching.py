@@ -1,4 +1,4 @@
-"""Matching: in every round each of N users is given one of A arms, whose returns within the round diminish."""
+"""Matching: each of N users is assigned to one of A arms per round; an arm's returns diminish within the round."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _World:
         return means_of_plays(self._link, context.features, self.theta, plays)
 
     def means(self, context: Context) -> Floats:
-        """True means of all pairs, `->(N,A)`."""
+        """Return the true means of all pairs, `->(N,A)`."""
         m = self._matching
         return every_mean(self._link, context.features, self.theta).reshape(-1, m.users, m.arms)
 
@@ -73,7 +73,7 @@ class _World:
 @named("A7", source="Shibukawa et al. 2026, Section 5.1 and Appendix F.2: the synthetic experiments")
 @dataclass(frozen=True, kw_only=True)
 class Matching:
-    """Users and arms with random features, some of which make the same arms popular with all users.
+    """Matches users with arms of random features, some of which make the same arms popular with all users.
 
     Equation: phi = lam pop + (1 - lam) base in R^n, both standard normal; for every user and component, pop is sorted,
     increasing in the arm. P(match) = sigmoid(phi.theta) with theta uniform on [0, 1]^n, drawn for every replica. The
@@ -149,7 +149,7 @@ class Matching:
 
     @cached_property
     def shifts(self) -> Floats:
-        """What is added to the features of each group, `()->(C)`."""
+        """The shift of each group's features, `()->(C)`."""
         given = self.shifts_by_group or {}
         names = list(self.groups or ())
         values = [given.get(name, 0.0) for name in names]
@@ -162,7 +162,7 @@ class Matching:
 
     @cached_property
     def problem(self) -> Problem:
-        """Matches and costs of pairs, and the satisfaction of the arms."""
+        """The problem: matches and costs of pairs, and the satisfaction of the arms."""
         return pairs_problem(
             users=self.users,
             arms=tuple(f"arm {a}" for a in range(self.arms)),
@@ -177,7 +177,7 @@ class Matching:
         )
 
     def start(self, seed: int, replicas: Ints) -> _World:
-        """The same users and luck for every policy; a user who is given the same arm matches alike."""
+        """Start a world; users and luck are the same for every policy, also per pair of user and arm."""
         return _World(self, seed, replicas)
 
 
@@ -194,7 +194,7 @@ def pairs_problem(
     horizon: int,
     measures: tuple[Measure, ...] = (),
 ) -> Problem:
-    """The problem of giving each of so many users one arm: candidate = user * number of arms + arm."""
+    """Build the problem of assigning an arm to each user: candidate = user * number of arms + arm."""
     pairs = tuple(f"user {i} {arm}" for i in range(users) for arm in arms)
     outcomes = [match]
     if costs is not None:

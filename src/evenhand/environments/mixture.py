@@ -1,4 +1,4 @@
-"""Two knapsack instances in which the optimum mixes arms and several budgets bind: one without contexts, one with."""
+"""Two knapsack instances, without and with contexts, whose optima mix arms and exhaust several budgets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CONTEXT_RATES = (0.15, 0.12)
 
 @kernel
 def coins(mean: Floats, u: Floats) -> Floats:
-    """1 with the probability of each mean, else 0, `(P,M),(M)->(P,M)`."""
+    """Toss a coin for each mean, `(P,M),(M)->(P,M)`."""
     y = np.zeros_like(mean)
     for r in range(len(y)):
         for p in range(y.shape[1]):
@@ -46,7 +46,7 @@ def coins(mean: Floats, u: Floats) -> Floats:
 
 @kernel
 def blocks(z: Floats, arms: int) -> Floats:
-    """(1, z) in the block of each arm, zeros for doing nothing, `(q)->(A+1,A*(q+1))`."""
+    """Put (1, z) into the block of each arm; the null action has zeros, `(q)->(A+1,A*(q+1))`."""
     width = z.shape[1] + 1
     x = np.zeros((len(z), arms + 1, arms * width))
     for r in range(len(z)):
@@ -58,7 +58,7 @@ def blocks(z: Floats, arms: int) -> Floats:
 
 
 class _MixedWorld:
-    """Linear means of two features per case; Bernoulli rewards, costs uniform on [0, 2 mean]."""
+    """A world with linear means in two features per case, Bernoulli rewards, and costs uniform on [0, 2 mean]."""
 
     counts_idle_steps = True
 
@@ -101,16 +101,14 @@ class MixedArms:
 
     @cached_property
     def problem(self) -> Problem:
-        """Reward under two budgets."""
         return knapsack_problem(len(ARMS), self.horizon, RATES)
 
     @property
     def n_features(self) -> int:
-        """One per arm."""
         return len(ARMS)
 
     def start(self, seed: int, replicas: Ints) -> ArmsWorld:
-        """The same luck for every policy."""
+        """Start a world; luck is the same for every policy."""
         return ArmsWorld(self.problem, np.concatenate([np.zeros((1, 3)), ARMS]), False, seed, replicas)
 
 
@@ -130,15 +128,14 @@ class MixedContexts:
 
     @cached_property
     def problem(self) -> Problem:
-        """Reward under two budgets."""
         return knapsack_problem(len(SLOPES), self.horizon, CONTEXT_RATES)
 
     @property
     def n_features(self) -> int:
-        """A constant and two slopes per arm."""
+        """One constant and two slopes per arm."""
         return int(SLOPES[:, 0].size)
 
     def start(self, seed: int, replicas: Ints) -> _MixedWorld:
-        """The same cases and luck for every policy."""
+        """Start a world; cases and luck are the same for every policy."""
         theta = np.swapaxes(SLOPES, 0, 1).reshape(SLOPES.shape[1], -1)
         return _MixedWorld(self.horizon, theta.copy(), len(SLOPES), seed, replicas)

@@ -1,4 +1,4 @@
-"""Several outcomes of every arm, linear in its features; the best arm differs between outcomes."""
+"""Multi-objective bandits: each arm has several outcomes that are linear in its features."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evenhand.problem.problem import Problem
 
 @kernel
 def _features(z: Floats, arms: int, n: int) -> Floats:
-    """1/n plus a normal number over n, `(A*n)->(A,n)`."""
+    """Compute features 1/n plus a normal number over n, `(A*n)->(A,n)`."""
     x = np.empty((len(z), arms, n))
     for r in range(len(z)):
         for a in range(arms):
@@ -36,7 +36,7 @@ def _features(z: Floats, arms: int, n: int) -> Floats:
 
 @kernel
 def _means(x: Floats, theta: Floats, plays: Ints) -> Floats:
-    """Means of every outcome of the plays under each replica's own parameters, `(A,n),(M,n),(P)->(P,M)`."""
+    """Compute the means of the plays under each replica's own parameters, `(A,n),(M,n),(P)->(P,M)`."""
     mean = np.zeros((*plays.shape, theta.shape[1]))
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
@@ -48,7 +48,7 @@ def _means(x: Floats, theta: Floats, plays: Ints) -> Floats:
 
 
 class _World:
-    """Every replica has its own true parameters, drawn once."""
+    """A world in which every replica has its own true parameters, drawn once."""
 
     counts_idle_steps = True
 
@@ -115,7 +115,7 @@ class MultiObjective:
 
     @cached_property
     def problem(self) -> Problem:
-        """A generalised Gini function of all outcomes."""
+        """The problem: a generalised Gini function of all outcomes."""
         names = tuple(f"outcome {i}" for i in range(1, self.n_outcomes + 1))
         return Problem(
             actions=tuple(f"arm {a}" for a in range(1, self.arms + 1)),
@@ -125,5 +125,5 @@ class MultiObjective:
         )
 
     def start(self, seed: int, replicas: Ints) -> _World:
-        """The same truth, features and luck for every policy."""
+        """Start a world; parameters, features and luck are the same for every policy."""
         return _World(self.horizon, self.arms, self.n_features, self.n_outcomes, self.noise, seed, replicas)

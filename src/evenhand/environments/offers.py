@@ -1,4 +1,4 @@
-"""Items that come and go: which of them are offered in each phase of a run."""
+"""Offers that change over the phases of a run, as items come and go."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from evenhand.core.validate import number, whole
 
 
 class Offers(Protocol):
-    """Which items are offered, phase by phase."""
+    """The contract of a schedule of offers."""
 
     @property
     def length(self) -> int:
-        """How many rounds a phase lasts."""
+        """The number of rounds of a phase."""
 
     def offered(self, luck: Luck, phase: int, items: int) -> Bools:
-        """Which items are offered in a phase, numbered from 0; a pure function of the luck and the phase, `->(m)`."""
+        """Return the items offered in a phase, counted from 0; a pure function of luck and phase, `->(m)`."""
 
 
 @checked
 @dataclass(frozen=True, eq=False)
 class Phases:
-    """A plan that repeats: which items are offered in each phase.
+    """Repeats a plan that states the offered items of each phase.
 
     Args:
-        plan: one row per phase, `(phases, m)`.
-        length: rounds per phase.
+        plan: whether each item is offered, one row per phase, `(phases, m)`.
+        length: the number of rounds per phase.
 
     Raises:
-        InvalidInput: no matrix of true and false, a phase without items, or a length below 1; in a run, another number
-            of items.
+        InvalidInput: the plan is not a boolean matrix or has a phase without items, or the length is below 1; in a run,
+            the number of items differs.
 
     >>> seasons = Phases(np.array([[True, False], [True, True]]), length=100)
     >>> seasons.offered(Luck(seed=0, replicas=np.arange(1)), phase=2, items=2)
@@ -55,7 +55,7 @@ class Phases:
         object.__setattr__(self, "plan", plan)
 
     def offered(self, luck: Luck, phase: int, items: int) -> Bools:
-        """The row of the phase, for all replicas, `->(1,m)`."""
+        """Return the row of the phase for all replicas, `->(1,m)`."""
         if self.plan.shape[1] != items:
             raise InvalidInput("Phases.plan", f"a column for each of {items} items", f"{self.plan.shape[1]} columns")
         return np.asarray(self.plan[phase % len(self.plan)][None])
@@ -64,14 +64,14 @@ class Phases:
 @checked
 @dataclass(frozen=True)
 class Absences:
-    """Every item is absent in a share of the phases, by luck and independently of the others.
+    """Makes every item absent in a share of the phases, at random and independently.
 
     Args:
-        share: of the phases, in [0, 1).
-        length: rounds per phase.
+        share: the probability of an absence, in [0, 1).
+        length: the number of rounds per phase.
 
     Raises:
-        InvalidInput: a share or a length out of range.
+        InvalidInput: the share or the length is out of range.
 
     >>> offered = Absences(0.25, length=10).offered(Luck(seed=0, replicas=np.arange(400)), phase=0, items=50)
     >>> bool(abs(offered.mean() - 0.75) < 0.01)
@@ -86,5 +86,5 @@ class Absences:
         whole("Absences.length", self.length, 1)
 
     def offered(self, luck: Luck, phase: int, items: int) -> Bools:
-        """A draw for every item, `->(m)`."""
+        """Draw the presence of every item, `->(m)`."""
         return np.asarray(luck.uniform(Stream.TRUTH, np.array([phase]), items) >= self.share)

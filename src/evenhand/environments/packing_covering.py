@@ -1,4 +1,4 @@
-"""Random worlds with outcomes to be limited and outcomes to be reached, in which something is always played."""
+"""Random packing and covering instances: budgets and floors, without a null action."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRAITS = 2  # features of a case, beside the constant
 
 
 class _Cases:
-    """Linear chances in the features of a case; all outcomes are coins."""
+    """A world whose outcomes are coins with linear probabilities in the features of a case."""
 
     counts_idle_steps = True
 
@@ -37,7 +37,7 @@ class _Cases:
 
     def context(self, step: int) -> Context:
         z = self._luck.uniform(Stream.CONTEXT, np.array([step]), TRAITS)
-        x = blocks(z, self._arms)[:, 1:]  # without the action that does nothing
+        x = blocks(z, self._arms)[:, 1:]  # without the null action
         return Context(np.ascontiguousarray(x), self._known, self._groups, self._offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
@@ -51,7 +51,7 @@ class _Cases:
 @named("X16", source="evenhand's own: random instances of the setting of Slivkins et al. 2024")
 @dataclass(frozen=True, kw_only=True)
 class PackingCovering:
-    """A reward, costs with budgets and goods with floors, all of them learned, without an action that does nothing.
+    """Has a reward, costs with budgets and goods with floors, all of them learned, and no null action.
 
     Equation: the mean of outcome m under action a is theta_ma0 + theta_ma1 z_1 + theta_ma2 z_2, z uniform on [0, 1]^2,
     with theta_ma0 uniform on [0, 1/2] and the other two on [0, 1/4]; every outcome is a coin. Budgets are (1 + slack)
@@ -87,7 +87,7 @@ class PackingCovering:
 
     @cached_property
     def theta(self) -> Floats:
-        """A constant and two slopes per action, `->(M,A*3)`."""
+        """The coefficients: a constant and two slopes per action, `->(M,A*3)`."""
         outcomes = 1 + self.costs + self.goods
         u = instance_luck(self.instance, 1, outcomes * self.arms * (1 + TRAITS))
         theta = u.reshape(outcomes, self.arms, 1 + TRAITS) * [0.5, 0.25, 0.25]
@@ -97,7 +97,7 @@ class PackingCovering:
 
     @cached_property
     def rates(self) -> Floats:
-        """Budgets, then floors, per round."""
+        """The budgets and then the floors per round."""
         lottery = -np.log(1.0 - instance_luck(self.instance, 2, self.arms))
         mean = self.theta.reshape(-1, self.arms, 1 + TRAITS) @ np.array([1.0, 0.5, 0.5]) @ (lottery / lottery.sum())
         return np.concatenate(
@@ -106,7 +106,7 @@ class PackingCovering:
 
     @cached_property
     def problem(self) -> Problem:
-        """Reward under budgets and floors."""
+        """The problem: reward under budgets and floors."""
         costs = [f"cost {i}" for i in range(1, self.costs + 1)]
         goods = [f"good {i}" for i in range(1, self.goods + 1)]
         rates = self.rates.tolist()
@@ -126,5 +126,5 @@ class PackingCovering:
         return self.arms * (1 + TRAITS)
 
     def start(self, seed: int, replicas: Ints) -> _Cases:
-        """The same cases and luck for every policy."""
+        """Start a world; cases and luck are the same for every policy."""
         return _Cases(self.problem, self.theta, seed, replicas)

@@ -1,4 +1,4 @@
-"""Advertisements that are paid per click, for users of several demographics, by campaigns with budgets."""
+"""Pay-per-click advertising for users of several demographics, by campaigns with budgets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from evenhand.sets import Ball, ConvexSet, Halfspaces
 
 @kernel
 def _users(u: Floats, ends: Floats, ads: int) -> tuple[Floats, Ints]:
-    """Features of all ads for a user, and the user's demographic, `(1+q),(G)->(1+ads,ads(1+q+G)),(1,1)`.
+    """Compute the features of all ads for a user, and the user's demographic, `(1+q),(G)->(1+ads,ads(1+q+G)),(1,1)`.
 
     The first number picks the demographic. The block of an ad has 1, the other numbers, and 1 for the demographic.
     """
@@ -75,7 +75,7 @@ class _ClickWorld:
 @named("B11", source="Agrawal & Devanur 2014, Section 3 (pay-per-click advertising); instances are evenhand's own")
 @dataclass(frozen=True, kw_only=True)
 class PayPerClick:
-    """A user sees one of several ads, or none; a click costs every campaign that the ad belongs to.
+    """Shows each user at most one of several ads; a click costs every campaign that the ad belongs to.
 
     Equation: with z_g the clicks of demographic g per round, maximise sum_g sqrt(z_g + 0.01) subject to the budgets of
     campaigns, a mix z_g >= `mix` share_g sum_h z_h, and a risk ||z||_2 <= radius, a convex constraint.
@@ -134,26 +134,26 @@ class PayPerClick:
 
     @cached_property
     def shares(self) -> Floats:
-        """Shares of the demographics, `->(G)`."""
+        """The shares of the demographics, `->(G)`."""
         size: Floats = np.arange(self.demographics, 0, -1.0)
         return np.asarray(size / size.sum())
 
     @cached_property
     def pays(self) -> Floats:
-        """What a click costs every campaign, by action, `->(1+ads,campaigns)`."""
+        """The cost of a click to every campaign, by action, `->(1+ads,campaigns)`."""
         price = 0.2 + 0.8 * instance_luck(self.instance, 6, self.ads)
         luck = instance_luck(self.instance, 7, self.ads * self.campaigns).reshape(self.ads, self.campaigns)
         return np.concatenate([np.zeros((1, self.campaigns)), price[:, None] * linked(luck, 0.5)])
 
     @cached_property
     def members(self) -> Floats:
-        """1 where a campaign is in a family, `->(families,campaigns)`."""
+        """The membership of campaigns in families, 0 or 1, `->(families,campaigns)`."""
         luck = instance_luck(self.instance, 12, self.families * self.campaigns)
         return linked(luck.reshape(self.families, self.campaigns), 0.5).astype(float)
 
     @cached_property
     def theta(self) -> Floats:
-        """Coefficients of clicks and of costs, `->(1+campaigns,n)`."""
+        """The coefficients of clicks and costs, `->(1+campaigns,n)`."""
         width, q = 1 + self.traits + self.demographics, max(self.traits, 1)
         u = instance_luck(self.instance, 8, self.ads * width).reshape(self.ads, width)
         most = np.array([0.2] + [0.3 / q] * self.traits + [0.3] * self.demographics)
@@ -164,7 +164,7 @@ class PayPerClick:
 
     @cached_property
     def _at_random(self) -> tuple[Floats, Floats]:
-        """Clicks per round of every demographic, and costs of every campaign, if ads are shown at random."""
+        """The clicks of every demographic and the costs of every campaign per round if ads are shown at random."""
         user = np.concatenate([np.ones((self.demographics, 1)), np.full((self.demographics, self.traits), 0.5)], axis=1)
         user = np.concatenate([user, np.eye(self.demographics)], axis=1)
         clicks = user @ self.theta[0].reshape(self.ads, -1).T  # by demographic and ad
@@ -172,7 +172,7 @@ class PayPerClick:
 
     @cached_property
     def problem(self) -> Problem:
-        """Clicks of all demographics, with diminishing returns, under budgets, a mix and a risk."""
+        """The problem: clicks of all demographics with diminishing returns, under budgets, a mix and a risk."""
         kinds = tuple(f"g{g}" for g in range(1, self.demographics + 1))
         clicks = tuple(f"click demographic={kind}" for kind in kinds)
         costs = tuple(f"campaign {c}" for c in range(1, self.campaigns + 1))
@@ -200,9 +200,9 @@ class PayPerClick:
 
     @property
     def n_features(self) -> int:
-        """A block of 1 + traits + G per ad."""
+        """One block of 1 + traits + G per ad."""
         return self.ads * (1 + self.traits + self.demographics)
 
     def start(self, seed: int, replicas: Ints) -> _ClickWorld:
-        """The same users and luck for every policy."""
+        """Start a world; users and luck are the same for every policy."""
         return _ClickWorld(self, seed, replicas)

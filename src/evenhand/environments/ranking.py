@@ -1,4 +1,4 @@
-"""Rankings: items are put into an order for each user, and the lower the place, the less likely anybody looks."""
+"""Rankings: items are ordered for each user, and lower places are examined with lower probability."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CONTEXT, _OUTCOME = np.uint64(Stream.CONTEXT), np.uint64(Stream.OUTCOME)
 def _meet(
     seed: np.uint64, replicas: Ints, step: int, users: Floats, items: Floats, reached: Floats, flat: bool
 ) -> tuple[Ints, Floats]:
-    """Draw a user, and state the features of all items for this user, `(N,r),(m,s),(N),()->(),(m,n)`."""
+    """Draw a user, and compute the features of all items for this user, `(N,r),(m,s),(N),()->(),(m,n)`."""
     u = uniform_within(seed, _CONTEXT, replicas, np.full(1, step), 1)
     (m, s), r = items.shape, users.shape[1]
     who, x = np.empty(len(u), np.int64), np.empty((len(u), m, r * s if flat else r + s))
@@ -57,7 +57,7 @@ def _meet(
 def _answer(
     seed: np.uint64, replicas: Ints, step: int, chances: Floats, position: Floats, who: Ints, plays: Ints
 ) -> tuple[Floats, Bools, Floats]:
-    """Clicks, exposures and the chance of each click, `(N,m),(k),(),(P)->(P,1),(P),(P,1)`."""
+    """Draw clicks and exposures; returns also the probability of each click, `(N,m),(k),(),(P)->(P,1),(P),(P,1)`."""
     u = uniform_within(seed, _OUTCOME, replicas, np.full(1, step), 2 * len(position))
     y, exposed, mean = np.zeros((*plays.shape, 1)), np.zeros(plays.shape, np.bool_), np.zeros((*plays.shape, 1))
     for b in range(len(plays)):
@@ -72,7 +72,7 @@ def _answer(
 
 
 class _World:
-    """Answers only for the context that it showed last: features need not tell the user."""
+    """A world that answers only for its latest context, as features need not identify the user."""
 
     counts_idle_steps = True
 
@@ -116,7 +116,7 @@ class _World:
 @named("C9", source="Do et al. 2023, Section 4 and Appendix B.1.1, rankings with exposure by position")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranking:
-    """A user comes, and k of m items are shown in an order; a user looks at some places, and clicks on what is liked.
+    """Shows k of m items in order to each user, who examines some places and clicks on liked items.
 
     Equation: place p is looked at with probability b_p = 1/log2(1 + p), independently of the others; an item that is
     looked at is clicked with the probability that the user likes it. Outcomes are "click", learned, and "exposure", 1
@@ -176,7 +176,7 @@ class Ranking:
 
     @cached_property
     def looked(self) -> Floats:
-        """The probability that each place is looked at, `()->(k)`."""
+        """The probability that each place is examined, `()->(k)`."""
         if self.position is None:
             return np.asarray(1.0 / np.log2(1.0 + np.arange(1, self.slots + 1)))
         expected = f"{self.slots} probabilities in (0, 1]"
@@ -192,7 +192,7 @@ class Ranking:
 
     @cached_property
     def problem(self) -> Problem:
-        """The objective and the constraints on clicks, exposures and fees."""
+        """The problem: the objective and the constraints on clicks, exposures and fees."""
         items, each = self.audience.names, {name: name for name in self.audience.names}
         groups: tuple[Groups, ...] = (
             (Groups("item", items, of=each),) if len(items) > 1 else ()
@@ -214,17 +214,17 @@ class Ranking:
 
     @property
     def exposures(self) -> tuple[str, ...]:
-        """The names of the exposures of every item, which an objective may read."""
+        """The names of the items' exposures, for use in an objective."""
         return self.problem.each("exposure", by="item") if len(self.audience.items) > 1 else ("exposure",)
 
     @property
     def n_features(self) -> int:
-        """The numbers of factors of users and items, added up; or multiplied, if features are products."""
+        """The sum of the numbers of factors of users and items; their product if features are products."""
         r, s = (int(z.shape[1]) for z in (self.audience.users, self.audience.items))
         return r * s if self.flat else r + s
 
     def lists(self, cases: int, seed: int, replica: int) -> Lists:
-        """All users in all phases that differ, or in so many phases, evenly spaced, that there are about `cases`."""
+        """Return all users in all distinct phases, or in evenly spaced phases that make about `cases` cases."""
         if self.offers is None:
             return self._lists
         m, phases = len(self.audience.items), -(-self.horizon // self.offers.length)
@@ -245,7 +245,7 @@ class Ranking:
 
     @cached_property
     def _lists(self) -> Lists:
-        """All users, with all items on offer."""
+        """All users with all items on offer."""
         return Lists(
             learned=self.audience.chances[:, :, None],
             offered=np.ones((1, len(self.audience.items)), bool),
@@ -256,5 +256,5 @@ class Ranking:
         )
 
     def start(self, seed: int, replicas: Ints) -> _World:
-        """The same users and luck for every policy."""
+        """Start a world; users and luck are the same for every policy."""
         return _World(self, seed, replicas)

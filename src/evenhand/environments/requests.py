@@ -1,4 +1,4 @@
-"""Requests of a few types, whose use of a network with many edges is to be learned."""
+"""Requests of a few types whose use of a network with many edges is unknown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evenhand.sets import Box, Halfspaces
 @named("B11", source="Agrawal & Devanur 2014, Section 3 (network routing); instances are evenhand's own")
 @dataclass(frozen=True, kw_only=True)
 class Requests:
-    """A request of one of d types is admitted per round, or none; its use of N edges, N much larger than d, is learned.
+    """Admits a request of one of d types per round, or none; its use of N edges, N much larger than d, is learned.
 
     Equation: a request of type j takes a unit of bandwidth on all edges of its path with probability q_j, and nothing
     otherwise, as where a call is not answered. With x_j the rate at which type j takes bandwidth,
@@ -66,23 +66,23 @@ class Requests:
 
     @cached_property
     def crosses(self) -> Floats:
-        """1 where the path of a type crosses an edge, `->(d,N)`."""
+        """Whether the path of each type crosses each edge, 0 or 1, `->(d,N)`."""
         luck = instance_luck(self.instance, 9, self.types * self.edges)
         return linked(luck.reshape(self.types, self.edges), 0.2).astype(float)
 
     @cached_property
     def uses(self) -> Floats:
-        """q, the chance that an admitted request of every type takes bandwidth, `->(d)`."""
+        """The probability q that an admitted request of each type takes bandwidth, `->(d)`."""
         return 0.3 + 0.7 * instance_luck(self.instance, 10, self.types)
 
     @cached_property
     def capacities(self) -> Floats:
-        """Of every edge, per round, `->(N)`."""
+        """The capacity of every edge per round, `->(N)`."""
         return np.asarray(self.room * (self.uses @ self.crosses) / self.types)
 
     @cached_property
     def problem(self) -> Problem:
-        """The highest payments for which no edge is used beyond its capacity."""
+        """The problem: the highest payments that keep to the capacities of all edges."""
         names = tuple(f"type {j}" for j in range(1, self.types + 1))
         actions, most = ("reject", *names), tuple(self.capacities.tolist())
         pays = 0.3 + 0.7 * instance_luck(self.instance, 11, self.types)
@@ -104,11 +104,10 @@ class Requests:
 
     @property
     def n_features(self) -> int:
-        """One per type."""
         return self.types
 
     def start(self, seed: int, replicas: Ints) -> ArmsWorld:
-        """The same luck for every policy, and for both statements of the outcomes."""
+        """Start a world; luck is the same for every policy, and for both statements of the outcomes."""
         effect = np.eye(self.types) if self.outcomes == "types" else self.crosses
         means = np.concatenate([np.zeros((1, effect.shape[1])), self.uses[:, None] * effect])
         return ArmsWorld(self.problem, means, True, seed, replicas)

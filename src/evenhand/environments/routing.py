@@ -1,4 +1,4 @@
-"""Requests that take one of several routes through a network with capacities."""
+"""Routing of requests through a network with capacities."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _RoutingWorld:
 @named("B11", source="evenhand's own; network routing as in Agrawal & Devanur 2014, Section 3, with routes to choose")
 @dataclass(frozen=True, kw_only=True)
 class Routing:
-    """A request of one of d types takes one of its routes, or none; every edge has a capacity for the horizon.
+    """Assigns a route to each request of one of d types, or none; every edge has a capacity for the horizon.
 
     Equation: maximise sum_j sqrt(z_j + 0.01) over the rates z_j of requests of type j that arrive, subject to
     use of edge e <= capacity_e T. A route uses its edges whether or not the request arrives.
@@ -94,19 +94,19 @@ class Routing:
 
     @cached_property
     def arrives(self) -> Floats:
-        """The chance of every route that its request arrives, `->(d routes)`."""
+        """The probability that a request on each route arrives, `->(d routes)`."""
         return 0.5 + 0.5 * instance_luck(self.instance, 4, self.types * self.routes)
 
     @cached_property
     def uses(self) -> Floats:
-        """1 where a route uses an edge, `->(d routes,N)`."""
+        """Whether each route uses each edge, 0 or 1, `->(d routes,N)`."""
         count = self.types * self.routes
         luck = instance_luck(self.instance, 5, count * self.edges).reshape(count, self.edges)
         return linked(luck, 0.2).astype(float)
 
     @cached_property
     def problem(self) -> Problem:
-        """Arrivals of all types, with diminishing returns, within the capacities."""
+        """The problem: arrivals of all types with diminishing returns, within the capacities."""
         kinds = tuple(f"type {j}" for j in range(1, self.types + 1))
         routes = tuple(f"{kind}, route {k}" for kind in kinds for k in range(1, self.routes + 1))
         edges = tuple(f"edge {e}" for e in range(1, self.edges + 1))
@@ -126,9 +126,8 @@ class Routing:
 
     @property
     def n_features(self) -> int:
-        """One per route."""
         return self.types * self.routes
 
     def start(self, seed: int, replicas: Ints) -> _RoutingWorld:
-        """The same requests and luck for every policy."""
+        """Start a world; requests and luck are the same for every policy."""
         return _RoutingWorld(self, seed, replicas)

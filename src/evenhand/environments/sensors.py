@@ -1,4 +1,4 @@
-"""Sensors that watch overlapping sets of points, each of which must be seen often enough."""
+"""Sensors that cover overlapping sets of points; each point must be seen often enough."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evenhand.sets import Box, Halfspaces
 @named("B11", source="Agrawal & Devanur 2014, Section 3 (sensor networks); instances are evenhand's own")
 @dataclass(frozen=True, kw_only=True)
 class Sensors:
-    """One of m sensors is switched on per round, or none; N points must each be seen at a given rate.
+    """Switches on at most one of m sensors per round; each of N points must be seen at a given rate.
 
     Equation: sensor i works with probability q_i, and then sees the points that it covers: with x_i the rate at which
     it is on and works, S = {x : sum of x_i over the sensors i that cover k >= rate, for all points k}. The energy of
@@ -64,18 +64,18 @@ class Sensors:
 
     @cached_property
     def covers(self) -> Floats:
-        """1 where a sensor covers a point, `->(m,N)`."""
+        """Whether each sensor covers each point, 0 or 1, `->(m,N)`."""
         luck = instance_luck(self.instance, 1, self.sensors * self.points)
         return linked(luck.reshape(self.sensors, self.points), 0.3).astype(float)
 
     @cached_property
     def works(self) -> Floats:
-        """q, the chance of every sensor to work, `->(m)`."""
+        """The probability q that each sensor works, `->(m)`."""
         return 0.5 + 0.5 * instance_luck(self.instance, 2, self.sensors)
 
     @cached_property
     def rate(self) -> float:
-        """How often each point must be seen, per round."""
+        """The required rate at which each point is seen per round."""
         from scipy.optimize import linprog  # slow to import
 
         seen = (self.works[:, None] * self.covers).T
@@ -87,7 +87,7 @@ class Sensors:
 
     @cached_property
     def problem(self) -> Problem:
-        """The least energy with which all points are seen often enough."""
+        """The problem: the least energy that sees all points often enough."""
         names = tuple(f"sensor {i}" for i in range(1, self.sensors + 1))
         actions = ("nothing", *names)
         energy = 0.2 + 0.8 * instance_luck(self.instance, 3, self.sensors)
@@ -110,11 +110,10 @@ class Sensors:
 
     @property
     def n_features(self) -> int:
-        """One per sensor."""
         return self.sensors
 
     def start(self, seed: int, replicas: Ints) -> ArmsWorld:
-        """The same luck for every policy, and for both statements of the outcomes."""
+        """Start a world; luck is the same for every policy, and for both statements of the outcomes."""
         effect = np.eye(self.sensors) if self.outcomes == "sensors" else self.covers
         means = np.concatenate([np.zeros((1, effect.shape[1])), self.works[:, None] * effect])
         return ArmsWorld(self.problem, means, True, seed, replicas)

@@ -1,4 +1,4 @@
-"""Any environment, with its features hidden."""
+"""Environments with hidden features."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from evenhand.problem.problem import Problem
 
 
 class _BlindWorld:
-    """Shows one-hot features to policies, and hands the world its own."""
+    """A world that shows one-hot features to policies, and passes the hidden ones to the inner world."""
 
     def __init__(self, world: World, arms: int, replicas: int) -> None:
         self._world = world
-        self._one_hot = np.eye(arms + 1, arms)  # the last row is zeros, for plays of -1, where nothing is played
+        self._one_hot = np.eye(arms + 1, arms)  # the last row is zeros, for empty places, which are -1
         self._features = as_strided(self._one_hot, (replicas, arms, arms), (0, *self._one_hot.strides))  # shared by all
         self._shown: Context | None = None
         self._hidden: Context | None = None
@@ -65,17 +65,17 @@ class _BlindWorld:
 @checked
 @dataclass(frozen=True)
 class WithoutContexts:
-    """Every case looks alike: each candidate's features say which action it is, and nothing else.
+    """Hides contexts: each candidate's features are a one-hot encoding of its action.
 
     Equation: x_a = e_a in R^A. The problem, groups, outcomes and luck are those of the environment. True means are
-    still those of the hidden case. The gap to policies that see features is what contexts are worth.
+    still those of the hidden case. The gap to policies that see features is the value of contexts.
 
     Args:
-        environment: one whose candidates are the actions of its problem. Its world answers only for the context that
-            it showed last.
+        environment: an environment whose candidates are the actions of its problem. Its world answers only for its
+            latest context.
 
     Raises:
-        InvalidInput: something that is no environment; in a run, contexts with other candidates.
+        InvalidInput: the value is not an environment; in a run, contexts have other candidates.
 
     >>> from evenhand.environments.court import Court
     >>> WithoutContexts(Court()).start(0, np.arange(1)).context(0).features
@@ -92,14 +92,12 @@ class WithoutContexts:
 
     @property
     def problem(self) -> Problem:
-        """The same problem."""
         return self.environment.problem
 
     @property
     def n_features(self) -> int:
-        """One per action."""
         return len(self.problem.actions)
 
     def start(self, seed: int, replicas: Ints) -> World:
-        """The same world, with its features hidden."""
+        """Start the environment's world with hidden features."""
         return _BlindWorld(self.environment.start(seed, replicas), self.n_features, len(replicas))

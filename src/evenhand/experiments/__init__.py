@@ -1,4 +1,4 @@
-"""Experiments, a folder each: `__init__` has the options and imports nothing heavy, `study` does the work."""
+"""Experiments, one folder each: `__init__` declares the options and imports nothing heavy, `study` does the work."""
 
 from evenhand.experiments.experiment import (
     Case,

@@ -1,4 +1,4 @@
-"""How long an experiment is likely to take, from a trial of every system."""
+"""Estimates the duration of an experiment from a trial of every system."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from evenhand.experiments.experiment import Case, Experiment, Section
 from evenhand.experiments.kept import done
 from evenhand.run.simulation import TRIAL, pace
 
-LEAST = 20_000  # rounds of the first system; the trials of shorter experiments would take long beside the runs
+LEAST = 20_000  # rounds of the first system; in shorter experiments the trials would take too long relative to the runs
 
 
 def estimate(
     experiment: Experiment, sections: Sequence[Section], kept: Path | None, asked_to_stop: Callable[[], bool]
 ) -> str:
-    """A sentence on how long all systems of all sections will take; empty where they are short, or after Ctrl-C.
+    """Describe how long all systems of all sections will take; empty for short runs and after Ctrl-C.
 
-    Every system is run for some hundred rounds, in as many replicas as one process gets, and what is kept already is
-    left out. The optima that some experiments compute afterwards are not included.
+    Every system runs for some hundred rounds with the number of replicas that one process gets. Stored parts of runs
+    are left out. The optima that some experiments compute afterwards are not included.
     """
     jobs, (replicas, seed) = getattr(experiment, "jobs", 1), (experiment.replicas, experiment.seed)
     cases = (case for section in sections for point in section.points for case in section.cases(point))
@@ -54,7 +54,7 @@ def estimate(
 
 
 def duration(seconds: float) -> str:
-    """A time in words, to two digits.
+    """Format a duration to two digits.
 
     >>> [duration(s) for s in (0.2, 48, 100, 1560, 8000, 200_000)]
     ['1 s', '48 s', '1.7 min', '26 min', '2.2 h', '56 h']
@@ -65,5 +65,5 @@ def duration(seconds: float) -> str:
 
 
 def _steps(case: Case, seed: int) -> int:
-    """The number of steps that a run can last."""
+    """Return the maximal number of steps of a run."""
     return case.world.start(seed, np.arange(1)).steps

@@ -1,4 +1,4 @@
-"""What an experiment is, and where experiments are found. Nothing heavy is imported, so that help appears at once."""
+"""The contract of an experiment, and the discovery of experiments. Imports stay light, so help appears at once."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from evenhand.report.results import Measurement, Results
     from evenhand.run.trace import Trace
 
-Point = Mapping[str, float]  # where in a sweep: a value per parameter; empty where nothing is swept
+Point = Mapping[str, float]  # a point of a sweep: a value per parameter; empty without a sweep
 
 
 class Case(NamedTuple):
-    """One system at one point: a policy and the world that it acts in, or the reason why there is no policy."""
+    """One system at one point: a policy and its world, or the reason why there is no policy."""
 
     at: Point
     system: str
@@ -30,45 +30,45 @@ class Case(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A case that is done; the trace is None where the policy was refused."""
+    """A finished case; the trace is None if the policy was refused."""
 
     case: Case
     trace: Trace | None
 
 
 class Session(NamedTuple):
-    """Whether to show progress bars (None: only in a terminal), and whether to end early, as after Ctrl-C."""
+    """The state of a run: whether to show progress bars (None: only in a terminal), and whether to stop early."""
 
     progress: bool | None
     asked_to_stop: Callable[[], bool]
 
 
 class Section(Protocol):
-    """A part of an experiment that is run, reported and drawn by itself."""
+    """A part of an experiment with its own runs, report and pictures."""
 
     @property
     def title(self) -> str:
-        """One or more lines, printed before the section is run."""
+        """One or more lines, printed before the section runs."""
 
     @property
     def points(self) -> Sequence[Point]:
-        """The points of a sweep; a single empty one where nothing is swept."""
+        """The points of the sweep; a single empty one without a sweep."""
 
     def cases(self, point: Point) -> Iterator[Case]:
-        """The cases of a point, each made when the one before is done.
+        """Yield the cases of a point, each after the previous one has finished.
 
-        They are asked for twice if runs are long, first to estimate the time; `Session.asked_to_stop` is then true, and
-        long work after the last case is left out, as after Ctrl-C. Long work before the cases is best cached.
+        If runs are long, the method is called twice, first to estimate the time. `Session.asked_to_stop` is then true,
+        and long work after the last case is skipped, as after Ctrl-C. Long work before the cases should be cached.
         """
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
-        """All measurements of the section, as far as it was run."""
+        """Compute the measurements of the runs so far."""
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
-        """The measurements as text, in tables."""
+        """Format the measurements as tables."""
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        """Draw what was run, and return the paths of the pictures; none where there is nothing to draw."""
+        """Draw the runs so far and return the paths of the pictures, if any."""
 
 
 class Experiment(Protocol):
@@ -90,7 +90,7 @@ class Experiment(Protocol):
     (['--replicas', '--seed'], {'replicas': 3, 'seed': 0})
     """
 
-    name: ClassVar[str]  # on the command line
+    name: ClassVar[str]  # the name on the command line
     title: ClassVar[str]  # one line of help
     about: ClassVar[str]  # a paragraph of help
 
@@ -100,23 +100,23 @@ class Experiment(Protocol):
 
     @property
     def seed(self) -> int:
-        """The seed of all luck."""
+        """The seed of all random numbers."""
 
     def sections(self, session: Session) -> Iterable[Section]:
-        """The sections; all are made before the first is run."""
+        """Return the sections; all are built before the first one runs."""
 
 
 def sections_of_study(experiment: Experiment, session: Session) -> Iterator[Section]:
-    """The sections that the module `study` beside an experiment's options makes of them.
+    """Build the sections of an experiment by the module `study` beside its options.
 
-    The module is imported only now, as it needs everything that an experiment runs.
+    The module is imported only here, as it imports everything that the experiment runs.
     """
     found: Iterator[Section] = import_module(f"{type(experiment).__module__}.study").sections(experiment, session)
     return found
 
 
 def discover() -> dict[str, type[Experiment]]:
-    """Every experiment in this folder by its name.
+    """Find all experiments in this folder, by name.
 
     >>> "court" in discover()
     True
@@ -131,10 +131,10 @@ def discover() -> dict[str, type[Experiment]]:
 
 
 def find(name: str) -> type[Experiment]:
-    """An experiment by its name.
+    """Find an experiment by its name.
 
     Raises:
-        InvalidInput: there is none of this name.
+        InvalidInput: there is no experiment of this name.
 
     >>> find("court")(replicas=2).replicas
     2

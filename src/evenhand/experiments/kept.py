@@ -1,4 +1,4 @@
-"""Traces of finished cases, and checkpoints of the others, beside the results of an experiment that can go on."""
+"""Stored traces of finished cases and checkpoints of others, from which an experiment can resume."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from evenhand.version import __version__
 def once(
     place: Path | None, policy: Policy, world: Environment, replicas: int, seed: int, run: Callable[..., Trace]
 ) -> Trace:
-    """The trace that was kept of this policy in this world, or that of a run, which is kept if it finished.
+    """Load the stored trace of a policy in a world, or run it and store the trace if it finished.
 
-    A trace is found again by a hash of everything that affects it: policy, world, replicas, seed and version. `run` is
-    told to keep its checkpoints in the same place. Without a place nothing is kept.
+    Traces are identified by a hash of everything that affects them: policy, world, replicas, seed and version. `run`
+    stores its checkpoints in the same folder. Nothing is stored if `place` is None.
     """
     if place is None:
         return run(checkpoints=None)
@@ -31,7 +31,7 @@ def once(
     if path.is_file():
         try:
             return Trace.load(path, policy.problem)
-        except InvalidInput:  # a file that was cut off
+        except InvalidInput:  # a truncated file
             path.unlink()
     trace = run(checkpoints=Checkpoints(folder=place))
     if trace.finished:
@@ -42,7 +42,7 @@ def once(
 
 
 def done(place: Path | None, policy: Policy, world: Environment, replicas: int, seed: int, jobs: int) -> float:
-    """The part of the steps of a run that is kept, in [0, 1]."""
+    """Return the stored part of a run's steps, in [0, 1]."""
     if place is None:
         return 0.0
     if _file(place, policy, world, replicas, seed).is_file():

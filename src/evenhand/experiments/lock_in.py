@@ -1,4 +1,4 @@
-"""How often a run locks in: plays as if it had learned nothing, because its first observations misled it."""
+"""Measures lock-in: runs that gain little because their first observations misled them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from evenhand.experiments.experiment import Run
 from evenhand.report.results import Measurement
 from evenhand.run.trace import Trace
 
-BASELINE = "uniform"  # the system above which gains are counted
+BASELINE = "uniform"  # the system that gains are relative to
 LOCKED_IN = "locked in"
 
 
 def locked_in(values: Floats, base: float) -> float:
-    """The share of replicas whose gain over a baseline is below half of the mean gain; NaN where nothing is gained.
+    """Compute the share of replicas whose gain over a baseline is below half of the mean gain; NaN without a gain.
 
     >>> import numpy as np
     >>> locked_in(np.array([9.0, 9.5, 9.0, 5.1]), base=5.0)
@@ -26,7 +26,7 @@ def locked_in(values: Floats, base: float) -> float:
 
 
 def lock_ins(runs: Sequence[Run], worth: Callable[[Trace], Floats]) -> list[Measurement]:
-    """A measurement for each run of a point where the baseline was run as well, by the worth of each replica's end."""
+    """Measure lock-in for each run whose point also has a baseline, by the final worth of each replica."""
     base = {tuple(case.at.items()): worth(t).mean() for case, t in runs if t and case.system == BASELINE}
     return [
         Measurement(

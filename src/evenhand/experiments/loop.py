@@ -1,4 +1,4 @@
-"""The one loop of all experiments: run every case, print, write and draw what is complete."""
+"""The loop of all experiments: run every case, and print, write and draw the complete ones."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def run(
 ) -> Results:
     """Run an experiment section by section; print its tables, write `results.json` and draw its pictures.
 
-    If runs are long, it first tries every system and says how long all are likely to take. Ctrl-C ends the run early;
-    what is finished is printed and written, marked as interrupted.
+    If runs are long, a trial of every system first estimates the total time. Ctrl-C ends the run early; finished
+    systems are printed and written, marked as interrupted.
 
     Args:
-        experiment: one of evenhand's, such as `find("court")(replicas=3)`, or a user's own.
+        experiment: an experiment of evenhand, such as `find("court")(replicas=3)`, or a user's own.
         out: a folder for results and pictures.
-        resume: keep the traces of finished systems in `out`, and every minute how far the others came; go on from there
-            instead of running them again.
-        progress: show progress bars; by default only in a terminal.
-        log: where to print.
+        resume: whether to store the traces of finished systems and, every minute, checkpoints of others in `out`, and
+            to continue from those there.
+        progress: whether to show progress bars; by default only in a terminal.
+        log: prints a text.
 
     Raises:
-        InvalidInput: an option that is out of its range, a folder that cannot be made, or `resume` without one.
+        InvalidInput: an option is out of its range, the folder cannot be created, or `resume` is set without one.
         MissingExtra: `out` is given, and matplotlib is not installed.
 
     >>> from evenhand.experiments import find
@@ -64,7 +64,7 @@ def run(
     kept = out / "traces" if resume and out is not None else None
     results, drawn = Results(experiment.name, settings(experiment)), False
     with deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
-        ahead = True  # looking ahead, sections leave out what they do after their cases
+        ahead = True  # during the estimate, sections skip the work after their cases
         session = Session(progress, lambda: ahead or asked())
         sections = list(experiment.sections(session))
         for i, section in enumerate(sections):
@@ -89,7 +89,7 @@ def run(
 
 
 def _endings(runs: list[Run]) -> Iterator[str]:
-    """When budgets ended early, over all points of a section."""
+    """Describe which systems stopped early or were restricted, over all points of a section."""
     for name in dict.fromkeys(run.case.system for run in runs):
         traces = [run.trace for run in runs if run.trace and run.case.system == name]
         if traces:
@@ -104,7 +104,7 @@ def _endings(runs: list[Run]) -> Iterator[str]:
 def _run(
     experiment: Experiment, section: Section, session: Session, results: Results, out: Path | None, kept: Path | None
 ) -> list[Run]:
-    """Run the cases of a section until Ctrl-C; measurements are added, and written, after every point."""
+    """Run the cases of a section until Ctrl-C; measurements are added and written after every point."""
     runs: list[Run] = []
     earlier, points = results.rows, section.points
     hidden = len(points) == 1 or bar_disabled(session.progress)
@@ -121,7 +121,7 @@ def _run(
 def _run_point(
     experiment: Experiment, section: Section, point: Point, session: Session, runs: list[Run], kept: Path | None
 ) -> bool:
-    """Run the cases of a point; return whether all were finished."""
+    """Run the cases of a point; returns whether all finished."""
     for case in section.cases(point):
         if case.policy is None:
             runs.append(Run(case, None))

@@ -1,4 +1,4 @@
-"""The options of experiments: fields of a frozen dataclass that the command line can set. Nothing heavy is imported."""
+"""The options of experiments: fields of a frozen dataclass that the command line can set. Imports stay light."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Option(NamedTuple):
-    """An option on the command line, as an experiment's field declares it."""
+    """A command-line option, declared by a field of an experiment."""
 
     field: str
     flag: str
@@ -21,7 +21,7 @@ class Option(NamedTuple):
     metavar: str | None
     choices: tuple[str, ...] | None
     repeatable: bool
-    least: int | None  # the least whole number that is allowed
+    least: int | None  # the least allowed whole number
 
 
 def option(
@@ -33,15 +33,15 @@ def option(
     choices: tuple[str, ...] | None = None,
     least: int | None = 1,
 ) -> T:
-    """Declare a field that can be set on the command line; the option of a tuple may be given several times.
+    """Declare a field that the command line can set; the option of a tuple may be repeated.
 
     Args:
-        default: its value if it is not given.
-        metavar: how help shows the value.
-        about: its help text; the default is added.
-        flag: its name on the command line, that of the field by default.
-        choices: the texts that are allowed.
-        least: the least whole number that is allowed, or None for any.
+        default: the default value.
+        metavar: the placeholder of the value in the help.
+        about: the help text; the default value is added.
+        flag: the name on the command line, by default that of the field.
+        choices: the allowed texts.
+        least: the least allowed whole number, or None for any.
     """
     found: T = field(
         default=default,
@@ -51,21 +51,21 @@ def option(
 
 
 def options(experiment: Any) -> list[Option]:
-    """The options of an experiment in the order of its fields."""
+    """List the options of an experiment in the order of its fields."""
     return [_option(f) for f in fields(experiment) if "option" in f.metadata]
 
 
 def settings(experiment: Any) -> dict[str, object]:
-    """The fields of an experiment that affect its results: all but the number of processes."""
+    """Return the fields of an experiment that affect its results: all but the number of processes."""
     values = {f.name: getattr(experiment, f.name) for f in fields(experiment)}
     return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items() if k != "jobs"}
 
 
 def distinct(field: str, values: tuple[T, ...]) -> tuple[T, ...]:
-    """The distinct values, in their order.
+    """Return the distinct values in order.
 
     Raises:
-        InvalidInput: there are none.
+        InvalidInput: there are no values.
 
     >>> distinct("taus", (0.1, 0.025, 0.1))
     (0.1, 0.025)
@@ -78,7 +78,7 @@ def distinct(field: str, values: tuple[T, ...]) -> tuple[T, ...]:
 def _option(f: Field[Any]) -> Option:
     meta = f.metadata["option"]
     many = isinstance(f.default, tuple)
-    kind = str(f.type).removeprefix("tuple[").removesuffix(", ...]")  # a text, as annotations are
+    kind = str(f.type).removeprefix("tuple[").removesuffix(", ...]")  # annotations are texts
     return Option(
         field=f.name,
         flag="--" + (meta["flag"] or f.name).replace("_", "-"),

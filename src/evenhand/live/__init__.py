@@ -1,4 +1,4 @@
-"""Campaigns: decisions for real, by several workers, on one log that is the only truth."""
+"""Campaigns: live decisions by any number of workers on one event log, from which all state is derived."""
 
 from evenhand.live.auditing import Audit, audit
 from evenhand.live.campaign import Campaign

@@ -1,4 +1,4 @@
-"""Whether the decisions of a log are those that its policies make: each is recomputed from what was known before it."""
+"""Audits of a log: every decision is recomputed from the events before it and compared with the stored one."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from evenhand.live.folding import Events, Folding
 from evenhand.live.opening import Terms
 from evenhand.live.packing import chances, pack
 from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import opened
-from evenhand.live.versions import differing
+from evenhand.live.stores.opening import as_store
+from evenhand.live.versions import changes
 from evenhand.policy.policy import Policy
 
 _EXACT = ("a", "n", "f", "r")  # plays and flags; the other entries of a decision are real numbers
@@ -30,16 +30,16 @@ _EXACT = ("a", "n", "f", "r")  # plays and flags; the other entries of a decisio
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What an audit found; `print` says it in words."""
+    """The findings of an audit; `print` shows them as sentences."""
 
     campaign: str
     events: int
     decisions: int
     unknown: int  # decisions of policies that were not given
     differing: int
-    largest: float  # difference between a stored number and the one that was recomputed
+    largest: float  # difference between a stored number and its recomputed value
     first: int | None  # the number of the first decision that differs
-    versions: tuple[str, ...]  # what is not as it was when the campaign was opened
+    versions: tuple[str, ...]  # differences from when the campaign was as_store
 
     @property
     def clean(self) -> bool:
@@ -70,21 +70,22 @@ def audit(
 ) -> Audit:
     """Recompute every decision of a campaign from the events before it.
 
-    On the versions and the processor on which a campaign ran, decisions are the same bit for bit. Elsewhere the last
-    bits of numbers may differ, for which a tolerance can be stated. Plays are compared exactly.
+    On the versions and the processor on which a campaign ran, decisions are reproduced bit for bit. Elsewhere the last
+    bits of real numbers may differ; `tolerance` allows for that. Plays are compared exactly.
 
     Args:
-        store: where the log is.
+        store: the store with the log.
         campaign: its name.
-        policies: those that decided, in any order.
-        tolerance: of probabilities, prices and other real numbers, relative to 1 + their size.
+        policies: the policies that decided, in any order.
+        tolerance: the largest accepted difference of probabilities, prices and other real numbers, relative to
+            1 + their size.
         encoders: one for each policy, if cases are not stated by name.
         teacher: what the policy learned before the first decision.
 
     Raises:
-        InvalidInput: a tolerance that is no finite number, or policies that are none.
+        InvalidInput: the tolerance is not a finite number, or `policies` is not a list of policies.
         Unknown: no such campaign.
-        Conflict: the policy learned something else before the first decision.
+        Conflict: the policy learned from other data before the first decision.
 
     >>> import evenhand as eh
     >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
@@ -100,7 +101,7 @@ def audit(
     number("tolerance", tolerance, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
     if not isinstance(policies, Sequence) or not all(isinstance(policy, Policy) for policy in policies):
         raise InvalidInput("policies", "a list of policies", shown(policies))
-    place = opened(store)
+    place = as_store(store)
     first = next(iter(place.scan(campaign)), None)
     if first is None:
         raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
@@ -111,12 +112,12 @@ def audit(
     foldings = [Folding(place, campaign, p, e, terms, teacher) for p, e in zip(policies, each, strict=True)]
     known = {folding.mark: folding for folding in foldings}
     folding = known.get(terms.first)
-    fold = None if folding is None else folding.taught()
+    fold = None if folding is None else folding.trained()
 
     def before(seq: int) -> Events:
         return lambda after: takewhile(lambda event: event.seq < seq, place.scan(campaign, after))
 
-    seq, behind = 0, False  # whether the log has to be folded again, which can wait for the next decision
+    seq, behind = 0, False  # `behind`: the log has to be folded again, at the next decision at the latest
     for event in place.scan(campaign):
         seq = event.seq
         if event.kind == "decided":
@@ -138,12 +139,12 @@ def audit(
         differing=count.differing,
         largest=count.largest,
         first=count.first,
-        versions=differing(read(first)["versions"]),
+        versions=changes(read(first)["versions"]),
     )
 
 
 class _Count:
-    """What was compared so far."""
+    """Counts decisions and differences while an audit runs."""
 
     def __init__(self, tolerance: float) -> None:
         self.tolerance, self.decisions, self.unknown, self.differing = tolerance, 0, 0, 0
@@ -153,7 +154,7 @@ class _Count:
     first: int | None
 
     def compare(self, event: Event, fold: Fold | None) -> None:
-        """Recompute one decision."""
+        """Recompute one decision and count how it differs from the stored one."""
         self.decisions += 1
         body = read(event)
         if fold is None or body["by"] != fold.mark:
@@ -172,7 +173,7 @@ class _Count:
 
 
 def _gap(stored: Any, again: Any, *, exact: bool) -> float:
-    """The largest difference of numbers, relative to 1 + their size; infinite where shapes or plays differ."""
+    """The largest difference of two arrays, relative to 1 + their size; infinite if shapes or plays differ."""
     if stored == again:
         return 0.0
     a, b = (np.array(z, float) for z in (stored, again))  # None becomes NaN

@@ -1,4 +1,4 @@
-"""A campaign: decisions for real, by any number of workers, on one log."""
+"""A campaign: live decisions by any number of workers on one event log."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.validate import number, on_disk, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike
 from evenhand.live.dashboard.report import report
-from evenhand.live.events import Conflict, Event, Unknown, read, written
+from evenhand.live.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.fold import OnExpiry
 from evenhand.live.history import History
 from evenhand.live.opening import Terms, opening, warn_of_jams
 from evenhand.live.packing import unpack
 from evenhand.live.replies import Reply
 from evenhand.live.stores.base import Store, Transaction
-from evenhand.live.stores.opening import opened
+from evenhand.live.stores.opening import as_store
 from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
@@ -32,13 +32,13 @@ DAY = 86_400.0
 
 
 class Campaign:
-    """Decides and observes for real; its log is the only truth.
+    """Makes live decisions and learns from their outcomes; its event log is the only source of its state.
 
-    The state of a worker is a fold over the log. A verb takes the lock of the store, takes in what other workers wrote,
-    asks the policy, appends what came of it, and commits: budgets that hold in simulation hold with any number of
-    workers. What a policy refuses is in no log.
+    The state of a worker is a fold over the log. Every call takes the lock of the store, reads the events of other
+    workers, asks the policy, appends the result, and commits. Budgets that hold in simulation therefore hold with any
+    number of workers. Requests that the policy refuses leave no event.
 
-    Use `Campaign.open`. One object serves any number of threads, one after the other.
+    Create one with `Campaign.open`. It is thread-safe: calls are serialised.
 
     >>> import evenhand as eh
     >>> shop = eh.Problem(actions=("none", "letter"), features=(eh.Numeric("age", 20, 60),), horizon=1000,
@@ -55,27 +55,24 @@ class Campaign:
     """
 
     def __init__(self, worker: Worker, terms: Terms) -> None:
-        """Use `open`."""
         self._worker, self.terms = worker, terms
 
     @property
     def name(self) -> str:
-        """Of the campaign."""
         return self._worker.name
 
     @property
     def store(self) -> Store:
-        """The store that has the log."""
         return self._worker.store
 
     @property
     def encoder(self) -> Encoder:
-        """Turns the cases of the policy into contexts."""
+        """The encoder that turns cases into contexts of the policy."""
         return self._worker.encoder
 
     @property
     def policy(self) -> Policy:
-        """The policy that decides."""
+        """The policy that currently decides."""
         return self._worker.policy
 
     @staticmethod
@@ -91,22 +88,22 @@ class Campaign:
         encoder: Encoder | None = None,
         teacher: Teacher | None = None,
     ) -> Campaign:
-        """Open a campaign, a new one or one that is in the store.
+        """Open a campaign: start a new one, or continue one that is in the store.
 
         Args:
             store: such as "sqlite:///shop.db", "postgresql://shop@db.example/shop", or "memory://".
-            name: of the campaign; a store has several.
-            policy: that decides. In an existing campaign it must be the one that it runs under.
-            load_if_exists: whether to go on with a campaign of this name; if not, one that is there is refused.
-            seed: of all luck of a new campaign.
-            patience: of a new campaign, the seconds after which an outcome is overdue, above 0.
-            on_expiry: of a new campaign: what an overdue decision does with what it holds of hard budgets. "hold" keeps
-                it until an outcome comes, "fallback" settles it as `Policy.expire` does, "release" gives it back.
-            encoder: makes contexts of cases; by default of the problem's features by name.
-            teacher: what the policy learns before the first decision, the same whenever the campaign is opened.
+            name: the campaign's name; a store can hold several campaigns.
+            policy: the policy that decides; for an existing campaign, the one that it runs under.
+            load_if_exists: whether to continue an existing campaign of this name; if False, it is refused.
+            seed: the seed of all random numbers of a new campaign.
+            patience: for a new campaign, the seconds after which an outcome is overdue, above 0.
+            on_expiry: for a new campaign, the fate of the hard budget that an overdue decision reserves. "hold" keeps
+                it reserved until an outcome arrives, "fallback" settles it as `Policy.expire` does, "release" frees it.
+            encoder: turns cases into contexts; by default it reads the problem's features by name.
+            teacher: teaches the policy before the first decision; it must be the same whenever the campaign is opened.
 
         Raises:
-            InvalidInput: a setting out of its range.
+            InvalidInput: a setting is out of its range.
             Conflict: the campaign exists, or runs under another policy.
             Busy: the store cannot be written.
         """
@@ -115,14 +112,14 @@ class Campaign:
             raise InvalidInput("policy", "a Policy", shown(policy))
         number("patience", patience, "seconds above 0", lambda x: 0 < x < 1e9)
         one_of("on_expiry", on_expiry, ("hold", "fallback", "release"))
-        place = opened(store)
+        place = as_store(store)
         policy.start(seed=seed)  # refuses a seed, and prepares kernels, before the lock is taken
         encoder, taught = encoder or Named(policy), None if teacher is None else teacher.mark
         terms = Terms(seed=seed, patience=patience, on_expiry=on_expiry, first=policy.fingerprint(), taught=taught)
         with place.write(name) as log:
             if log.last == 0:
                 warn_of_jams(terms, policy)
-                log.append("opened", written(opening(terms, policy, encoder)))
+                log.append("opened", encode(opening(terms, policy, encoder)))
             elif not load_if_exists:
                 raise Conflict(f"campaign {name!r} exists")
         terms = Terms.of(next(iter(place.scan(name))))
@@ -143,33 +140,33 @@ class Campaign:
         offered: Sequence[str] | None = None,
         known: Mapping[str, Mapping[str, float] | float] | None = None,
     ) -> Reply:
-        """Decide a case, once per key: whoever asks again with the same key and case gets the stored reply.
+        """Decide a case, once per key: a repeated request with the same key and case gets the stored reply.
 
         Raises:
-            InvalidInput: a case that does not fit the problem, or a key that is no text of at most 200 characters.
+            InvalidInput: the case does not fit the problem, or the key is not a text of at most 200 characters.
             Conflict: the key was used for another case.
-            Busy: the store cannot be written; ask again with the same key.
+            Busy: the store cannot be written; retry with the same key.
         """
         return self._worker.one(lambda log: Verbs(self._worker, log).decide(case, key, offered, known))
 
     def observe(self, decision: int, outcomes: Outcomes, *, revise: bool = False) -> bool:
-        """Take in the outcomes of a decision; returns whether they are new.
+        """Record the outcomes of a decision; returns False if they were recorded before.
 
         Args:
             decision: its `id`.
             outcomes: as for `Policy.observe`.
-            revise: whether they replace other ones that were observed before. Budgets then say what was truly spent.
+            revise: whether they may replace outcomes that were recorded before. Budgets are corrected accordingly.
 
         Raises:
             Unknown: no such decision.
             Conflict: other outcomes were observed, the decision was cancelled, or it played nothing.
-            InvalidInput: outcomes that are missing, unknown or out of range.
+            InvalidInput: outcomes are missing, unknown or out of range.
             Busy: the store cannot be written.
         """
         return self._worker.one(lambda log: Verbs(self._worker, log).observe(decision, outcomes, revise=revise))
 
     def cancel(self, decision: int) -> bool:
-        """Take back a decision that was not carried out; returns whether it was not cancelled before.
+        """Cancel a decision that was not carried out; returns False if it was cancelled before.
 
         Raises:
             Unknown: no such decision.
@@ -179,12 +176,12 @@ class Campaign:
         return self._worker.one(lambda log: Verbs(self._worker, log).cancel(decision))
 
     def switch(self, policy: Policy, encoder: Encoder | None = None) -> None:
-        """Go on with another policy: it learns what was observed, and what was spent stays spent.
+        """Continue with another policy, which learns from all outcomes in the log; spent budgets stay spent.
 
-        The log is folded again. Other workers end with `Conflict`, and have to open the campaign with this policy.
+        The log is folded again. Other workers stop with `Conflict` and have to open the campaign with this policy.
 
         Raises:
-            InvalidInput: a policy of other actions, outcomes or numbers of plays.
+            InvalidInput: the policy has other actions, outcomes or numbers of plays.
             Busy: the store cannot be written.
         """
         if not isinstance(policy, Policy):
@@ -201,10 +198,10 @@ class Campaign:
                 "one with another name or setting where cases are encoded in another way, as workers tell by that"
             )
             raise InvalidInput("policy", expected, policy.name)
-        self._worker.switch(policy, encoder, written(body))
+        self._worker.switch(policy, encoder, encode(body))
 
     def many(self, verbs: Sequence[Callable[[Verbs], T]]) -> list[T | EvenhandError]:
-        """Run verbs in one transaction, which costs one write to disk; each has its result or its own error.
+        """Run several calls in one transaction, which costs one write to disk; each has its result or its own error.
 
         >>> import evenhand as eh
         >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
@@ -220,9 +217,9 @@ class Campaign:
         return self._worker.run([within(verb) for verb in verbs])
 
     def explain(self, decision: int) -> str:
-        """Say in numbers why a decision was made: prices, worth and limits, as they were at that time.
+        """Explain a decision in numbers: the prices, values and limits at the time it was made.
 
-        The events before it are folded again, from the last snapshot before it if there is one.
+        The events before it are folded again, starting from the latest snapshot before it if there is one.
 
         Raises:
             Unknown: no such decision.
@@ -239,37 +236,37 @@ class Campaign:
         return self.policy.explain(state, context, unpack(body, context, self.policy))
 
     def status(self) -> Status:
-        """Where the campaign stands: rounds, averages, budgets, constraints and prices."""
+        """The current status of the campaign: rounds, averages, budgets, constraints and prices."""
         return self._worker.look(lambda fold: fold.policy.status(fold.state))
 
     def report(self) -> dict[str, Any]:
-        """Where the campaign stands, for JSON: the status, counts of outcomes, delays, actions and alarms."""
+        """A report for JSON: the status, counts of outcomes, delays, actions and alarms."""
         return report(self)
 
     def save_report(self, path: str | Path) -> None:
-        """Write a page that shows where the campaign stands, as one HTML file that loads nothing.
+        """Write the dashboard as one self-contained HTML file.
 
         Raises:
-            InvalidInput: a file that cannot be written.
+            InvalidInput: the file cannot be written.
             MissingExtra: Jinja is not installed.
         """
         try:
-            from evenhand.live.dashboard.page import saved  # which needs Jinja
+            from evenhand.live.dashboard.page import render_file  # which needs Jinja
         except ImportError as error:
             raise MissingExtra("pages", "live") from error
         with on_disk("path", "a file that can be written"):
-            Path(path).write_text(saved(self), encoding="utf-8")
+            Path(path).write_text(render_file(self), encoding="utf-8")
 
     def refresh(self) -> None:
-        """Take in what other workers wrote, and let what is overdue expire, at most 1,000 decisions at a time."""
+        """Read the events of other workers, and expire overdue decisions, at most 1,000 at a time."""
         self._worker.run([])
 
     def snapshot(self) -> int:
-        """Keep the state as it is, so that opening is fast; returns how many bytes that takes."""
+        """Store a snapshot of the state, which makes opening fast; returns its size in bytes."""
         return self._worker.keep()
 
     def decisions(self) -> pd.DataFrame:
-        """A data frame of all decisions, with their cases, probabilities, outcomes and states.
+        """Return a data frame of all decisions, with their cases, probabilities, outcomes and states.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -282,5 +279,5 @@ class Campaign:
         return pd.DataFrame(list(found), columns=list(found.columns))
 
     def events(self) -> Iterator[Event]:
-        """The whole log."""
+        """Iterate over all events of the log."""
         return self._worker.store.scan(self.name)

@@ -1,4 +1,4 @@
-"""Cases as the log has them, made into contexts."""
+"""Encoders, which turn the cases of a log into contexts, and teachers, which train a new policy."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from evenhand.core.records import Context
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 
-Case = Mapping[str, Any]  # features and groups by name, as JSON has them
+Case = Mapping[str, Any]  # features and groups by name, as in JSON
 
 
 class Encoder(Protocol):
-    """Makes the context of a case; the same case always has the same context."""
+    """Turns cases into contexts; equal cases always give equal contexts."""
 
     def context(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
@@ -27,29 +27,29 @@ class Encoder(Protocol):
         """
 
     def to_dict(self) -> dict[str, Any]:
-        """What it has to remember, for JSON."""
+        """The encoder's settings for JSON."""
 
 
 def alike(encoder: Encoder, kept: Mapping[str, Any]) -> bool:
-    """Whether an encoder is the one that is kept; the text of a problem file may have other comments, say."""
+    """Whether an encoder equals the stored one; the text of the problem file may differ, in comments for example."""
     now = json.loads(json.dumps(encoder.to_dict()))
     return {**now, "file": None} == {**kept, "file": None}
 
 
 class Teacher(Protocol):
-    """Lets a fresh policy learn what is known before the first decision."""
+    """Trains a new policy before its first decision."""
 
     @property
     def mark(self) -> str:
-        """A hash of what it teaches."""
+        """A hash of the training data."""
 
     def teach(self, policy: Policy, encoder: Encoder, state: PolicyState) -> None:
-        """Teach a fresh state of a policy whose cases are encoded so; the same each time."""
+        """Train a new state of a policy whose cases this encoder encodes; every call trains on the same data."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """The problem's features and groups by name; see `Policy.encode`."""
+    """Reads the problem's features and groups by name; see `Policy.encode`."""
 
     policy: Policy
 
@@ -60,5 +60,5 @@ class Named:
         return self.policy.encode(case, offered=offered, known=known)
 
     def to_dict(self) -> dict[str, Any]:
-        """Nothing: the problem has it all."""
+        """An empty mapping: the problem states how cases are encoded."""
         return {}

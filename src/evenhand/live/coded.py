@@ -1,4 +1,4 @@
-"""Cases that state the columns of a log, made into contexts as a problem file says."""
+"""An encoder of cases that state the columns of a log, as its problem file describes them."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ from evenhand.replay.units import Units
 
 
 class Text(NamedTuple):
-    """A problem file as it was read."""
+    """The name and the text of a problem file."""
 
     name: str
     text: str
 
     @staticmethod
     def of(path: Path) -> Text:
-        """That of a file.
+        """Read a problem file.
 
         Raises:
-            InvalidInput: it cannot be read.
+            InvalidInput: the file cannot be read.
         """
         return Text(path.name, read_text(path, "a TOML file"))
 
 
 @dataclass(frozen=True)
 class Coded:
-    """Makes contexts of cases that state the columns of a log, bit for bit as `evenhand replay` does of its rows.
+    """Encodes cases that state the columns of a log, with the same bits as `evenhand replay` encodes its rows.
 
-    Numbers beyond those of the log count as the nearest of them.
+    Numbers outside of the range of the log are clipped to it.
 
     Args:
-        text: the problem file, which the campaign keeps.
-        spec: what it says.
-        problem: the problem that it states, with the groups and shares of the log.
-        units: how columns become numbers.
+        text: the problem file, which the campaign stores.
+        spec: the parsed problem file.
+        problem: its problem, with the groups and shares of the log.
+        units: the encoding of columns as numbers.
     """
 
     text: Text
@@ -70,7 +70,7 @@ class Coded:
         """The context of one replica.
 
         Raises:
-            InvalidInput: a column that is missing or unknown, or a value that it cannot have.
+            InvalidInput: a column is missing or unknown, or has a value that it cannot have.
         """
         if not isinstance(case, Mapping):
             raise InvalidInput("case", f"a mapping from {list(self._names)} to values", shown(case))
@@ -92,11 +92,11 @@ class Coded:
 
     def features(self, units: Floats) -> Floats:
         """The features of every action, `(u)->(1,A,n)`."""
-        return np.append(units, 0.0)[self.layout][None]  # of -1 it is the last, which is 0
+        return np.append(units, 0.0)[self.layout][None]  # index -1 reads the appended 0
 
     @cached_property
     def layout(self) -> Ints:
-        """Which of the numbers of a case are the features of every action, -1 for 0, `->(A,n)`."""
+        """The index of the case's number that is each feature of each action, -1 for a feature of 0, `->(A,n)`."""
         return layout(self.spec, self.units)
 
     @cached_property
@@ -105,7 +105,7 @@ class Coded:
         return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *self.spec.known_columns, *grouped]))
 
     def to_dict(self) -> dict[str, Any]:
-        """What the log fixed, and the problem file, for JSON; lists keep the order of groups."""
+        """The units and groups that the log fixed, and the problem file, for JSON; lists keep the order of groups."""
         groups = [[g.name, [[name, share] for name, share in _shares(g.shares)]] for g in self.problem.groups]
         return {"units": self.units.to_dict(), "groups": groups, "file": list(self.text)}
 
@@ -116,28 +116,28 @@ def _shares(shares: Mapping[str, float] | Sequence[str]) -> Iterator[tuple[str, 
 
 
 class Stated(NamedTuple):
-    """The policy of a problem file, and how its cases are encoded."""
+    """The policy of a problem file and the encoder of its cases."""
 
     policy: Policy
     coded: Coded
 
 
 def of_log(text: Text, log_path: Path) -> Stated:
-    """The policy of a problem file, with features and groups as they are in a log.
+    """Build the policy of a problem file with the features and groups of a log.
 
     Raises:
         InvalidInput: as for `replay_log`.
     """
     spec = parse(text.text, text.name)
     encoded, _ = read_log(log_path, spec)
-    return _stated(text, spec, encoded.levels, encoded.coding)
+    return _build(text, spec, encoded.levels, encoded.coding)
 
 
 def of_file(text: Text) -> Stated:
-    """The policy of a problem file that states ranges, levels and groups itself.
+    """Build the policy of a problem file that states ranges, levels and groups itself.
 
     Raises:
-        InvalidInput: it leaves one of them to a log.
+        InvalidInput: the file leaves one of them to a log.
     """
     spec = parse(text.text, text.name)
     ends, names = "the range of its usual values, [low, high]", 'the names that it can have, such as ["web", "phone"]'
@@ -160,19 +160,19 @@ def of_file(text: Text) -> Stated:
             raise InvalidInput(f"{text.name}: groups.{name}.shares", expected, repr(grouping.shares))
     none: Floats = np.zeros(0)
     units = Units.fit(dict.fromkeys(spec.numeric, none), dict.fromkeys(spec.categorical, ()), spec.ranges, spec.levels)
-    return _stated(text, spec, groups, units)
+    return _build(text, spec, groups, units)
 
 
-def of_kept(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
-    """The policy of a campaign, with features and groups as they were when it was opened.
+def of_stored(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
+    """Rebuild the policy of a campaign with the features and groups with which it was opened.
 
     Args:
-        kept: by the campaign; see `Coded.to_dict`.
-        text: a problem file in place of the one that the campaign kept.
+        kept: the encoding that the campaign stored; see `Coded.to_dict`.
+        text: a problem file in place of the stored one.
 
     Raises:
         InvalidInput: as for `replay_log`.
-        Conflict: it has other columns, ranges, levels or groups than the campaign, whose cases are encoded by these.
+        Conflict: the file has other columns, ranges, levels or groups than those by which the campaign encodes cases.
     """
     own = Text(*kept["file"])
     text = text or own
@@ -186,11 +186,11 @@ def of_kept(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
     for name, groups in kept["groups"]:
         known = all(share is not None for _, share in groups)
         levels[name] = {group: float(share) for group, share in groups} if known else tuple(g for g, _ in groups)
-    return _stated(text, spec, levels, Units.of_dict(kept["units"]))
+    return _build(text, spec, levels, Units.of_dict(kept["units"]))
 
 
 def _columns(spec: Spec) -> dict[str, list[str]]:
-    """What cases state, and the ranges and levels that are fixed, by the keys of a problem file."""
+    """The columns of cases, and the stated ranges and levels, by the keys of a problem file."""
     groups = [f"{name} of {grouping.column}" for name, grouping in spec.groups.items()]
     return {
         "features.numeric": sorted(spec.numeric),
@@ -202,6 +202,6 @@ def _columns(spec: Spec) -> dict[str, list[str]]:
     }
 
 
-def _stated(text: Text, spec: Spec, levels: Mapping[str, Mapping[str, float] | Sequence[str]], units: Units) -> Stated:
+def _build(text: Text, spec: Spec, levels: Mapping[str, Mapping[str, float] | Sequence[str]], units: Units) -> Stated:
     policy = systems(spec.problem(levels), spec.settings, layout(spec, units).shape[1])[0]
     return Stated(policy, Coded(text, spec, policy.problem, units))

@@ -1,4 +1,4 @@
-"""What the command line does with the log of a campaign."""
+"""The commands of the command line that read or serve the log of a campaign."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit
 from evenhand.live.campaign import Campaign
-from evenhand.live.coded import Stated, Text, of_kept
+from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.events import Unknown, read
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_campaign
@@ -21,12 +21,12 @@ from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import connect
 
 
-def named(store: Store, campaign: str | None) -> str:
-    """The name of a campaign, by default that of the only one in the store.
+def only_campaign(store: Store, campaign: str | None) -> str:
+    """Return the name of the campaign to read, by default the only one in the store.
 
     Raises:
         Unknown: no such campaign.
-        InvalidInput: several campaigns, and none is named; or none at all.
+        InvalidInput: there are several campaigns and none is named, or there is none.
     """
     found = list(store.campaigns())
     if campaign is None:
@@ -41,16 +41,16 @@ def named(store: Store, campaign: str | None) -> str:
 
 
 def policies(store: Store, campaign: str) -> list[Stated]:
-    """The policies of the problem files that a campaign kept, in the order in which they decided."""
+    """Rebuild the policies of the problem files that a campaign stored, in the order in which they decided."""
     kept = [read(event)["encoding"] for event in store.scan(campaign, kinds=("opened", "switched"))]
-    return [of_kept(z) for z in kept if "units" in z]
+    return [of_stored(z) for z in kept if "units" in z]
 
 
 def existing(url: str) -> Store:
-    """A store that is there already; nothing is written to it.
+    """Connect to an existing store without writing to it.
 
     Raises:
-        InvalidInput: no such file, or one of another program.
+        InvalidInput: there is no such file, or it belongs to another program.
     """
     if isinstance(url, str) and url.startswith("sqlite:///"):
         path = Path(url.removeprefix("sqlite:///"))
@@ -73,7 +73,7 @@ def _elsewhere(out: Path, url: str) -> None:
         raise InvalidInput("out", "another file than the store", out)
 
 
-def served(
+def serve_file(
     problem_path: Path,
     url: str,
     *,
@@ -89,11 +89,11 @@ def served(
     token: str | None,
     hosts: Sequence[str],
 ) -> None:
-    """Open a campaign of a problem file, or go on with it, and serve it until the process is told to stop.
+    """Open or continue a campaign of a problem file, and serve it until the process is told to stop.
 
     Raises:
         InvalidInput, Conflict, Busy: as for `open_campaign` and `evenhand.live.http.serve`.
-        MissingExtra: what a server needs is not installed.
+        MissingExtra: a package that the server needs is not installed.
     """
     from evenhand.live.http import serve  # before a long log is read
 
@@ -119,16 +119,16 @@ def served(
     serve(made, host, port, token, hosts, ready=lambda at: print(f"{at} (Ctrl-C stops)", flush=True))
 
 
-def reported(url: str, campaign: str | None, out: Path, log_path: Path | None = None) -> None:
-    """Write a page that shows where a campaign of a problem file stands.
+def write_report(url: str, campaign: str | None, out: Path, log_path: Path | None = None) -> None:
+    """Write the dashboard of a campaign of a problem file.
 
     Raises:
-        Unknown, InvalidInput: as for `named`; or a file that cannot be written, or that is the store.
+        Unknown, InvalidInput: as for `only_campaign`; or the file cannot be written, or is the store.
         Conflict: the policy learned from another log.
     """
     store = existing(url)
     _elsewhere(out, url)
-    name = named(store, campaign)
+    name = only_campaign(store, campaign)
     each = policies(store, name)
     if not each:
         expected = "one that was opened with a problem file; others have `Campaign.save_report`"
@@ -137,25 +137,25 @@ def reported(url: str, campaign: str | None, out: Path, log_path: Path | None = 
     Campaign.open(store, name, each[-1].policy, encoder=each[-1].coded, teacher=teacher).save_report(out)
 
 
-def audited(
+def audit_files(
     url: str,
     campaign: str | None = None,
     problem_paths: Sequence[Path] = (),
     log_path: Path | None = None,
     tolerance: float = 0.0,
 ) -> Audit:
-    """Audit a campaign of problem files, by default of those that it kept.
+    """Audit a campaign of problem files, by default with the files that it stored.
 
     Raises:
-        Unknown, InvalidInput: as for `named`; or no policy is known.
+        Unknown, InvalidInput: as for `only_campaign`; or no policy is known.
         Conflict: the policy learned from another log.
     """
     store = existing(url)
-    name = named(store, campaign)
+    name = only_campaign(store, campaign)
     each = policies(store, name)
     if problem_paths and each:
         kept = each[0].coded.to_dict()
-        each = [of_kept(kept, Text.of(path)) for path in problem_paths]
+        each = [of_stored(kept, Text.of(path)) for path in problem_paths]
     if not each:
         expected = "one that was opened with a problem file; `evenhand.audit` takes policies of Python"
         raise InvalidInput("campaign", expected, f"{name!r}, which was not")
@@ -170,7 +170,7 @@ def audited(
     )
 
 
-def exported(
+def write_decisions(
     url: str,
     campaign: str | None,
     out: Path,
@@ -178,11 +178,11 @@ def exported(
     outcome: str | None = None,
     observed: bool = False,
 ) -> int:
-    """Write the decisions of a campaign to a file; returns how many. See `evenhand.live.exports.export`.
+    """Write the decisions of a campaign to a file; returns their number. See `evenhand.live.exports.export`.
 
     Raises:
-        Unknown, InvalidInput, MissingExtra: as for `named` and `export`; or the file is the store.
+        Unknown, InvalidInput, MissingExtra: as for `only_campaign` and `export`; or the file is the store.
     """
     store = existing(url)
     _elsewhere(out, url)
-    return export(store, named(store, campaign), out, kind=kind, outcome=outcome, observed=observed)
+    return export(store, only_campaign(store, campaign), out, kind=kind, outcome=outcome, observed=observed)

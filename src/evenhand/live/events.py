@@ -1,4 +1,4 @@
-"""Events of a campaign: the only truth, of which everything else is a fold."""
+"""Events of a campaign: the source of truth, from which all other state is folded."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Event(NamedTuple):
     seq: int  # 1, 2, ... within the campaign
     kind: Kind
     ref: int | None  # the `seq` of the decision that it is about
-    key: str | None  # of a decision, by whoever asked for it
+    key: str | None  # of a decision, chosen by the client
     at: int  # microseconds since 1970, by the clock of the store, never going back
-    body: str  # JSON, kept as it was written
+    body: str  # JSON, kept as it was encode
 
 
 class Conflict(EvenhandError):
-    """What is said contradicts what was said before."""
+    """A request contradicts an earlier one."""
 
 
 class Unknown(EvenhandError, LookupError):
@@ -35,20 +35,20 @@ class Unknown(EvenhandError, LookupError):
 
 
 class Busy(EvenhandError, OSError):
-    """The store cannot be written at present; nothing is lost: say the same again, with the same key."""
+    """The store cannot be written at present; nothing is lost: repeat the request with the same key."""
 
 
-def written(body: dict[str, Any]) -> str:
-    """The JSON of a body, in which equal bodies are equal texts.
+def encode(body: dict[str, Any]) -> str:
+    """Encode a body as JSON; equal bodies give equal texts.
 
-    >>> written({"b": 0.1, "a": [1, None]})
+    >>> encode({"b": 0.1, "a": [1, None]})
     '{"a":[1,null],"b":0.1}'
     """
     return _WRITER.encode(body)
 
 
 def _plain(value: object) -> object:
-    """A number of NumPy, as data frames have them, as one of Python; a mapping as a dictionary."""
+    """Convert a NumPy scalar, as in data frames, to a Python number, and a mapping to a dictionary."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
@@ -60,6 +60,6 @@ _WRITER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=Tru
 
 
 def read(event: Event) -> dict[str, Any]:
-    """The body of an event."""
+    """Decode the body of an event."""
     found: dict[str, Any] = json.loads(event.body)
     return found

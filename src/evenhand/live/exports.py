@@ -1,4 +1,4 @@
-"""The decisions of a campaign as files: tables, and what libraries of contextual bandits read."""
+"""Exports of a campaign's decisions: tables, and the formats of other contextual bandit libraries."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ def export(
     outcome: str | None = None,
     observed: bool = False,
 ) -> int:
-    """Write the decisions of a campaign to a file; returns how many.
+    """Write the decisions of a campaign to a file; returns their number.
 
     Args:
-        store: of the campaign.
+        store: the campaign's store.
         campaign: its name.
         out: the file, which is replaced.
         kind: csv, jsonl and parquet are tables with the columns of `History`; obp is the logged bandit feedback of
-            the Open Bandit Pipeline, and vw is what `vw --cb K` reads, see `evenhand.live.feedback`. By default it
-            follows from the end of the file's name.
-        outcome: that is the reward, for obp and vw; by default the one that is maximised, or the only one observed.
-        observed: leave out decisions without an outcome, as obp and vw always do.
+            the Open Bandit Pipeline, and vw is the input of `vw --cb K`, see `evenhand.live.feedback`. By default it
+            follows from the suffix of the file's name.
+        outcome: the reward, for obp and vw; by default the maximised outcome, or the only observed one.
+        observed: whether to leave out decisions without an outcome, as obp and vw always do.
 
     Raises:
-        InvalidInput: a format that is unknown, a file that cannot be written, or an outcome that is missing.
-        MissingExtra: Parquet is asked for, and pyarrow is not installed.
+        InvalidInput: the format is unknown, the file cannot be written, or the outcome is missing.
+        MissingExtra: the format is Parquet, and pyarrow is not installed.
     """
     kind, number = _kind(out, kind), itertools.count()
     if kind in _TABLES:
@@ -56,16 +56,16 @@ def export(
         history = History.of(store, campaign)
         rows = (row for row in history if not observed or row["state"] == "observed")
         with on_disk("out", "a file that can be written"):
-            _TABLES[kind](out, history, _counted(rows, number))
+            _TABLES[kind](out, history, _count(rows, number))
     else:
         feedback = Feedback.of(store, campaign, outcome)
         with on_disk("out", "a file that can be written"):
-            (write_npz if kind == "obp" else write_vw)(out, feedback, _counted(feedback, number))
+            (write_npz if kind == "obp" else write_vw)(out, feedback, _count(feedback, number))
     return next(number)
 
 
-def _counted(rows: Iterable[T], number: Iterator[int]) -> Iterator[T]:
-    """The rows; the next number is how many were taken."""
+def _count(rows: Iterable[T], number: Iterator[int]) -> Iterator[T]:
+    """Yield the rows and count them: the next value of `number` is how many were taken."""
     for row in rows:
         next(number)
         yield row
@@ -113,7 +113,7 @@ def _parquet(out: Path, history: History, rows: Iterator[Row]) -> None:
 
 
 def _kinds(history: History) -> dict[str, type]:
-    """The type of every column; that of a case with values of several types, or with lists, is JSON as a text."""
+    """The type of every column; case columns with lists or values of several types are written as JSON texts."""
     kinds: dict[str, type] = dict.fromkeys(history.columns, str)
     kinds |= {"id": int, "at": int}
     kinds |= {name: float for name in history.columns if name.split(" ")[0] in ("probability", "outcome")}
@@ -121,7 +121,7 @@ def _kinds(history: History) -> dict[str, type]:
 
 
 def _one(of: set[type]) -> type | None:
-    """The type of all values, None where they have none in common."""
+    """The common type of all values, None if there is none."""
     rest = of - {type(None)}
     if rest == {int, float}:
         return float

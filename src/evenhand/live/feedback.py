@@ -1,4 +1,4 @@
-"""Decisions whose outcome and probability are known, as other libraries of contextual bandits read them."""
+"""Decisions with known outcome and probability, in the formats of other contextual bandit libraries."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
-from evenhand.live.coded import Coded, of_kept
+from evenhand.live.coded import Coded, of_stored
 from evenhand.live.events import read
-from evenhand.live.history import History, said
+from evenhand.live.history import History, outcome_columns
 from evenhand.live.stores.base import Store
 
 Case = Mapping[str, Any]
 
 
 class Logged(NamedTuple):
-    """One decision."""
+    """One decision with its outcome and probability."""
 
     case: Case
     action: int
@@ -33,12 +33,12 @@ class Logged(NamedTuple):
 
 @dataclass(frozen=True)
 class Feedback:
-    """The decisions of a campaign that were observed and whose probability is known, in their order.
+    """Iterates over the decisions of a campaign whose outcome was observed and whose probability is known, in order.
 
     Args:
-        history: of the campaign.
-        outcome: that is the reward.
-        coded: makes numbers of cases, for campaigns of problem files.
+        history: the campaign's history.
+        outcome: the outcome that is the reward.
+        coded: the encoder of cases, for campaigns of problem files.
     """
 
     history: History
@@ -47,17 +47,17 @@ class Feedback:
 
     @staticmethod
     def of(store: Store, campaign: str, outcome: str | None) -> Feedback:
-        """Those of a campaign.
+        """Read the feedback of a campaign.
 
         Raises:
-            InvalidInput: several plays per decision, or an outcome that is missing, was not observed, or is maximised
-                times a factor, unless it is named: what is exported is the outcome as it was observed.
+            InvalidInput: a decision has several plays; or the outcome is missing, was not observed, or is maximised
+                times a factor and not named: outcomes are exported as they were observed.
         """
         history = History.of(store, campaign)
         if history.plays > 1:
             raise InvalidInput("campaign", "one play per decision", f"{campaign!r}, with {history.plays}")
         *_, last = [read(event)["encoding"] for event in store.scan(campaign, kinds=("opened", "switched"))]
-        stated = of_kept(last) if "units" in last else None
+        stated = of_stored(last) if "units" in last else None
         found = [name.removeprefix("outcome ") for name in history.outcomes]
         if outcome is None:
             maximized = stated.policy.problem.maximize if stated else None
@@ -73,20 +73,19 @@ class Feedback:
         return Feedback(history, outcome, stated.coded if stated else None)
 
     def __iter__(self) -> Iterator[Logged]:
-        """The decisions."""
         for event in self.history.decided():
             state, outcomes = self.history.end(event)
             body = read(event)
             if state == "observed" and body["p"][0] is not None:
-                reward = dict(said(outcomes)).get(f"outcome {self.outcome}")
+                reward = dict(outcome_columns(outcomes)).get(f"outcome {self.outcome}")
                 if reward is not None:
                     yield Logged(body["case"], body["a"][0], body["p"][0], float(reward))
 
     def numbers(self) -> tuple[tuple[str, ...], Callable[[Case], Any]]:
-        """The names of the numbers of a case, and what makes them.
+        """The names of a case's numbers, and the function that computes them.
 
-        For campaigns of problem files they are those of the policy: an intercept, standardised numbers, and indicators.
-        For others they are the numbers in the case as they are; texts are left out.
+        For campaigns of problem files they are the policy's features: an intercept, standardised numbers, and
+        indicators. For others they are the numbers of the case, unchanged; texts are left out.
         """
         if self.coded is not None:
             return self.coded.units.names, self.coded.units.row
@@ -108,7 +107,7 @@ def write_npz(out: Path, feedback: Feedback, decisions: Iterable[Logged]) -> Non
         reward.append(logged.reward)
         pscore.append(logged.probability)
     count = len(action)
-    with out.open("wb") as file:  # a name without .npz stays as it is
+    with out.open("wb") as file:  # so that NumPy appends no .npz to the name
         np.savez_compressed(
             file,
             n_rounds=np.array(count),
@@ -135,7 +134,7 @@ def write_vw(out: Path, feedback: Feedback, decisions: Iterable[Logged]) -> None
 
 
 def _line(logged: Logged) -> str:
-    r"""A decision for Vowpal Wabbit.
+    r"""Format a decision for Vowpal Wabbit.
 
     >>> _line(Logged({"age": 33, "zip code": "a:b"}, 0, 0.25, 1.0))
     '1:-1.0:0.25 | age:33.0 zip%20code=a%3Ab\n'
@@ -147,11 +146,11 @@ def _line(logged: Logged) -> str:
 def _features(case: Case) -> Iterator[str]:
     for name, value in case.items():
         if isinstance(value, str):
-            yield f"{_escaped(name)}={_escaped(value)}"
+            yield f"{_escape(name)}={_escape(value)}"
         elif isinstance(value, Real):
-            yield f"{_escaped(name)}:{float(value)!r}"
+            yield f"{_escape(name)}:{float(value)!r}"
 
 
-def _escaped(text: str) -> str:
-    """A text as a part of a feature's name."""
+def _escape(text: str) -> str:
+    """Escape a text for use in a feature's name."""
     return re.sub(r"[\s:|%]", lambda z: "".join(f"%{byte:02X}" for byte in z[0].encode()), text)

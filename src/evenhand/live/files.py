@@ -1,4 +1,4 @@
-"""Campaigns of problem files: the file that replays a log also serves cases, encoded as the log was."""
+"""Campaigns of problem files: cases are encoded as `evenhand replay` encodes the log of the same file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from evenhand.core.records import Context
 from evenhand.core.validate import file, on_disk
 from evenhand.live.campaign import DAY, Campaign
 from evenhand.live.cases import Encoder, alike
-from evenhand.live.coded import Coded, Text, of_file, of_kept, of_log
+from evenhand.live.coded import Coded, Text, of_file, of_log, of_stored
 from evenhand.live.events import Conflict, read
 from evenhand.live.fold import OnExpiry
 from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import opened
+from evenhand.live.stores.opening import as_store
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.replay.run import read_log
@@ -28,18 +28,17 @@ from evenhand.replay.run import read_log
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a log, as a teacher of policies of problem files: outcomes alone, as nothing was spent."""
+    """Trains policies of problem files on the rows of a log; only models learn, and no budget is spent."""
 
     path: Path
 
     @cached_property
     def mark(self) -> str:
-        """A hash of the file."""
         with on_disk("log", "a file that can be read"):
             return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
     def teach(self, policy: Policy, encoder: Encoder, state: PolicyState) -> None:
-        """Teach a fresh state every row, in their order."""
+        """Train a new state on every row, in order."""
         if not isinstance(encoder, Coded):
             raise InvalidInput("policy", "one of a problem file, as it learns from a log", policy.name)
         coded, problem = encoder, policy.problem
@@ -66,32 +65,32 @@ def open_campaign(
     on_expiry: OnExpiry = "hold",
     switch: bool = False,
 ) -> Campaign:
-    """Open a campaign of a problem file, which `evenhand replay` reads as well.
+    """Open a campaign of a problem file in the format of `evenhand replay`.
 
-    The log, or the problem file itself, fixes once how cases are encoded: ranges, levels, groups and their shares. The
-    campaign keeps that, and is opened again without the log, unless it learned from it.
+    The log or the problem file fixes the encoding of cases once: ranges, levels, groups and their shares. The campaign
+    stores the encoding, so it can be opened again without the log, unless its policy learned from it.
 
     Args:
         store, name, seed, patience, on_expiry: as for `Campaign.open`.
-        problem_path: a TOML file that says what is decided, and how.
-        log_path: a CSV file with a header, for a new campaign whose problem file leaves something to a log.
-        learn: whether the policy learns the outcomes of the log before the first decision; nothing is spent by that.
-        switch: whether a campaign that runs under another policy goes on with this one; see `Campaign.switch`.
+        problem_path: a TOML file that states the problem and the policy.
+        log_path: a CSV file with a header, for a new campaign whose problem file leaves ranges, levels or groups to it.
+        learn: whether the policy learns from the log before the first decision, without spending budgets.
+        switch: whether a campaign that runs under another policy continues with this one; see `Campaign.switch`.
 
     Raises:
-        InvalidInput: a file that cannot be used, or that leaves something to a log which is not given.
+        InvalidInput: a file cannot be used, or leaves ranges, levels or groups to a log that is not given.
         Conflict: the campaign was opened with another problem file or log.
         Busy: the store cannot be written.
     """
     text = Text.of(file("problem_path", problem_path))
-    place = opened(store)
+    place = as_store(store)
     log = None if log_path is None else file("log_path", log_path)
     kept = last_encoding(place, name)
     if kept is None:
         stated = before = of_file(text) if log is None else of_log(text, log)
     else:
-        before = of_kept(kept)
-        stated = of_log(text, log) if switch and log is not None else of_kept(kept, text)
+        before = of_stored(kept)
+        stated = of_log(text, log) if switch and log is not None else of_stored(kept, text)
         if not switch and log is not None and of_log(text, log).coded.to_dict() != stated.coded.to_dict():
             raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
     if not switch:
@@ -112,7 +111,7 @@ def open_campaign(
 
 
 def last_encoding(store: Store, campaign: str) -> Mapping[str, Any] | None:
-    """What the policy that decides now keeps of how cases are encoded; None if there is no such campaign.
+    """Return the stored encoding of a campaign's current policy; None if there is no such campaign.
 
     Raises:
         InvalidInput: the campaign was not opened with a problem file.

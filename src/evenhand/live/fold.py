@@ -1,4 +1,4 @@
-"""The state of a campaign: a fold over its events, the same whoever folds them."""
+"""The state of a campaign: a deterministic fold over its events."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 
 OnExpiry = Literal["hold", "fallback", "release"]
-_FEW = 1000  # times that are kept although nothing is due then
+_FEW = 1000  # stale deadlines that the heap may hold
 
 
 class Rewritten(EvenhandError):
-    """An event changes what earlier ones brought: the log has to be folded again, from before a decision.
+    """An event corrects an earlier one: the log has to be folded again from before a decision.
 
     Args:
         ref: the decision.
     """
 
     def __init__(self, ref: int) -> None:
-        """Name it."""
         super().__init__(f"the outcome of decision {ref} changed what follows it")
         self.ref = ref
 
 
 class Made(NamedTuple):
-    """A decision that was made just now, so that what is stored of it need not be read."""
+    """A decision just made, which need not be decoded from its event."""
 
     context: Context
     decision: Decision
@@ -42,7 +41,7 @@ class Made(NamedTuple):
 
 @dataclass
 class Pending:
-    """A decision whose outcome has not come."""
+    """A decision that waits for its outcome."""
 
     decision: Decision
     due: int  # microseconds
@@ -51,21 +50,21 @@ class Pending:
 
 @dataclass
 class Fold:
-    """What a policy knows after the first `seq` events.
+    """The state of a policy after the first `seq` events.
 
-    Decisions are entered as they are stored. Those of another policy, before a switch, are entered as forced ones. An
-    outcome that was revised, or that came after an expiry was settled, counts in place of what counted before: `Fold`
-    then raises `Rewritten`, and a new one is told by `corrected` which outcomes to use.
+    Decisions are entered as they are stored. Those of another policy, before a switch, are entered as forced decisions.
+    An outcome that was revised, or that arrived after its expiry was settled, replaces the earlier one: `Fold` then
+    raises `Rewritten`, and a new fold takes the outcomes to use from `corrected`.
 
     Args:
-        policy: that decides now.
+        policy: the policy that currently decides.
         mark: its fingerprint, which its decisions carry.
-        encoder: makes contexts of cases.
-        seed: of all luck.
-        on_expiry: what an expiry does to what a decision holds: keep it held until an outcome comes, settle it with the
-            outcomes' `fallback`, or give it back.
-        corrected: by decision, the outcome that counts in place of an earlier one, as of event `known`.
-        known: the last event that `corrected` knows.
+        encoder: turns cases into contexts.
+        seed: the seed of all random numbers.
+        on_expiry: the fate of the budget that an expired decision reserves: it stays reserved until an outcome arrives,
+            is settled with the outcomes' `fallback`, or is released.
+        corrected: by decision, the outcome that replaces an earlier one, as of event `known`.
+        known: the last event that `corrected` takes into account.
     """
 
     policy: Policy
@@ -78,13 +77,13 @@ class Fold:
 
     def __post_init__(self) -> None:
         self.state: PolicyState = self.policy.start(seed=self.seed)
-        self.seq, self.runs = 0, ""  # the fingerprint of the policy under which the campaign runs
-        self.since = 0  # the event with whose snapshot it began: `corrected` knows of later ones
+        self.seq, self.runs = 0, ""  # `runs`: the fingerprint of the policy under which the campaign runs
+        self.since = 0  # the event of the snapshot that the fold started from: `corrected` covers later events
         self.pending: dict[int, Pending] = {}
         self._due: list[tuple[int, int]] = []  # a heap
 
     def apply(self, event: Event, made: Made | None = None) -> None:
-        """Take in the next event; `made` is a decision that was made just now.
+        """Apply the next event; `made` is its decision if this process just made it.
 
         Raises:
             Rewritten: the log has to be folded again.
@@ -95,12 +94,12 @@ class Fold:
         self.seq = event.seq
 
     def fold(self, events: Iterable[Event]) -> None:
-        """Take in events in their order."""
+        """Apply events in order."""
         for event in events:
             self.apply(event)
 
     def overdue(self, now: int) -> int | None:
-        """A decision whose outcome is overdue and that has not expired, None where there is none."""
+        """Return a decision whose outcome is overdue and that has not expired, None if there is none."""
         while self._due:
             due, ref = self._due[0]
             if due > now:
@@ -111,11 +110,11 @@ class Fold:
         return None
 
     def wait(self, ref: int, pending: Pending) -> None:
-        """Wait for the outcome of a decision."""
+        """Register a decision that waits for its outcome."""
         self.pending[ref] = pending
         if not pending.expired:
             heapq.heappush(self._due, (pending.due, ref))
-        if len(self._due) > 2 * len(self.pending) + _FEW:  # most of them were settled before they were due
+        if len(self._due) > 2 * len(self.pending) + _FEW:  # most entries were settled before they were due
             self._due = [(p.due, ref) for ref, p in self.pending.items() if not p.expired]
             heapq.heapify(self._due)
 
@@ -126,13 +125,13 @@ class Fold:
         self.runs = read(event)["mark"]
 
     def _decided(self, event: Event, made: Made | None) -> None:
-        context, decision, due = made or self._stored(read(event))
+        context, decision, due = made or self._decode(read(event))
         self.policy.enter(self.state, context, decision)
         if decision.counted[0]:
             self.wait(event.seq, Pending(decision, due))
 
-    def _stored(self, body: dict[str, Any]) -> Made:
-        """A decision as the log has it."""
+    def _decode(self, body: dict[str, Any]) -> Made:
+        """Decode a decision from the body of its event."""
         context = self.encoder.context(body["case"], body.get("offered"), body.get("known"))
         own, stored = body["by"] == self.mark, (body, context, self.policy)
         return Made(context, unpack(*stored) if own else foreign(*stored, self.state), body["due"])
@@ -167,9 +166,9 @@ class Fold:
 
 
 def corrections(events: Iterable[Event], last: int = 0) -> tuple[dict[int, Any], int]:
-    """The outcomes that count in the end of decisions whose outcome was revised or came after an expiry, by decision.
+    """Collect, by decision, the final outcomes that were revised or arrived after an expiry.
 
-    `events` are those of a log after number `last`; the second of what is returned is the number of the last of them.
+    `events` are those of a log after number `last`; the second value returned is the number of the last event.
     """
     found: dict[int, Any] = {}
     expired: set[int] = set()

@@ -1,4 +1,4 @@
-"""Folds of a log with a policy, resumed from snapshots where there are any."""
+"""Folds the log of a campaign, starting from a snapshot if there is one."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from evenhand.live.snapshots import BrokenSnapshot, dump, restore
 from evenhand.live.stores.base import Store
 from evenhand.policy.policy import Policy
 
-Events = Callable[[int], Iterable[Event]]  # those after a number, in order
+Events = Callable[[int], Iterable[Event]]  # the events after a number, in order
 MOST = 16  # snapshots that are kept
 
 
 @dataclass(frozen=True)
 class Folding:
-    """How the log of a campaign is folded.
+    """Folds the log of a campaign with one policy.
 
     Args:
-        store: where its log and its snapshots are.
-        name: of the campaign.
-        policy: that decides now.
-        encoder: makes contexts of cases.
-        terms: of the campaign.
-        teacher: what the policy learns before the first decision.
+        store: the store with the log and the snapshots.
+        name: the campaign's name.
+        policy: the policy that currently decides.
+        encoder: turns cases into contexts.
+        terms: the campaign's terms.
+        teacher: trains the policy before the first decision.
     """
 
     store: Store
@@ -40,56 +40,55 @@ class Folding:
 
     @cached_property
     def mark(self) -> str:
-        """The fingerprint of the policy."""
         return self.policy.fingerprint()
 
     def of(self, events: Events, before: int | None = None) -> Fold:
-        """The fold of some first events of the log.
+        """Fold the first events of the log.
 
-        It begins with the last snapshot whose events nothing changed since: an outcome that is revised, or that comes
-        after its expiry was settled, asks for one before its decision.
+        The fold starts from the latest snapshot that is still valid: after an outcome is revised, or arrives after its
+        expiry was settled, only snapshots from before its decision are.
 
         Args:
-            events: those after a number.
-            before: only snapshots of fewer events are of use.
+            events: returns the events after a number.
+            before: use only snapshots of fewer events.
         """
         while (kept := self.store.snapshot(self.name, self.mark, before)) is not None:
             fold, before = self.fresh(), kept[0]
             try:
                 restore(fold, kept[1])
-            except BrokenSnapshot:  # a cache, which is of no use
+            except BrokenSnapshot:  # a damaged snapshot is ignored: it is a cache
                 continue
             if next(iter(events(fold.seq - 1)), None) is None:  # it is ahead of the log
                 continue
             try:
-                return _filled(fold, events)
+                return _apply(fold, events)
             except Rewritten as error:
                 before = min(before, error.ref)
         return self.whole(events)
 
     def whole(self, events: Events) -> Fold:
-        """The fold of some first events of the log, from its beginning."""
-        return _filled(self.taught(), events)
+        """Fold the first events of the log without a snapshot."""
+        return _apply(self.trained(), events)
 
-    def taught(self) -> Fold:
-        """A fold of no events, whose policy learned what it learns before the first decision."""
+    def trained(self) -> Fold:
+        """Return a fold of no events whose policy the teacher has trained."""
         fold = self.fresh()
         if self.teacher is not None:
             self.teacher.teach(self.policy, self.encoder, fold.state)
         return fold
 
     def fresh(self) -> Fold:
-        """A fold of no events."""
+        """Return a fold of no events, untrained."""
         terms = self.terms
         return Fold(
             policy=self.policy, mark=self.mark, encoder=self.encoder, seed=terms.seed, on_expiry=terms.on_expiry
         )
 
     def keep(self, fold: Fold) -> int:
-        """Keep a snapshot of a fold; returns how many bytes it has.
+        """Store a snapshot of a fold; returns its size in bytes.
 
         Raises:
-            CannotSave: a part of the state says that it cannot be written as arrays.
+            CannotSave: a part of the state cannot be written as arrays.
             Busy: the store cannot be written.
         """
         blob, numbers = dump(fold), self.store.snapshots(self.name, self.mark)
@@ -97,8 +96,8 @@ class Folding:
         return len(blob)
 
 
-def _filled(fold: Fold, events: Events) -> Fold:
-    """The fold after all events; what is written meanwhile is for the next time."""
+def _apply(fold: Fold, events: Events) -> Fold:
+    """Apply all events to a fold; events written meanwhile are left to the next call."""
     fold.since = fold.seq
     fold.corrected, fold.known = corrections(events(fold.seq), fold.seq)
     fold.fold(event for event in events(fold.seq) if event.seq <= fold.known)
@@ -106,7 +105,7 @@ def _filled(fold: Fold, events: Events) -> Fold:
 
 
 def surplus(numbers: Sequence[int]) -> Sequence[int]:
-    """Which snapshots to drop, so that many of recent states remain, and some of older ones.
+    """Choose the snapshots to drop, so that many recent ones and some older ones remain.
 
     >>> surplus(range(10)), list(surplus(range(16)))
     ((), [1, 3, 5, 7])

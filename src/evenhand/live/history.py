@@ -1,4 +1,4 @@
-"""The decisions of a log as a table: what was asked, what was decided, and what came of it."""
+"""The decisions of a log as a table of cases, actions and outcomes."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from evenhand.live.events import Event, read
 from evenhand.live.replies import reply
 from evenhand.live.stores.base import Store
 
-_SAME = 10_000  # different outcomes that are kept once each
+_SAME = 10_000  # distinct outcomes that are stored once each
 
 
 @dataclass(frozen=True)
 class History:
-    """One row per decision, in their order, read from the store whenever they are iterated; as of one event.
+    """A table with one row per decision, as of one event; iterating reads the rows from the store, in order.
 
-    Outcomes come later than decisions, so that the log is read once for what became of decisions, which is little, and
-    again for each pass over the rows.
+    Outcomes arrive after their decisions. The log is therefore read once for the final states, which take little
+    memory, and again for each pass over the rows.
 
     Args:
-        store: of the log.
+        store: the store with the log.
         campaign: its name.
-        last: the event after which nothing counts.
+        last: the last event to read.
         actions: the names of all actions.
-        ends: by decision, what became of it and its outcomes.
-        cases: the names in cases, with the types of their values.
+        ends: by decision, its final state and outcomes.
+        cases: the names that cases state, with the types of their values.
         plays: the largest number of plays of a decision.
         outcomes: the names of all outcomes that were observed.
 
@@ -53,10 +53,10 @@ class History:
 
     @staticmethod
     def of(store: Store, campaign: str) -> History:
-        """The history of a campaign as it is now."""
+        """Read the history of a campaign up to its last event."""
         actions: Sequence[str] = ()
         ends: dict[int, tuple[str, str | None]] = {}
-        same: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # few outcomes differ: each is kept once
+        same: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # each distinct outcome is stored once
         cases: dict[str, set[type]] = {}
         last, plays, outcomes = 0, 0, dict[str, None]()
         for event in store.scan(campaign):
@@ -72,13 +72,13 @@ class History:
                 settled = event.kind in ("observed", "revised")
                 end = ("observed" if settled else event.kind, event.body if settled else None)
                 if end not in same:
-                    outcomes |= dict.fromkeys(name for name, _ in said(end[1]))
+                    outcomes |= dict.fromkeys(name for name, _ in outcome_columns(end[1]))
                 ends[event.ref] = same.setdefault(end, end) if len(same) < _SAME else end
         return History(store, campaign, last, actions, ends, cases, plays, tuple(outcomes))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names in rows: `id`, `key`, `at` (microseconds since 1970), and the names in the cases.
+        """The columns: `id`, `key`, `at` (microseconds since 1970), and the names in the cases.
 
         Then `action` and `probability`, with a number from the second play on; `state` (waiting, observed, cancelled,
         expired, or nothing played); and `outcome NAME` for every observed outcome. A name in a case that is one of
@@ -88,17 +88,16 @@ class History:
         return (*first, *map(self.column, self.cases), *rest)
 
     def column(self, name: str) -> str:
-        """The column of a name in cases."""
+        """The column that holds a name of the cases."""
         return f"case {name}" if any(name in own for own in self._own) else name
 
     @cached_property
     def _own(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The columns before and after those of cases."""
         decided = (f"{z}{_place(p)}" for p in range(self.plays) for z in ("action", "probability"))
         return ("id", "key", "at"), (*decided, "state", *self.outcomes)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The rows, which have no entry where there is nothing."""
+        """Yield the rows; empty cells have no entry."""
         for event in self.decided():
             body = read(event)
             told = reply(event, body, self.actions)
@@ -107,22 +106,22 @@ class History:
             for p, (action, probability) in enumerate(zip(told.actions, told.probabilities, strict=True)):
                 row |= {f"action{_place(p)}": action, f"probability{_place(p)}": probability}
             row["state"], outcomes = self.end(event)
-            yield row | dict(said(outcomes))
+            yield row | dict(outcome_columns(outcomes))
 
     def decided(self) -> Iterator[Event]:
-        """The decisions as events."""
+        """Yield the events of the decisions."""
         for event in self.store.scan(self.campaign, kinds=("decided",)):
             if event.seq > self.last:
                 return
             yield event
 
     def end(self, event: Event) -> tuple[str, str | None]:
-        """What became of a decision, and the body with its outcomes."""
+        """The final state of a decision, and the body with its outcomes."""
         return self.ends.get(event.seq, ("waiting" if read(event)["n"] else "nothing played", None))
 
 
-def said(body: str | None) -> Iterator[tuple[str, Any]]:
-    """Outcomes by column, which a body has."""
+def outcome_columns(body: str | None) -> Iterator[tuple[str, Any]]:
+    """Yield the outcomes in an event's body, each with its column."""
     found = [] if body is None else json.loads(body)["y"]
     for p, play in enumerate([found] if isinstance(found, dict) else found):
         for name, value in (play or {}).items():

@@ -1,4 +1,4 @@
-"""What is written, and said, when a campaign is opened."""
+"""The first event of a campaign, and a warning about hard budgets when it is opened."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evenhand.policy.policy import Policy
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What a campaign was opened with; it is in the log, and the same for all workers."""
+    """The settings with which a campaign was opened; they are in the log and the same for all workers."""
 
     seed: int
     patience: float  # seconds
@@ -29,13 +29,13 @@ class Terms:
 
     @staticmethod
     def of(opened: Event) -> Terms:
-        """Those in the first event of a log."""
+        """Read the terms from the first event of a log."""
         kept = read(opened)
         return Terms(**{f.name: kept[f.name] for f in fields(Terms)})
 
 
 def opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
-    """The first event: the terms, and what the bits of decisions may depend on."""
+    """The body of the first event: the terms, the encoding, and the versions that decisions may depend on."""
     return {
         **asdict(terms),
         "name": policy.name,
@@ -46,9 +46,9 @@ def opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
 
 
 def warn_of_jams(terms: Terms, policy: Policy) -> None:
-    """Warn of hard budgets on outcomes that have to be observed, if decisions whose outcome never comes hold them.
+    """Warn of hard budgets that decisions without an outcome would reserve for good.
 
-    With a total of 120 and many outcomes that never came, 64 were held and never spent.
+    With a total of 120 and many missing outcomes, 64 stayed reserved and were never spent.
     """
     if terms.on_expiry != "hold":
         return

@@ -1,4 +1,4 @@
-"""What is stored of a decision: what cannot be told from its case, as JSON."""
+"""The JSON of a decision: everything that does not follow from its case."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from evenhand.core.records import Context, Decision
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 
-_MOST = 100  # chances that are stored of a decision
+_MOST = 100  # chances stored per decision
 # The arrays of one replica by their short names in the log.
 _ARRAYS = {"s": "shares", "w": "prices", "q": "row_prices", "c": "carried"}
 
 
 def pack(decision: Decision) -> dict[str, Any]:
-    """Plays, propensities (None where unknown), flags and prices of a decision of one replica.
+    """Encode the plays, propensities (None if unknown), flags and prices of a decision of one replica.
 
-    Numbers are written so that they are read back bit for bit.
+    Numbers survive the round trip bit for bit.
     """
     d = decision
     body: dict[str, Any] = {
@@ -33,9 +33,10 @@ def pack(decision: Decision) -> dict[str, Any]:
 
 
 def chances(state: PolicyState) -> dict[str, Any]:
-    """The chance of every candidate at the first place of the decision that a state made last, 0 left out.
+    """The probability of each candidate for the first play of the latest decision; zeros are left out.
 
-    Nothing where the policy cannot tell, as where a model draws what it believes, or where more than 100 are not 0.
+    The result is empty if the policy does not know them, as with a model that samples from its posterior, or if more
+    than 100 are not 0.
     """
     found = state.chances
     if found is None or not np.isfinite(found[0]).all() or np.count_nonzero(found[0]) > _MOST:
@@ -44,7 +45,7 @@ def chances(state: PolicyState) -> dict[str, Any]:
 
 
 def unpack(body: dict[str, Any], context: Context, policy: Policy) -> Decision:
-    """The decision that was stored, in the context of its case."""
+    """Decode a stored decision in the context of its case."""
     plays = np.array([body["a"]], np.int64)
     return Decision(
         id=np.full(3, -1),
@@ -60,14 +61,14 @@ def unpack(body: dict[str, Any], context: Context, policy: Policy) -> Decision:
 
 
 def foreign(body: dict[str, Any], context: Context, policy: Policy, state: PolicyState) -> Decision:
-    """A decision that another policy made, as this one enters it: forced, at its own prices."""
+    """Decode a decision of another policy as a forced decision at this policy's prices."""
     own = policy.decide(state, context)
     stored = {"s": own.shares[0], "w": own.prices[0], "q": own.row_prices[0], "c": own.carried[0]}
     return unpack({**body, **stored, "f": 1}, context, policy)
 
 
 def _of_plays(context: Context, plays: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """Features, known outcomes and groups of the plays, as a decision has them, `(1,P)`."""
+    """The features, known outcomes and groups of the plays, for one replica."""
     made, at = (plays >= 0)[:, :, None], np.maximum(plays[0], 0)
     groups = context.groups if context.groups.shape[1] == 1 else context.groups[:, at]
     return {

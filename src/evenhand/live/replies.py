@@ -1,4 +1,4 @@
-"""What a campaign says of a decision."""
+"""The reply of a campaign to a request for a decision."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from evenhand.live.events import Event
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """A decision as it was stored: whoever asks again with the same key gets the same.
+    """A decision as it was stored; repeated requests with its key return it again.
 
-    `action` and `probability` are those of the first play, `actions` and `probabilities` those of all; None stands for
-    an empty place, and for a probability that is unknown.
+    `action` and `probability` are those of the first play, `actions` and `probabilities` those of all; None marks an
+    empty place or an unknown probability.
     """
 
     id: int
@@ -24,25 +24,25 @@ class Reply:
     explanation: str
     deadline: int  # microseconds since 1970, when the outcome is overdue
     at: int  # microseconds since 1970
-    repeated: bool = False  # whether it had been decided before
+    repeated: bool = False  # whether the decision was made by an earlier request
 
     @property
     def action(self) -> str | None:
-        """The first action, None where nothing could be played."""
+        """The first action, None if nothing could be played."""
         return self.actions[0]
 
     @property
     def probability(self) -> float | None:
-        """Of the first action."""
+        """The probability of the first action."""
         return self.probabilities[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Convert the reply to a dictionary for JSON."""
         return {"action": self.action, "probability": self.probability, **asdict(self)}
 
 
 def reply(event: Event, body: Mapping[str, Any], actions: Sequence[str], *, repeated: bool = False) -> Reply:
-    """What a stored decision says, given its body and the names of all actions."""
+    """Build the reply of a stored decision from its body and the names of all actions."""
     plays = body["a"]
     return Reply(
         id=event.seq,

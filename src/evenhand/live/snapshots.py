@@ -1,4 +1,4 @@
-"""The state after some events, as bytes: a cache, which may be deleted at any time."""
+"""Snapshots of a fold as bytes: a cache, which may be deleted at any time."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from evenhand.live.fold import Fold, Pending
 from evenhand.policy.saving import fill, flatten, refusals
 
 _META = "meta"
-_FIELDS = Decision._fields[:-1]  # the last one is names, which the problem has
+_FIELDS = Decision._fields[:-1]  # the last field is the names, which the problem has
 
 
 class BrokenSnapshot(EvenhandError):
-    """Bytes that are no snapshot of this policy's state."""
+    """The bytes are not a snapshot of this policy's state."""
 
 
 def dump(fold: Fold) -> bytes:
-    """State and waiting decisions of a fold.
+    """Serialise the state and the waiting decisions of a fold.
 
     Raises:
-        CannotSave: a part of the state says that it cannot be written as arrays.
+        CannotSave: a part of the state cannot be written as arrays.
     """
     for reason in refusals(fold.state):
         raise CannotSave(reason)
     file, arrays = io.BytesIO(), dict(flatten(fold.state))
     meta = {"seq": fold.seq, "runs": fold.runs, "pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
-    arrays |= _joined([p.decision for p in fold.pending.values()])
+    arrays |= _join([p.decision for p in fold.pending.values()])
     np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
     return file.getvalue()
 
 
 def restore(fold: Fold, blob: bytes) -> None:
-    """Fill a fresh fold with what was dumped.
+    """Restore a snapshot into a new fold.
 
     Raises:
-        BrokenSnapshot: damaged or foreign bytes; the fold is then of no use.
+        BrokenSnapshot: the bytes are damaged or foreign; the fold is then unusable.
     """
     try:
         with np.load(io.BytesIO(blob), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays.pop(_META)))
         fold.seq, fold.runs = meta["seq"], meta["runs"]
-        decisions = _divided(arrays, fold.policy.problem.actions) if meta["pending"] else ()
+        decisions = _split(arrays, fold.policy.problem.actions) if meta["pending"] else ()
         for (ref, due, expired), decision in zip(meta["pending"], decisions, strict=True):
             fold.wait(ref, Pending(decision, due, expired))
         fill(fold.state, arrays)
-    except Exception as error:  # readers of archives and arrays raise whatever damaged bytes bring them to
+    except Exception as error:  # damaged bytes can raise any error in readers of archives and arrays
         raise BrokenSnapshot(f"a snapshot that cannot be read: {error}") from error
 
 
-def _joined(decisions: Sequence[Decision]) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays of decisions end to end, and their shapes: thousands of arrays by themselves take seconds."""
+def _join(decisions: Sequence[Decision]) -> dict[str, np.ndarray[Any, Any]]:
+    """Concatenate the arrays of decisions and record their shapes: thousands of separate arrays take seconds."""
     found: dict[str, np.ndarray[Any, Any]] = {}
     for field in _FIELDS if decisions else ():
         each = [getattr(decision, field) for decision in decisions]
@@ -66,8 +66,8 @@ def _joined(decisions: Sequence[Decision]) -> dict[str, np.ndarray[Any, Any]]:
     return found
 
 
-def _divided(arrays: Mapping[str, np.ndarray[Any, Any]], names: tuple[str, ...]) -> Iterator[Decision]:
-    """The decisions whose arrays were joined."""
+def _split(arrays: Mapping[str, np.ndarray[Any, Any]], names: tuple[str, ...]) -> Iterator[Decision]:
+    """Split concatenated arrays into decisions."""
     fields = []
     for field in _FIELDS:
         shapes = arrays[f"pending.{field}.shape"]

@@ -1,4 +1,4 @@
-"""What may be said to a campaign, within a transaction on its log."""
+"""The requests to a campaign within one transaction: decide, observe and cancel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.live.cases import Case
-from evenhand.live.events import Conflict, Event, Unknown, read, written
+from evenhand.live.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.fold import Made
 from evenhand.live.packing import chances, pack
 from evenhand.live.replies import Reply, reply
@@ -24,11 +24,11 @@ _LONGEST = 200  # characters of a key or a name
 
 @dataclass(frozen=True)
 class Verbs:
-    """Decides, observes and cancels within one transaction.
+    """Serves requests within one transaction.
 
     Args:
-        worker: that decides.
-        log: of its campaign, while nobody else can write to it.
+        worker: the worker that decides.
+        log: the transaction on the campaign's log, which locks out other writers.
     """
 
     worker: Worker
@@ -41,13 +41,13 @@ class Verbs:
         offered: Sequence[str] | None = None,
         known: Mapping[str, Mapping[str, float] | float] | None = None,
     ) -> Reply:
-        """As `Campaign.decide`."""
+        """See `Campaign.decide`."""
         check_text("key", key)
         asked: dict[str, Any] = {"case": case}
         if offered is not None:
             if isinstance(offered, str) or not isinstance(offered, Iterable):
                 raise InvalidInput("offered", "a sequence of actions", shown(offered))
-            # the order of a set is another one in another process, which then could not ask again with the same key
+            # the order of a set differs between processes, and a repeated request must equal the first
             asked["offered"] = sorted(offered, key=str) if isinstance(offered, Set) else list(offered)
         asked |= {} if known is None else {"known": known}
         plain = _plain(asked, "what JSON has, and no NaN")
@@ -61,15 +61,15 @@ class Verbs:
         decision = self.worker.policy.decide(self.worker.fold.state, context)
         due = self.log.now + int(self.worker.terms.patience * 1e6)
         body = {**plain, "by": self.worker.mark, "due": due, **pack(decision), **chances(self.worker.fold.state)}
-        event = self.worker.enter(self.log, "decided", written(body), key=key, made=Made(context, decision, due))
+        event = self.worker.enter(self.log, "decided", encode(body), key=key, made=Made(context, decision, due))
         return reply(event, body, self.worker.policy.problem.actions)
 
     def observe(self, ref: int, outcomes: Outcomes, *, revise: bool = False) -> bool:
-        """As `Campaign.observe`."""
+        """See `Campaign.observe`."""
         before = decided = None
         if not self._waits(ref):
-            decided = self._decided(ref)
-            before = self._settled(decided.seq)
+            decided = self._decision(ref)
+            before = self._settlement(decided.seq)
         ref = int(ref)
         if before is not None and before.kind == "cancelled":
             raise Conflict(f"decision {ref} was cancelled")
@@ -79,15 +79,15 @@ class Verbs:
                 return False
             if not revise:
                 raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
-        if decided is not None:  # the log is folded again: what is refused then comes too late
+        if decided is not None:  # the log will be folded again, and a refusal must come before that
             self.worker.refuse(decided, plain["y"])
-        self.worker.enter(self.log, "observed" if before is None else "revised", written(plain), ref=ref)
+        self.worker.enter(self.log, "observed" if before is None else "revised", encode(plain), ref=ref)
         return True
 
     def cancel(self, ref: int) -> bool:
-        """As `Campaign.cancel`."""
+        """See `Campaign.cancel`."""
         if not self._waits(ref):
-            before = self._settled(self._decided(ref).seq)
+            before = self._settlement(self._decision(ref).seq)
             if before is None:
                 raise Conflict(f"decision {ref} was settled when it expired")
             if before.kind != "cancelled":
@@ -97,11 +97,11 @@ class Verbs:
         return True
 
     def _waits(self, ref: int) -> bool:
-        """Whether a decision has no outcome and no end, as the fold knows, which is in step with the log."""
+        """Whether a decision is pending in the fold, which is in step with the log."""
         return is_number(ref) and int(ref) in self.worker.fold.pending
 
-    def _decided(self, ref: int) -> Event:
-        """A decision that waited for an outcome."""
+    def _decision(self, ref: int) -> Event:
+        """The event of a decision that has or had an outcome to wait for."""
         event = self.log.get(int(ref)) if is_number(ref) and ref <= self.log.last else None
         if event is None or event.kind != "decided":
             raise Unknown(f"no decision {shown(ref)} in campaign {self.worker.name!r}")
@@ -109,19 +109,19 @@ class Verbs:
             raise Conflict(f"decision {ref} played nothing: it has no outcome")
         return event
 
-    def _settled(self, ref: int) -> Event | None:
-        """The last outcome of a decision, or its end."""
+    def _settlement(self, ref: int) -> Event | None:
+        """The last event that settled a decision, None if it was never observed or cancelled."""
         found = [e for e in self.log.about(ref) if e.kind in ("observed", "revised", "cancelled")]
         return found[-1] if found else None
 
 
 def is_number(number: object) -> bool:
-    """Whether something may be the number of an event."""
+    """Whether a value is a possible event number."""
     return isinstance(number, Integral) and not isinstance(number, bool) and 0 < int(number) < 2**63
 
 
 def check_text(field: str, value: object) -> None:
-    """Refuse what is no text that a store can have."""
+    """Refuse a value that is not a text that stores can hold."""
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST:
         raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(value))
     if not value.isprintable() and ("\0" in value or any("\ud800" <= z <= "\udfff" for z in value)):
@@ -129,13 +129,13 @@ def check_text(field: str, value: object) -> None:
 
 
 def _plain(body: dict[str, Any], expected: str) -> dict[str, Any]:
-    """A body as it is read back from the log.
+    """Convert a body to its form after a round trip through the log.
 
     Raises:
-        InvalidInput: a value that JSON does not have, by its name.
+        InvalidInput: a value is not supported by JSON; the error names its field.
     """
     try:
-        found: dict[str, Any] = json.loads(written(body))
+        found: dict[str, Any] = json.loads(encode(body))
         return found
     except (TypeError, ValueError, RecursionError):
         name, value = next((name, value) for name, value in body.items() if _is_odd(value))
@@ -147,14 +147,14 @@ def _plain(body: dict[str, Any], expected: str) -> dict[str, Any]:
 
 
 def _each(outcomes: Any) -> list[Any]:
-    """Outcomes of every play, also where those of the only one stand alone."""
+    """Return the outcomes as a list with one entry per play."""
     return outcomes if isinstance(outcomes, list) else [outcomes]
 
 
 def _is_odd(value: object) -> bool:
-    """Whether JSON does not have something."""
+    """Whether JSON cannot represent a value."""
     try:
-        written({"": value})
+        encode({"": value})
     except (TypeError, ValueError, RecursionError):
         return True
     return False

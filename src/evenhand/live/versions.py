@@ -1,4 +1,4 @@
-"""What the last bits of decisions may depend on: written when a campaign is opened, compared when it is audited."""
+"""Versions that the last bits of decisions may depend on: stored by a new campaign, compared by an audit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.version import __version__
 
 
 def here() -> dict[str, str]:
-    """Versions of this process, and the processor that kernels are compiled for.
+    """Return the versions in this process and the processor that kernels are compiled for.
 
     >>> here()["evenhand"] == __version__
     True
@@ -31,10 +31,10 @@ def here() -> dict[str, str]:
     }
 
 
-def differing(before: Mapping[str, str]) -> tuple[str, ...]:
-    """What is another one than before, in words.
+def changes(before: Mapping[str, str]) -> tuple[str, ...]:
+    """Describe the versions that changed.
 
-    >>> differing({**here(), "numpy": "1.0"})[0].startswith("numpy was 1.0, is ")
+    >>> changes({**here(), "numpy": "1.0"})[0].startswith("numpy was 1.0, is ")
     True
     """
     now = here()

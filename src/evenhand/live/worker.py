@@ -1,4 +1,4 @@
-"""A worker: the fold of a log, kept in step with it by transactions."""
+"""A worker: a fold that transactions keep in step with the log."""
 
 from __future__ import annotations
 
@@ -19,63 +19,63 @@ from evenhand.live.stores.base import Store, Transaction
 from evenhand.policy.policy import Policy
 
 T = TypeVar("T")
-_EXPIRIES = 1000  # in one transaction, which others wait for; the next one goes on
+_EXPIRIES = 1000  # per transaction, since others wait for its lock; the next one continues
 
 
 class Worker:
-    """Runs verbs in transactions, and keeps a fold that is never ahead of the log for longer than one of them."""
+    """Runs requests in transactions and keeps its fold in step with the log."""
 
     every: ClassVar[int] = 10_000  # events from one snapshot to the next: some 0.6 seconds to fold
 
     def __init__(
         self, store: Store, name: str, policy: Policy, encoder: Encoder, terms: Terms, teacher: Teacher | None = None
     ) -> None:
-        """Read the log.
+        """Fold the log.
 
         Raises:
             Conflict: the campaign runs under another policy.
         """
         self.store, self.name, self.terms, self._lock = store, name, terms, threading.Lock()
         self.folding = Folding(store, name, policy, encoder, terms, teacher)
-        self._stale, self._at_work = False, 0  # the thread that has the lock
-        self.fold = self._folded()
+        self._stale, self._at_work = False, 0  # `_at_work`: the thread that holds the lock
+        self.fold = self._fold_log()
         self._check()
         self._kept = 0
 
     @property
     def policy(self) -> Policy:
-        """That decides now."""
+        """The policy that currently decides."""
         return self.folding.policy
 
     @property
     def encoder(self) -> Encoder:
-        """Of the cases of the policy."""
+        """The encoder of the policy's cases."""
         return self.folding.encoder
 
     @property
     def mark(self) -> str:
-        """The fingerprint of the policy."""
+        """The fingerprint of the current policy."""
         return self.folding.mark
 
     def one(self, verb: Callable[[Transaction], T]) -> T:
-        """Run a verb in a transaction of its own."""
+        """Run one request in a transaction of its own."""
         (found,) = self.run([verb])
         if isinstance(found, EvenhandError):
             raise found
         return found
 
     def run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
-        """Run verbs in one transaction, each with its result or its own error.
+        """Run requests in one transaction; each has its result or its own error.
 
-        If a verb fails after it wrote, or the store or the commit fails, nothing of all is kept, and the error is
-        raised.
+        If a request fails after it wrote, or the store or the commit fails, the whole transaction is rolled back and
+        the error is raised.
         """
-        with self._turn():
+        with self._exclusive():
             return self._run(verbs)
 
     def look(self, at: Callable[[Fold], T]) -> T:
-        """What can be told of a fold that is in step with the log."""
-        with self._turn():
+        """Apply a function to the fold after bringing it up to date with the log."""
+        with self._exclusive():
             self._run([])
             return at(self.fold)
 
@@ -89,37 +89,37 @@ class Worker:
         key: str | None = None,
         made: Made | None = None,
     ) -> Event:
-        """Take in a new event, then write it: what is refused changes nothing, and is in no log."""
+        """Apply a new event to the fold, then append it to the log; a refused event changes neither."""
         event, rewritten = Event(log.last + 1, kind, ref, key, log.now, body), False
         try:
             self.fold.apply(event, made)
         except Rewritten:
             rewritten = True
         except EvenhandError:
-            if kind == "decided":  # a plan can fail when the round is counted already
-                self.fold = self._folded(log)
+            if kind == "decided":  # a plan can fail after the round was counted
+                self.fold = self._fold_log(log)
             raise
         log.append(kind, body, ref=ref, key=key)
         if rewritten:
-            self.fold = self._folded(log)
+            self.fold = self._fold_log(log)
         return event
 
     def refuse(self, decided: Event, outcomes: Any) -> None:
-        """Refuse outcomes of a stored decision as the policy does, changing nothing."""
+        """Check outcomes of a stored decision as the policy would, without changing the fold."""
         fold = self.folding.fresh()
         fold.seq = decided.seq - 1
         fold.apply(decided)
         self.policy.observe(fold.state, fold.pending[decided.seq].decision, outcomes)
 
     def switch(self, policy: Policy, encoder: Encoder, body: str) -> None:
-        """Write that another policy decides from here on, and fold the log anew with it."""
+        """Append a switch to another policy, and fold the log again with it."""
 
         def verb(log: Transaction) -> None:
             self.folding = replace(self.folding, policy=policy, encoder=encoder)
             log.append("switched", body)
-            self.fold = self._folded(log)
+            self.fold = self._fold_log(log)
 
-        with self._turn():
+        with self._exclusive():
             before = self.folding
             try:
                 self._run([verb])
@@ -128,13 +128,13 @@ class Worker:
                 raise
 
     def keep(self) -> int:
-        """Keep a snapshot of what is in the log; returns how many bytes it has."""
-        with self._turn():
+        """Store a snapshot of the current log; returns its size in bytes."""
+        with self._exclusive():
             self._run([])
             return self._keep()
 
     def before(self, seq: int) -> Fold:
-        """The fold of the events before one, as whoever wrote that one had it."""
+        """Return the fold of all events before event `seq`."""
 
         def events(after: int) -> Iterable[Event]:
             return takewhile(lambda event: event.seq < seq, self.store.scan(self.name, after))
@@ -142,11 +142,11 @@ class Worker:
         return self.folding.of(events, seq)
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait for other threads.
+    def _exclusive(self) -> Iterator[None]:
+        """Hold the lock against other threads.
 
         Raises:
-            ConcurrentUse: this thread has its turn already, and would wait for itself.
+            ConcurrentUse: this thread holds the lock already, and would wait for itself.
         """
         if self._lock.locked() and self._at_work == threading.get_ident():
             raise ConcurrentUse("a verb within `many` calls the campaign: it has to call the verbs that it is given")
@@ -158,7 +158,7 @@ class Worker:
                 self._at_work = 0
 
     def _run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
-        """As `run`, by whoever has the lock."""
+        """Run requests as `run` does; the caller holds the lock."""
         found: list[T | EvenhandError] = []
         whole = False
         try:
@@ -176,7 +176,7 @@ class Worker:
                         found.append(error)
             whole = True
         finally:
-            self._stale |= not whole  # the fold may be ahead of the log: it is read anew with the next verb
+            self._stale |= not whole  # the fold may be ahead of the log: the next request folds it again
         self._keep_at_times()
         return found
 
@@ -185,23 +185,23 @@ class Worker:
         return self.folding.keep(self.fold)
 
     def _keep_at_times(self) -> None:
-        """Keep a snapshot if many events came since the last one, of whatever worker."""
+        """Store a snapshot if many events came since the last one of any worker."""
         if self.fold.seq - self._kept < self.every:
             return
         with suppress(Busy, CannotSave):  # a snapshot is a cache
             self._kept = max(self.store.snapshots(self.name, self.mark), default=0)
             if self.fold.seq - self._kept >= self.every:
                 self._keep()
-        self._kept = max(self._kept, self.fold.seq - self.every // 2)  # if it failed, it is tried again after a while
+        self._kept = max(self._kept, self.fold.seq - self.every // 2)  # after a failure it is tried again later
 
     def _catch_up(self, log: Transaction) -> None:
-        """Take in what other workers wrote, and let what is overdue expire."""
+        """Apply the events of other workers, and expire overdue decisions."""
         if self._stale or self.fold.seq > log.last:
-            self.fold, self._stale = self._folded(log), False
+            self.fold, self._stale = self._fold_log(log), False
         try:
             self.fold.fold(log.tail(self.fold.seq))
         except Rewritten:
-            self.fold = self._folded(log)
+            self.fold = self._fold_log(log)
         self._check()
         for _ in range(_EXPIRIES):
             ref = self.fold.overdue(log.now)
@@ -209,8 +209,8 @@ class Worker:
                 break
             self.enter(log, "expired", "{}", ref=ref)
 
-    def _folded(self, log: Transaction | None = None) -> Fold:
-        """A fold of all events, or of those that a transaction sees, from the last snapshot if there is one."""
+    def _fold_log(self, log: Transaction | None = None) -> Fold:
+        """Fold all events, or those that a transaction sees, starting from a snapshot if there is one."""
 
         def events(after: int) -> Iterable[Event]:
             return self.store.scan(self.name, after) if log is None else log.tail(after)
@@ -218,7 +218,7 @@ class Worker:
         return self.folding.of(events)
 
     def _check(self) -> None:
-        """Refuse to decide in place of the policy under which the campaign runs."""
+        """Refuse a policy other than the one under which the campaign runs."""
         if self.fold.runs != self.mark:
             expected = f"the campaign runs under policy {self.fold.runs}, this one is {self.mark}"
             raise Conflict(f"{self.name!r}: {expected}: open it with that one, or switch")

@@ -1,7 +1,7 @@
-"""Regressions on the outer products of two blocks of features, with work shared by candidates that share one block.
+"""Regressions on outer products of two blocks of features; candidates with a common block share work.
 
 Features are x = flatten(u v^T), of length n = r s, and V = ridge I + sum of x x^T. Consecutive candidates with the same
-u are a run. All of a run need V^-1 only through its contraction V^-1 (u x I).
+u are a run. A run needs V^-1 only through its contraction V^-1 (u x I).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Room(NamedTuple):
 
 @inlined
 def _fold(u: Floats, z: Floats, out: Floats) -> None:
-    """(u x I)^T z, `(r),(r s)->(s)`."""
+    """Compute (u x I)^T z, `(r),(r s)->(s)`."""
     s = len(out)
     out[:] = 0.0
     for j in range(len(u)):
@@ -41,7 +41,7 @@ def _fold(u: Floats, z: Floats, out: Floats) -> None:
 
 @inlined
 def _contract(inverse: Floats, u: Floats, half: Floats) -> None:
-    """(u x I)^T V^-1, `(r s,r s),(r)->(s,r s)`, along rows."""
+    """Compute (u x I)^T V^-1, `(r s,r s),(r)->(s,r s)`, along rows."""
     s, n = half.shape
     half[:] = 0.0
     for j in range(len(u)):
@@ -54,7 +54,7 @@ def _contract(inverse: Floats, u: Floats, half: Floats) -> None:
 
 @inlined
 def _run(x: Floats, first: int, r: int) -> int:
-    """The end of the run of candidates from `first` on that share u, `(A,r+s)->()`."""
+    """Find the end of the run of candidates from `first` on that share u, `(A,r+s)->()`."""
     last, same = first + 1, True
     while last < len(x) and same:
         for j in range(r):
@@ -66,7 +66,7 @@ def _run(x: Floats, first: int, r: int) -> int:
 
 @inlined
 def _squares(form: Floats, v: Floats, size: int, line: Floats, square: Floats) -> None:
-    """v_a^T form v_a for each of the first candidates a, `(s,s),(s,A)->(A)`, in loops over a, which vectorise."""
+    """Compute v_a^T form v_a for the first candidates a, `(s,s),(s,A)->(A)`, in loops over a, which vectorise."""
     square[:size] = 0.0
     for i in range(len(form)):
         c = form[i, i]
@@ -82,7 +82,7 @@ def _squares(form: Floats, v: Floats, size: int, line: Floats, square: Floats) -
 
 @kernel
 def scratch(candidates: int, r: int, s: int, outcomes: int) -> Room:
-    """Empty room for `run_worth`."""
+    """Allocate the work arrays of `run_worth`."""
     found = np.empty((outcomes, candidates)), np.zeros(candidates)
     v, line = np.empty((s, candidates)), np.empty(candidates)
     return Room(np.empty((s, r * s)), np.empty((s, s)), np.empty(s), v, line, *found)
@@ -90,7 +90,7 @@ def scratch(candidates: int, r: int, s: int, outcomes: int) -> Room:
 
 @kernel
 def run_worth(theta: Floats, inverse: Floats, x: Floats, r: int, first: int, wide: bool, room: Room) -> int:
-    """Means and x^T V^-1 x of the run of candidates that begins at `first`; returns its end.
+    """Compute means and x^T V^-1 x of the run of candidates that begins at `first`; returns its end.
 
     `(M,r s),(r s,r s),(A,r+s)->`, filled in from the start of `room.center` and `room.square`; squares only if `wide`.
     """
@@ -117,7 +117,7 @@ def run_worth(theta: Floats, inverse: Floats, x: Floats, r: int, first: int, wid
 
 @inlined
 def _subtract(inverse: Floats, gains: Floats, used: int) -> None:
-    """V^-1 less g g^T for the first `used` gains, in their order; four at a time, so that V^-1 is seldom read."""
+    """Subtract g g^T from V^-1 for the first `used` gains, in order; four at a time, to read V^-1 less often."""
     n, whole = len(inverse), used if used % 4 == 1 else used + 3
     whole -= whole % 4
     gains[used:whole] = 0.0
@@ -127,7 +127,7 @@ def _subtract(inverse: Floats, gains: Floats, used: int) -> None:
             c0, c1, c2, c3 = g0[i], g1[i], g2[i], g3[i]
             for k in range(n):
                 inverse[i, k] = inverse[i, k] - c0 * g0[k] - c1 * g1[k] - c2 * g2[k] - c3 * g3[k]
-    if whole < used:  # a single one is left
+    if whole < used:  # a single gain is left
         gain = gains[whole]
         for i in range(n):
             c = gain[i]
@@ -146,7 +146,7 @@ def absorb_runs(
     seen: Bools,
     r: int,
 ) -> None:
-    """The plays of a run of equal u are absorbed in one pass over V^-1, in which all gains are subtracted.
+    """Absorb the plays of each run of equal u in one pass over V^-1, which subtracts all gains.
 
     With g = V^-1 x / sqrt(1 + x^T V^-1 x), a play takes g g^T from V^-1. What earlier plays of the run took from it is
     subtracted from the gain of a later one.

@@ -1,8 +1,8 @@
 """Penalty, noise and exploration of a Bayesian regression, estimated from its own data (evidence maximisation).
 
 All numbers are in units of an outcome's range. Before any data, an outcome's noise and the spread of its means are each
-a quarter of the range, as one observation would show them; so is a direction's first observation worth as much as
-what is believed beforehand.
+a quarter of the range, with the weight of one observation, so a direction's first observation counts as much as the
+prior.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from evenhand.numerics.precision import dot, multiply
 BELIEVED = 0.25**2  # variance of noise, and of means, before any data
 _LARGEST = 1e100
 _PASSES = 3
-STRONG = math.log(20.0)  # what the log of the evidence has to gain for a narrow prior to be given up: odds of 20 to 1
+STRONG = math.log(20.0)  # the gain in log evidence for which a narrow prior is given up: odds of 20 to 1
 
 
 class Sums(NamedTuple):
@@ -43,7 +43,7 @@ class Fit(NamedTuple):
 
 @kernel
 def within(ridge: float, trace: float) -> float:
-    """The penalty, kept within 1e-10 and 1e10 times the trace of the data's precision; the least of these if NaN.
+    """Clip the penalty to 1e-10 and 1e10 times the trace of the data's precision; NaN becomes the lower bound.
 
     Below, collinear features would make a matrix that rounding cannot invert; above, numbers overflow. Neither bound
     moves a prediction by more than a 1e-10th of it.
@@ -53,17 +53,16 @@ def within(ridge: float, trace: float) -> float:
 
 @inlined
 def ahead(count: float, rounds: float, taught: float, horizon: float, part: float) -> float:
-    """How many more observations to expect, if they go on at the rate of those so far and of one in a round before.
+    """Estimate the number of future observations at the rate so far, with one more observation in one more round.
 
-    Of the rounds so far, those that were taught took nothing from the horizon; of the horizon, at most a part is to
-    come.
+    Rounds of training do not use up the horizon; at most a part of the horizon counts as future.
     """
     return max(min(horizon - (rounds - taught), part * horizon), 0.0) * (1.0 + count) / (1.0 + rounds)
 
 
 @inlined
 def first(spreads: Floats) -> float:
-    """The variance of a mean before any data, in units of the noise's, `(M)->()`."""
+    """Compute the prior variance of a mean in units of the noise's, `(M)->()`."""
     total = 0.0
     for spread in spreads:
         total += spread / BELIEVED
@@ -72,20 +71,20 @@ def first(spreads: Floats) -> float:
 
 @inlined
 def reach(square: float, more: float, n: int) -> float:
-    """sqrt(q ln(1 + (m q / n)^2)): how far a mean may be off, in standard deviations of the noise.
+    """Compute the bonus sqrt(q ln(1 + (m q / n)^2)): the plausible error of a mean in standard deviations of the noise.
 
     q is the variance of the estimate in units of the noise's. m more observations, spread over n directions, would
-    leave a variance of n / m in each: what is known better than that is hardly worth exploring. What is known worse is
-    off by more than sqrt(2 q ln(m q / n)) with a chance below n / (m q).
+    leave a variance of n / m in each: estimates better than that are hardly worth exploring. Worse ones are off by more
+    than sqrt(2 q ln(m q / n)) with a probability below n / (m q).
     """
-    finite = square if square < _LARGEST else _LARGEST  # else it has overflowed, or is NaN by inf - inf
+    finite = square if square < _LARGEST else _LARGEST  # otherwise it overflowed, or is NaN from inf - inf
     left = more * (finite / n)
     return math.sqrt(finite) * math.sqrt(math.log1p(left * left))
 
 
 @kernel
 def log_volume(inverse: Floats) -> float:
-    """sum of ln |V_b^-1| over the blocks, `(B,n,n)->()`."""
+    """Compute the sum of ln |V_b^-1| over the blocks, `(B,n,n)->()`."""
     found, root = 0.0, np.empty(inverse.shape[1:])
     for b in range(len(inverse)):
         root[:] = inverse[b]
@@ -97,7 +96,7 @@ def log_volume(inverse: Floats) -> float:
 
 @inlined
 def _trace(gram: Floats) -> float:
-    """The trace of all blocks, `(B,n,n)->()`."""
+    """Compute the trace of all blocks, `(B,n,n)->()`."""
     total = 0.0
     for b in range(len(gram)):
         for i in range(gram.shape[1]):
@@ -132,7 +131,7 @@ def log_evidence(sums: Sums, rho: float, spreads: Floats, made: Fit) -> float:
 
 @kernel
 def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
-    """Climb from a penalty to a maximum of the evidence; return the penalty, `(),(M)->()`.
+    """Climb from a penalty to a local maximum of the evidence; returns the penalty, `(),(M)->()`.
 
     With g = n - rho tr V^-1 effective parameters, noise_m = RSS_m / (N - g), spread_m = |theta_m|^2 / g per unit of the
     features' mean square, and rho = 1 / mean_m (spread_m / noise_m) in that unit, each with what is believed before any
@@ -200,12 +199,12 @@ def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
 
 @kernel
 def fit(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
-    """Maximise the evidence of a ridge regression, `(),(M)->()`; fills in the estimate, and returns its penalty.
+    """Maximise the evidence of a ridge regression, `(),(M)->()`; fills in the estimate and returns its penalty.
 
     The matrices of the blocks are all there is of a block-diagonal one.
 
-    The evidence has a second maximum where means were believed to spread by less than they do: all outcomes are noise
-    there, and steps away from it are small. So it is climbed from the penalty that is believed by default, too.
+    If the prior spread of means is too narrow, the evidence has a second maximum at which all outcomes are noise, and
+    steps away from it are small. A second climb therefore starts from the default penalty.
     """
     rho = _climb(sums, ridge, spreads, made)
     if first(spreads) < 1.0:

@@ -1,4 +1,4 @@
-"""Sums that do not drift: what rounding takes from a sum is kept beside it, and added with the next number."""
+"""Compensated sums, which do not drift: the rounding error of a sum is kept and added with the next number."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from evenhand.core.types import Floats
 def added(s: float, rest: float, x: float) -> tuple[float, float]:
     """Add x to a sum, and return the sum and what rounding took from it, `(),(),()->(),()`.
 
-    Equation: s + r + x = s' + r' up to some 1e-32 of the sum, s' being the sum in double precision and r' what rounding
-    took from it. After 10^7 additions of 0.1 the sum is 10^6 to its last bit, where a plain sum is off by 0.0002.
+    Equation: s + r + x = s' + r' up to some 1e-32 of the sum, s' being the sum in double precision and r' its rounding
+    error. After 10^7 additions of 0.1 the sum is 10^6 to its last bit, while a plain sum is off by 0.0002.
 
     Source: T. J. Dekker, A floating-point technique for extending the available precision, 1971, add2.
 

@@ -15,7 +15,7 @@ from evenhand.core.types import Floats
 
 @kernel
 def utility(z: Floats, offset: float, weights: Floats, alpha: float) -> Floats:
-    """sum_i w_i u(z_i + offset), `(m),(),(m),()->()`."""
+    """Compute sum_i w_i u(z_i + offset), `(m),(),(m),()->()`."""
     out = np.zeros(len(z))
     for r in range(len(z)):
         for i in range(z.shape[1]):
@@ -31,7 +31,7 @@ def utility(z: Floats, offset: float, weights: Floats, alpha: float) -> Floats:
 
 @kernel
 def marginal(z: Floats, offset: float, weights: Floats, alpha: float) -> Floats:
-    """w_i (z_i + offset)^-alpha, `(m),(),(m),()->(m)`."""
+    """Compute w_i (z_i + offset)^-alpha, `(m),(),(m),()->(m)`."""
     out = np.full(z.shape, np.inf)
     for r in range(len(z)):
         for i in range(z.shape[1]):
@@ -43,7 +43,7 @@ def marginal(z: Floats, offset: float, weights: Floats, alpha: float) -> Floats:
 
 @kernel
 def best_response(theta: Floats, offset: float, weights: Floats, alpha: float, low: Floats, high: Floats) -> Floats:
-    """argmax_y theta.y + sum_i w_i u(y_i + offset) over low <= y <= high, `(m),(),(m),(),(m),(m)->(m)`."""
+    """Compute argmax_y theta.y + sum_i w_i u(y_i + offset), low <= y <= high, `(m),(),(m),(),(m),(m)->(m)`."""
     out = np.empty(theta.shape)
     for r in range(len(theta)):
         for i in range(theta.shape[1]):
@@ -55,11 +55,11 @@ def best_response(theta: Floats, offset: float, weights: Floats, alpha: float, l
 
 
 @kernel
-def raised(c: float, k: float, alpha: float) -> float:
-    """The root s > 0 of s - k s^-alpha = c, for k > 0; 0 if the root is too small for a float.
+def power_root(c: float, k: float, alpha: float) -> float:
+    """Find the root s > 0 of s - k s^-alpha = c, for k > 0; 0 if the root is too small for a float.
 
-    The left side is increasing and concave, so Newton steps from below never pass the root. Where rounding makes a
-    step leave its bracket, bisection replaces it; the bracket is wide enough to allow for rounding.
+    The left side is increasing and concave, so Newton steps from below never pass the root. If rounding makes a step
+    leave its bracket, bisection replaces it; the bracket is wide enough to allow for rounding.
     """
     top: float = k ** (1.0 / (1.0 + alpha))  # the root for c = 0
     s: float
@@ -89,9 +89,9 @@ def raised(c: float, k: float, alpha: float) -> float:
 
 @kernel
 def utility_prox(z: Floats, offset: float, weights: Floats, alpha: float, beta: Floats) -> Floats:
-    """argmax_y sum_i w_i u(y_i + offset) - |y - z|^2 / (2 beta), `(m),(),(m),(),()->(m)`."""
+    """Compute argmax_y sum_i w_i u(y_i + offset) - |y - z|^2 / (2 beta), `(m),(),(m),(),()->(m)`."""
     out = np.empty(z.shape)
     for r in range(len(z)):
         for i in range(z.shape[1]):
-            out[r, i] = raised(z[r, i] + offset, beta[r] * weights[i], alpha) - offset
+            out[r, i] = power_root(z[r, i] + offset, beta[r] * weights[i], alpha) - offset
     return out

@@ -37,7 +37,7 @@ def pool(x: Floats, sums: Floats, sizes: Ints) -> None:
 
 @kernel
 def gini_prox(z: Floats, order: Ints, weights: Floats, beta: Floats) -> Floats:
-    """argmax_y sum_i w_i y_(i) - |y - z|^2 / (2 beta), `(m),(m),(m),()->(m)`, with `order` sorting z."""
+    """Compute argmax_y sum_i w_i y_(i) - |y - z|^2 / (2 beta), `(m),(m),(m),()->(m)`; `order` sorts z."""
     m, out = z.shape[1], np.empty_like(z)
     x, sums, sizes = np.empty(m), np.empty(m), np.empty(m, np.int64)
     for r in range(len(z)):
@@ -51,9 +51,9 @@ def gini_prox(z: Floats, order: Ints, weights: Floats, beta: Floats) -> Floats:
 
 @inlined
 def _arrange(values: Floats, order: Ints) -> None:
-    """Fill `order` with the places of the values, the least first and equal ones in their order, `(m),(m)`.
+    """Write the stable sorting order of values into `order`, the least first, `(m),(m)`.
 
-    Every value counts those below it: m^2 comparisons without branches, which take less time than to sort some 60.
+    Every value counts those below it: m^2 comparisons without branches, faster than sorting up to some 60 values.
     """
     order[:] = -1
     for i in range(len(values)):
@@ -67,7 +67,7 @@ def _arrange(values: Floats, order: Ints) -> None:
 
 @kernel
 def gini_gradient(z: Floats, tilt: Floats, at: Ints, order: Ints, weights: Floats, c: float, beta: Floats) -> Floats:
-    """The gradient of the Moreau envelope of tilt.z + c sum_i w_i y_(i), y being z at some places.
+    """Compute the gradient of the Moreau envelope of tilt.z + c sum_i w_i y_(i), where y is z at some places.
 
     `(M),(M),(m),(m),(m),(),()->(M)`. `order` sorts z + beta tilt at these places; if it is empty, it is found here,
     which is faster for a few places.
@@ -96,7 +96,7 @@ def gini_gradient(z: Floats, tilt: Floats, at: Ints, order: Ints, weights: Float
 
 @kernel
 def gini_supergradient(z: Floats, order: Ints, weights: Floats) -> Floats:
-    """Weights by rank, averaged over equal outcomes, `(m),(m),(m)->(m)`; `order` sorts z."""
+    """Assign weights by rank, averaged over equal outcomes, `(m),(m),(m)->(m)`; `order` sorts z."""
     m, out = z.shape[1], np.empty_like(z)
     for r in range(len(z)):
         first = 0

@@ -10,7 +10,7 @@ from evenhand.core.types import Floats, Ints
 
 @kernel
 def gini_maximizer(theta: Floats, order: Ints, weights: Floats, low: Floats, high: Floats, levels: Floats) -> Floats:
-    """argmax_y theta.y + sum_k w_k y_(k), lowest first, over low <= y <= high, `(m),(m),(m),(m),(m),(L)->(m)`.
+    """Find argmax_y theta.y + sum_k w_k y_(k), lowest first, over low <= y <= high, `(m),(m),(m),(m),(m),(L)->(m)`.
 
     Equation: theta.y + f(y) is the integral over levels of F({i : y_i above}), F(S) = theta(S) + the last |S| weights,
     up to a constant. Between two levels, the sets of the k largest thetas are candidates, and the least maximiser is
@@ -18,10 +18,10 @@ def gini_maximizer(theta: Floats, order: Ints, weights: Floats, low: Floats, hig
 
     Args:
         theta: rows of slopes.
-        order: of every row, largest first.
-        weights: never increasing.
-        low, high: ends of the outcomes.
-        levels: all ends, increasing.
+        order: the sorting order of every row, largest first.
+        weights: the weights, never increasing.
+        low, high: the ends of the outcomes.
+        levels: all ends in increasing order.
     """
     m = theta.shape[1]
     y = np.empty(theta.shape)
@@ -30,7 +30,7 @@ def gini_maximizer(theta: Floats, order: Ints, weights: Floats, low: Floats, hig
             y[r, i] = low[i]
         for n in range(len(levels) - 1):
             bottom, top = levels[n], levels[n + 1]
-            inside = 0  # outcomes that are above this level in every point of the box
+            inside = 0  # outcomes above this level in all points of the box
             for i in range(m):
                 if low[i] >= top:
                     inside += 1

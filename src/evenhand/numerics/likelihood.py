@@ -1,11 +1,11 @@
 """Negative log-likelihoods of generalised linear models with canonical links: their sums, gradients and Hessians.
 
 An observation costs  m(u) - y u  with u = x.theta and m' the link's mean; its gradient is (m'(u) - y) x and its Hessian
-m''(u) x x^T. The quadratic that stands for observations no longer kept is
+m''(u) x x^T. The quadratic that replaces discarded observations is
 
     slope.(theta - anchor) + (theta - anchor)^T curve (theta - anchor) / 2,
 
-stated around an anchor near the estimate, so that no large numbers cancel however many observations it stands for.
+stated around an anchor near the estimate, so that no large numbers cancel even for many observations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
 
-IDENTITY, LOGISTIC, EXPONENTIAL = 0, 1, 3  # the numbers of `models.links` that stand for canonical links
+IDENTITY, LOGISTIC, EXPONENTIAL = 0, 1, 3  # the numbers of the canonical links in `models.links`
 
 
 Data = tuple[Floats, Floats, Floats]  # features (s, n), outcomes (s,), and weights (s,), all 1 if there are none

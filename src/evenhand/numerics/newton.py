@@ -16,12 +16,12 @@ from evenhand.core.types import Floats, Ints
 from evenhand.numerics.likelihood import EXPONENTIAL, Data, add_losses, add_quadratic
 from evenhand.numerics.precision import dot
 
-_ENORMOUS = 1e12  # an objective that only exponential means at features never seen before can reach
+_ENORMOUS = 1e12  # only exponential means at unseen features make the objective so large
 
 
 @kernel
 def sigmoid(u: float) -> float:
-    """1 / (1 + exp(-u)) without overflow."""
+    """Compute 1 / (1 + exp(-u)) without overflow."""
     e = math.exp(-abs(u))
     return 1.0 / (1.0 + e) if u >= 0.0 else e / (1.0 + e)
 
@@ -73,7 +73,7 @@ def _evaluate(
     hessian: Floats,
     nonzero: Ints,
 ) -> float:
-    """The objective at theta; fills its gradient and the lower half of its Hessian in one pass over the data."""
+    """Evaluate the objective at theta, its gradient and the lower half of its Hessian in one pass over the data."""
     hessian[:] = 0.0
     value = 0.0
     for i in range(len(theta)):
@@ -95,7 +95,7 @@ def fit(
     ridge: float,
     tolerance: float,
 ) -> int:
-    """Move theta to the minimum, in place, and return the passes over the data that this took.
+    """Move theta to the minimum in place; returns the number of passes over the data.
 
     `(),((n),(n),(n,n)),(n),(n,n)->()`; `data` and `older` are those of `numerics.likelihood`. Stops after the step
     whose squared Newton decrement is at most `tolerance` (the next would be about its square). The lower half of `root`
@@ -135,7 +135,7 @@ def fit(
 
 @kernel
 def invert(factor: Floats, out: Floats) -> None:
-    """(L L^T)^-1, `(n,n)->(n,n)`, where the lower half of `factor` is L, as `cholesky` leaves it."""
+    """Compute (L L^T)^-1, `(n,n)->(n,n)`, where the lower half of `factor` is L, as from `cholesky`."""
     n = len(factor)
     for i in range(n):  # the lower half of `out` becomes L^-1, row by row, because numbers in a row do not wait
         out[i, :i] = 0.0

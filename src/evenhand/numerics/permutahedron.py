@@ -1,4 +1,4 @@
-"""Lists as points: how exposed every item is, on average over a lottery of lists.
+"""Rankings as points of a permutahedron: the mean exposure of every item over a lottery of lists.
 
 A list that puts item i at place p exposes it by b_p, with b_1 >= ... >= b_k >= 0. Mixtures of lists reach exactly the
 permutahedron of (b_1, ..., b_k, 0, ..., 0): no h items together have more than b_1 + ... + b_h, and all items have
@@ -16,7 +16,7 @@ from evenhand.core.types import Bools, Floats, Ints
 
 @inlined
 def _worth(learned: Floats, price: Floats, offset: Floats, s: int, a: int) -> float:
-    """The worth of exposing a candidate, `(S,A,M),(1|A,M),(A)->()`."""
+    """Compute the worth of exposing a candidate, `(S,A,M),(1|A,M),(A)->()`."""
     worth, row = float(offset[a]), a if len(price) > 1 else 0
     for i in range(learned.shape[2]):
         worth += price[row, i] * learned[s, a, i]
@@ -25,7 +25,7 @@ def _worth(learned: Floats, price: Floats, offset: Floats, s: int, a: int) -> fl
 
 @inlined
 def _insert(top: Floats, z: float) -> None:
-    """Put a number into its place among the largest so far, which are in falling order."""
+    """Insert a number into the descending list of the largest so far."""
     p = len(top) - 1
     if z > top[p]:
         while p > 0 and top[p - 1] < z:
@@ -36,7 +36,7 @@ def _insert(top: Floats, z: float) -> None:
 
 @inlined
 def _sink(heap: Ints, size: int, r: int, v: Floats) -> None:
-    """Restore a heap of positions, the largest v first, from place r down."""
+    """Restore the heap of positions, the largest v first, from place r down."""
     here = heap[r]
     while 2 * r + 1 < size:
         c = 2 * r + 1
@@ -53,7 +53,7 @@ def _sink(heap: Ints, size: int, r: int, v: Floats) -> None:
 def best_lists(
     learned: Floats, offered: Bools, weight: Floats, position: Floats, price: Floats, offset: Floats
 ) -> float:
-    """The mean worth of the best lists, `(S,A,M),(S|1,A),(S),(k),(1|A,M),(A)->()`; short where fewer are offered."""
+    """Compute the mean worth of the best lists, `(S,A,M),(S|1,A),(S),(k),(1|A,M),(A)->()`; few offers, short lists."""
     total, top = 0.0, np.empty(len(position))
     for s in range(len(weight)):
         top[:] = -np.inf
@@ -68,7 +68,7 @@ def best_lists(
 
 @inlined
 def _sort_and_pool(heap: Ints, n: int, v: Floats, b: Floats, k: int, sums: Floats, sizes: Ints) -> tuple[int, int]:
-    """Blocks of the closest point among the n candidates on the heap: how many, and how many candidates they have.
+    """Compute the blocks of the closest point for the n candidates on the heap; returns the numbers of both.
 
     In falling order of v, the point is v - y, with y the closest non-increasing sequence to v - b. Beyond the last
     place b is 0, so that y = v from the first candidate on that is not above the block before it: nothing else needs to
@@ -99,7 +99,7 @@ def _sort_and_pool(heap: Ints, n: int, v: Floats, b: Floats, k: int, sums: Float
 
 @kernel
 def _closest(v: Floats, may: Bools, b: Floats, x: Floats, heap: Ints, sums: Floats, sizes: Ints) -> tuple[int, int]:
-    """Replace x by the point of the permutahedron closest to v; the end of the heap, and how many before it are not 0.
+    """Replace x by the closest point of the permutahedron to v; returns the end of the heap and the count of non-zeros.
 
     The last block of all candidates is not below that of the ones that x exposed before, so only candidates above the
     latter can be exposed. There are few of them, once x changes little.

@@ -10,13 +10,13 @@ import numpy as np
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
 
-FAINT = 1e-200  # features whose squares sum to less count as 0: squares of smaller numbers leave the range of floats
-_LARGE = 1e8  # x^T V^-1 x from which on half of the digits of V^-1 are lost along x
+FAINT = 1e-200  # smaller sums of squared features count as 0: such squares underflow
+_LARGE = 1e8  # for larger x^T V^-1 x, half of the digits of V^-1 are lost along x
 
 
 @inlined
 def dot(x: Floats, theta: Floats) -> float:
-    """x . theta, `(n),(n)->()`."""
+    """Compute x . theta, `(n),(n)->()`."""
     total = 0.0
     for i in range(len(x)):
         if x[i] != 0.0:
@@ -26,13 +26,13 @@ def dot(x: Floats, theta: Floats) -> float:
 
 @inlined
 def blank(x: Floats) -> bool:
-    """Whether a candidate has no features, `(n)->()`: it does nothing, has outcome 0 for sure, and teaches nothing."""
+    """Whether a candidate has no features, `(n)->()`: a null action, whose outcome is 0 and not learned from."""
     return not dot(x, x) > FAINT
 
 
 @kernel
 def norm2(x: Floats) -> float:
-    """x . x, `(n)->()`, in four sums, because the additions of a single sum wait for one another."""
+    """Compute x . x, `(n)->()`, in four sums, because additions to a single sum wait for one another."""
     a = b = c = d = 0.0
     whole = len(x) - len(x) % 4
     for i in range(0, whole, 4):
@@ -47,7 +47,7 @@ def norm2(x: Floats) -> float:
 
 @inlined
 def multiply(inverse: Floats, x: Floats, product: Floats) -> None:
-    """V^-1 x, `(n,n),(n),(n)`, into `product`, column by column, so that additions do not wait for one another."""
+    """Write V^-1 x to `product`, `(n,n),(n),(n)`, column by column, so that additions do not wait for one another."""
     n = len(x)
     product[:] = 0.0
     for j in range(n):
@@ -58,14 +58,14 @@ def multiply(inverse: Floats, x: Floats, product: Floats) -> None:
 
 @inlined
 def quadratic(x: Floats, inverse: Floats, product: Floats) -> float:
-    """x^T V^-1 x, `(n),(n,n),(n)->()`, with V^-1 x left in `product`; rounding never makes it negative."""
+    """Compute x^T V^-1 x, `(n),(n,n),(n)->()`, clipped at 0, and leave V^-1 x in `product`."""
     multiply(inverse, x, product)
     return max(dot(x, product), 0.0)
 
 
 @kernel
 def _mend(inverse: Floats, x: Floats, gain: Floats, square: float) -> None:
-    """Take the rounding error E out of the direction x of a new inverse, in place, `(n,n),(n),(n),()`.
+    """Remove the rounding error E of a new inverse in the direction x, in place, `(n,n),(n),(n),()`.
 
     Equation: (I - k x^T) E (I - x k^T), k the exact (V + x x^T)^-1 x; so r = k - inverse x is -E x, and the inverse
     changes by r k^T + k r^T - (x.r) k k^T, as in Joseph's form of the update.
@@ -82,8 +82,8 @@ def _mend(inverse: Floats, x: Floats, gain: Floats, square: float) -> None:
 
 
 @kernel
-def _shrunk(inverse: Floats, before: Floats) -> bool:
-    """Whether every diagonal entry is above 0 and at most what it was, `(n,n),(n,n)->()`."""
+def _shrinks(inverse: Floats, before: Floats) -> bool:
+    """Whether every diagonal entry is above 0 and has not grown, `(n,n),(n,n)->()`."""
     for i in range(len(inverse)):  # noqa: SIM110, a loop compiles to less code than a generator
         if not 0.0 < inverse[i, i] <= before[i, i]:
             return False
@@ -92,7 +92,7 @@ def _shrunk(inverse: Floats, before: Floats) -> bool:
 
 @kernel
 def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
-    """Replace V by V + x x^T (Sherman-Morrison), in place; leave V_old^-1 x in `gain` and return x^T V_old^-1 x.
+    """Replace V by V + x x^T (Sherman-Morrison) in place; leaves V_old^-1 x in `gain` and returns x^T V_old^-1 x.
 
     Where x^T V^-1 x is so large that rounding spoils the difference, the direction of x is mended. If a diagonal entry
     is not between 0 and its old value even then, V^-1 stays as it is, and `gain` and the result are 0: an inverse that
@@ -117,7 +117,7 @@ def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
                 inverse[i, j] -= step * gain[j]
     if large:
         _mend(inverse, x, gain, square)
-        if not _shrunk(inverse, before):
+        if not _shrinks(inverse, before):
             inverse[:] = before
             gain[:] = 0.0
             return 0.0
@@ -125,5 +125,5 @@ def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
 
 
 def fresh(replicas: int, n: int, ridge: float) -> Floats:
-    """The inverse of ridge * I for every replica, `()->(R, n, n)`."""
+    """Make the inverse of ridge * I for every replica, `()->(R, n, n)`."""
     return np.tile(np.eye(n) / ridge, (replicas, 1, 1))

@@ -1,4 +1,4 @@
-"""Small linear programs by the simplex method on a dictionary, many at once: lotteries that keep to some bounds.
+"""Small linear programs over lotteries with bounds, many at once, by the simplex method on a dictionary.
 
 A dictionary states basic variables and objectives by the others: x_i + sum_k t_ik x_k = t_i for each row i, and
 z_l - sum_k d_lk x_k = -(-z_l) for each objective l. Objectives are lexicographic: a column may enter at level l only if
@@ -12,19 +12,19 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 
-TIE = 1e-9  # slopes, and differences of arms, below this part of the largest count as 0
+TIE = 1e-9  # slopes and differences of arms below this part of the largest count as 0
 _LEAST = 1e-9  # the smallest pivot, in rows whose entries are at most 1
 _STILL = 1e-12  # a step no longer than this is degenerate
 
 
 @kernel
 def pivot(table: Floats, row: int, column: int, basic: Ints, free: Ints) -> None:
-    """Let the variable of a column enter for that of a row, in place."""
+    """Exchange the variables of a column and a row, in place."""
     width, inverse = table.shape[1], 1.0 / table[row, column]
     table[row, column] = 1.0
     for k in range(width):
         table[row, k] *= inverse
-    above = table[row].copy()  # else the compiler cannot tell that lines do not overlap
+    above = table[row].copy()  # a copy, so that the compiler knows that rows do not overlap
     for i in range(len(table)):
         slope = table[i, column]
         if i != row and slope != 0.0:
@@ -37,7 +37,7 @@ def pivot(table: Floats, row: int, column: int, basic: Ints, free: Ints) -> None
 
 @kernel
 def _entering(table: Floats, rows: int, free: Ints, bland: bool) -> int:
-    """The column of the steepest slope at the first level that has one, or, by Bland's rule, of the least label."""
+    """Find the column of the steepest slope at the first level that has one or, by Bland's rule, of the least label."""
     best, chosen, first = 0.0, -1, len(table)
     for k in range(table.shape[1] - 1):
         for level in range(rows, first + 1 if first < len(table) else first):
@@ -54,7 +54,7 @@ def _entering(table: Floats, rows: int, free: Ints, bland: bool) -> int:
 
 @kernel
 def _leaving(table: Floats, rows: int, column: int, basic: Ints, bland: bool) -> tuple[int, float]:
-    """The row that reaches 0 first, and after which step; of those that tie the largest pivot, or the least label."""
+    """Find the row that reaches 0 first, and its step; ties go to the largest pivot, or to the least label (Bland)."""
     least, chosen, last = np.inf, -1, table.shape[1] - 1
     for i in range(rows):
         t = table[i, column]
@@ -73,7 +73,7 @@ def _leaving(table: Floats, rows: int, column: int, basic: Ints, bland: bool) ->
 def maximize(table: Floats, rows: int, basic: Ints, free: Ints) -> None:
     """Pivot a feasible dictionary to the lexicographic maximum of the objectives below its first rows, in place.
 
-    Steps of no length switch to Bland's rule, which cannot cycle, until one has a length.
+    Degenerate steps switch to Bland's rule, which cannot cycle, until a step makes progress.
     """
     size, still = rows + table.shape[1], 0
     for _ in range(100 * size):
@@ -90,7 +90,7 @@ def maximize(table: Floats, rows: int, basic: Ints, free: Ints) -> None:
 
 @kernel
 def enter_where_least(table: Floats, first: int, last: int, column: int, basic: Ints, free: Ints) -> None:
-    """Let a variable enter that adds to some rows what they lack, `t < 0`, if any of them lacks anything, in place."""
+    """Let a variable enter that makes infeasible rows, `t < 0`, feasible, if there are any, in place."""
     worst, chosen = -_STILL, -1
     for i in range(first, last):
         lacks = table[i, table.shape[1] - 1] / -table[i, column]
@@ -104,10 +104,10 @@ def enter_where_least(table: Floats, first: int, last: int, column: int, basic: 
 def start_at(
     of_arms: Floats, of_others: Floats, right: Floats, allowed: Bools, budgets: int, levels: int
 ) -> tuple[Floats, Ints, Ints]:
-    """A dictionary of rows `of_arms.p + of_others.x <= right` at a single arm, p a lottery, `(i,A),(i,n),(i),(A)->`.
+    """Build the dictionary of `of_arms.p + of_others.x <= right` at a single arm, p a lottery, `(i,A),(i,n),(i),(A)->`.
 
-    The arm is that of least excess over the first rows. The row of all chances comes last, and empty objectives below.
-    Labels are those of the arms, of x, and of slacks.
+    The arm has the least excess over the first rows. The row of all probabilities comes last, and empty objectives
+    below. Labels are those of the arms, of x, and of slacks.
     """
     (rows, arms), others = of_arms.shape, of_others.shape[1]
     start, least = -1, np.inf
@@ -142,7 +142,7 @@ def start_at(
 
 @kernel
 def share_alike(readings: Floats, allowed: Bools, p: Floats) -> None:
-    """Let arms whose readings do not differ share their chances equally, in place, `(K,A),(A),(A)`."""
+    """Let arms with equal readings share their probabilities equally, in place, `(K,A),(A),(A)`."""
     none, bound = np.zeros(p.shape), np.zeros(readings.shape[1])
     for r in range(len(p)):
         if allowed[r].any():
@@ -151,7 +151,7 @@ def share_alike(readings: Floats, allowed: Bools, p: Floats) -> None:
 
 @kernel
 def sizes(use: Floats, bound: Floats, allowed: Bools, r: int) -> Floats:
-    """The largest number of every row of a program, 1 for rows of zeros, `(M,A),(M),(A)->(M)`."""
+    """Compute the largest number in every row of a program, 1 for rows of zeros, `(M,A),(M),(A)->(M)`."""
     size = np.abs(bound)
     for i in range(len(bound)):
         for a in range(len(allowed[r])):
@@ -164,7 +164,7 @@ def sizes(use: Floats, bound: Floats, allowed: Bools, r: int) -> Floats:
 
 @kernel
 def _first(worth: Floats, use: Floats, bound: Floats, size: Floats, allowed: Bools, r: int) -> tuple[int, float]:
-    """The arm to start with, the best of those that keep to all bounds or else of least excess; the largest worth."""
+    """Choose the first arm: the best within all bounds, or else of least excess; returns it and the largest worth."""
     chosen, least, most, largest = -1, np.inf, -np.inf, 0.0
     for a in range(worth.shape[1]):
         if allowed[r, a]:
@@ -179,7 +179,7 @@ def _first(worth: Floats, use: Floats, bound: Floats, size: Floats, allowed: Boo
 
 @kernel
 def _share(worth: Floats, use: Floats, size: Floats, unit: float, allowed: Bools, r: int, p: Floats) -> None:
-    """Let arms that do not differ share their chances equally, in place, `(A),(M,A),(M),(),(A),(A)`."""
+    """Let equal arms share their probabilities equally, in place, `(A),(M,A),(M),(),(A),(A)`."""
     arms = p.shape[1]
     alike, done = np.empty(arms, np.bool_), np.zeros(arms, np.bool_)
     for a in range(arms):
@@ -203,12 +203,12 @@ def _share(worth: Floats, use: Floats, size: Floats, unit: float, allowed: Bools
 
 @kernel
 def lotteries(worth: Floats, use: Floats, bound: Floats, allowed: Bools) -> tuple[Floats, Floats]:
-    """The best lottery over allowed arms that keeps to all bounds, `(A),(M,A),(M),(A)->(A),()`, and its excess.
+    """Compute the best lottery over allowed arms within all bounds, and its excess, `(A),(M,A),(M),(A)->(A),()`.
 
-    Equation: max worth.p over lotteries p with use.p <= bound. If there is none, the largest excess over a bound, as a
-    part of the largest number in its row, is made as small as can be first. Of lotteries that tie, the one that uses
-    least in all, in the same units; arms that do not differ share equally. Without ties at most M + 1 arms have a
-    chance. 0 for all arms where none is allowed.
+    Equation: max worth.p over lotteries p with use.p <= bound. If there is none, the largest excess over a bound,
+    relative to the largest number in its row, is minimised first. Ties go to the lottery with the least total use in
+    the same units; equal arms share equally. Without ties at most M + 1 arms have positive probability. If no arm is
+    allowed, all are 0.
 
     >>> gain, uses = np.array([[0.8, 0.5, 0.0]]), np.array([[[0.9, 0.4, 0.0]]])
     >>> lotteries(gain, uses, np.array([0.45]), np.ones((1, 3), bool))[0].round(3)
@@ -222,12 +222,12 @@ def lotteries(worth: Floats, use: Floats, bound: Floats, allowed: Bools) -> tupl
         start, unit = _first(worth, use, bound, size, allowed, r)
         if start < 0:
             continue
-        n = 0  # columns of the arms beside the first
+        n = 0  # columns of the arms other than the first
         for a in range(arms):
             if allowed[r, a] and a != start:
                 free[n] = a
                 n += 1
-        free[n] = arms  # the variable that makes up for excess
+        free[n] = arms  # the variable that compensates for excess
         table = np.zeros((m + 4, n + 2))
         for i in range(m):
             basic[i] = arms + 1 + i

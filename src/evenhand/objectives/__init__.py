@@ -1,4 +1,4 @@
-"""Objectives: what a problem maximises, as a concave function of the average outcomes."""
+"""Objectives, which are concave functions of the average outcomes."""
 
 from evenhand.objectives.alpha_fair import AlphaFair
 from evenhand.objectives.base import Conjugate, Objective, Proximal, Tangential

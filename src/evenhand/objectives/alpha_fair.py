@@ -1,4 +1,4 @@
-"""Alpha-fairness: diminishing returns, from almost a sum, through Nash welfare, to almost the minimum."""
+"""Alpha-fairness: sums of utilities with diminishing returns, between a plain sum and the minimum."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evenhand.objectives.steepness import slope_norm
 @named("C7", source="Mo & Walrand 2000; additive welfare as in Do et al. 2023, eq. 16; Nash welfare for alpha = 1")
 @dataclass(frozen=True)
 class AlphaFair:
-    """A sum of utilities whose returns diminish at the rate alpha.
+    """A sum of utilities whose marginal values fall at the rate alpha.
 
     Equation: f(z) = sum_i w_i u(z_i + offset), u(s) = s^(1 - alpha)/(1 - alpha), and u(s) = ln s for alpha = 1 (Nash
     welfare). A larger alpha gives more weight to the least outcome.
@@ -66,10 +66,10 @@ class AlphaFair:
 
     @classmethod
     def welfare(cls, outcomes: Iterable[str], power: float, offset: float = 0.0) -> AlphaFair:
-        """Additive welfare: sum_i (z_i + offset)^power, 0 < power < 1, which is alpha = 1 - power up to a factor.
+        """Make the additive welfare sum_i (z_i + offset)^power, 0 < power < 1: alpha = 1 - power up to a factor.
 
         Raises:
-            InvalidInput: a power outside (0, 1).
+            InvalidInput: the power is outside (0, 1).
 
         >>> AlphaFair.welfare(("a", "b"), power=0.5).value(np.array([0.25, 4.0])).item()
         2.5
@@ -81,12 +81,12 @@ class AlphaFair:
 
     @property
     def smooth(self) -> bool:
-        """Whether an offset keeps averages of at least 0 away from the edge of the domain."""
+        """Whether the offset keeps averages of at least 0 away from the edge of the domain."""
         return self.offset > 0
 
     @property
     def lipschitz(self) -> float:
-        """|w| offset^-alpha, for averages of at least 0; infinite without an offset."""
+        """The constant |w| offset^-alpha for averages of at least 0; infinite without an offset."""
         steepest = marginal(np.zeros((1, len(self.outcomes))), self.offset, self._w, self.alpha)
         return float(np.linalg.norm(steepest))
 
@@ -103,14 +103,14 @@ class AlphaFair:
             raise InvalidInput(f"{place}, outcome {self.outcomes[i]!r}", expected, float(flat(z)[r, i]))
 
     def value(self, z: Floats) -> Floats:
-        """The sum of utilities, `(m)->()`; -inf outside the domain."""
+        """Compute the sum of utilities, `(m)->()`; -inf outside the domain."""
         return utility(flat(z), self.offset, self._w, self.alpha).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """w (z + offset)^-alpha, `(m)->(m)`.
+        """Compute w (z + offset)^-alpha, `(m)->(m)`.
 
         Raises:
-            InvalidInput: a point outside the domain, or on its edge.
+            InvalidInput: a point is outside the domain or on its edge.
         """
         out = marginal(flat(z), self.offset, self._w, self.alpha).reshape(z.shape)
         if not np.isfinite(out).all():
@@ -118,17 +118,17 @@ class AlphaFair:
         return out
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """The prox, by safeguarded Newton steps on each coordinate, `(m),()->(m)`."""
+        """Compute the prox by safeguarded Newton steps on each coordinate, `(m),()->(m)`."""
         return utility_prox(flat(z), self.offset, self._w, self.alpha, each(beta, z)).reshape(z.shape)
 
     def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
-        """clip((w / -theta)^(1/alpha) - offset, low, high), high where theta is not negative, `(m),(m),(m)->(m)`."""
+        """Compute clip((w / -theta)^(1/alpha) - offset, low, high); high for theta >= 0, `(m),(m),(m)->(m)`."""
         ends = np.empty((2, len(self.outcomes)))
         ends[0], ends[1] = low, high
         return best_response(flat(theta), self.offset, self._w, self.alpha, ends[0], ends[1]).reshape(theta.shape)
 
     def steepness(self, unit: Floats, norm: Norm) -> float:
-        """The dual norm of the slope at 0 per unit, for averages of at least 0; infinite without an offset, `(m)->`."""
+        """Compute the dual norm of the slope at 0 per unit, for averages of at least 0; infinite without an offset."""
         return slope_norm(unit * marginal(np.zeros((1, len(unit))), self.offset, self._w, self.alpha)[0], norm)
 
     @cached_property

@@ -27,32 +27,32 @@ class Objective(Protocol):
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        """The outcomes that it reads: coordinate i of z is the average of outcome i per round."""
+        """The names of its outcomes: coordinate i of z is the average of outcome i per round."""
 
     @property
     def smooth(self) -> bool:
-        """Whether its gradient is Lipschitz on its domain, so that it needs no smoothing."""
+        """Whether the gradient is Lipschitz on the domain, so that no smoothing is needed."""
 
     @property
     def lipschitz(self) -> float:
-        """A constant L with |f(y) - f(z)| <= L |y - z|_2 for y and z in its domain, infinite where there is none."""
+        """A constant L with |f(y) - f(z)| <= L |y - z|_2 for y and z in the domain; infinite if there is none."""
 
     def check(self, z: Floats, place: str) -> None:
-        """Refuse points at which there is no supergradient, `(m)->`.
+        """Refuse points without a supergradient, `(m)->`.
 
         Args:
             z: average outcomes.
-            place: what they are, for the message, such as "the average after round 7".
+            place: their description for the message, such as "the average after round 7".
 
         Raises:
-            InvalidInput: a point outside the domain, or on its edge; names the place, the outcome and what to do.
+            InvalidInput: a point is outside the domain or on its edge; names the place, the outcome and a remedy.
         """
 
     def value(self, z: Floats) -> Floats:
-        """f(z), `(m)->()`; -inf outside the domain."""
+        """Compute f(z), `(m)->()`; -inf outside the domain."""
 
     def supergradient(self, z: Floats) -> Floats:
-        """Some g with f(y) <= f(z) + g.(y - z) for all y, `(m)->(m)`.
+        """Compute a g with f(y) <= f(z) + g.(y - z) for all y, `(m)->(m)`.
 
         Raises:
             InvalidInput: as `check`.
@@ -61,22 +61,22 @@ class Objective(Protocol):
 
 @runtime_checkable
 class Proximal(Protocol):
-    """Has a prox, and so can be smoothed exactly."""
+    """An objective with a prox, which can be smoothed exactly."""
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """argmax_y f(y) - |y - z|^2 / (2 beta), `(m),()->(m)`, for beta > 0 and any z, in the domain or not.
+        """Compute argmax_y f(y) - |y - z|^2 / (2 beta), `(m),()->(m)`, for beta > 0 and any z, in the domain or not.
 
         Raises:
-            InvalidInput: a sum of objectives that has no prox after all.
+            InvalidInput: a sum of objectives has no prox after all.
         """
 
 
 @runtime_checkable
 class Enveloped(Protocol):
-    """Has the gradient of its Moreau envelope in one step, where the way by the prox is slower."""
+    """An objective that computes the gradient of its Moreau envelope faster than by the prox."""
 
     def envelope_gradient(self, z: Floats, beta: Floats | float) -> Floats:
-        """(prox(z) - z) / beta, `(m),()->(m)`, for beta > 0.
+        """Compute (prox(z) - z) / beta, `(m),()->(m)`, for beta > 0.
 
         Raises:
             InvalidInput: as `prox`.
@@ -85,22 +85,22 @@ class Enveloped(Protocol):
 
 @runtime_checkable
 class Conjugate(Protocol):
-    """Has a conjugate over boxes in closed form."""
+    """An objective with a conjugate over boxes in closed form."""
 
     def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
-        """argmax_y theta.y + f(y) over low <= y <= high, `(m),(m),(m)->(m)`; ends are finite.
+        """Compute argmax_y theta.y + f(y) over low <= y <= high, `(m),(m),(m)->(m)`; ends are finite.
 
         Raises:
-            InvalidInput: a sum of objectives that has no closed form after all.
+            InvalidInput: a sum of objectives has no closed form after all.
         """
 
 
 @runtime_checkable
 class Tangential(Protocol):
-    """Can compute the intercept of a tangent from its slope."""
+    """An objective that computes the intercept of a tangent from its slope."""
 
     def intercept(self, slope: Floats) -> Floats:
-        """The least c with f(z) <= slope.z + c for all z, `(m)->()`, for slopes of f or of its envelopes.
+        """Compute the least c with f(z) <= slope.z + c for all z, `(m)->()`, for slopes of f or of its envelopes.
 
         It is minus the concave conjugate over R^m; f(z) = slope.z + c where the slope is a supergradient.
         """
@@ -108,10 +108,10 @@ class Tangential(Protocol):
 
 @runtime_checkable
 class Composite(Protocol):
-    """Made of parts, which decide which of its methods work."""
+    """An objective composed of parts, which decide which of its methods work."""
 
     def able(self, ability: type) -> bool:
-        """Whether it has this ability, one of `Proximal`, `Conjugate` and `Tangential`."""
+        """Whether the objective has an ability, one of `Proximal`, `Conjugate` and `Tangential`."""
 
 
 def able(objective: object, ability: type) -> bool:
@@ -127,7 +127,7 @@ def able(objective: object, ability: type) -> bool:
 
 
 def by_prox(objective: Proximal, z: Floats, beta: Floats | float) -> Floats:
-    """The gradient of the Moreau envelope by way of the prox, `(m),()->(m)`."""
+    """Compute the gradient of the Moreau envelope by the prox, `(m),()->(m)`."""
     return np.asarray((objective.prox(z, beta) - z) / np.asarray(beta, float)[..., None])
 
 
@@ -146,7 +146,7 @@ class Conjugable(Objective, Conjugate, Protocol):
 
 
 def conjugate(objective: Conjugable, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
-    """f*(theta) = max_y theta.y + f(y) over low <= y <= high, `(m),(m),(m)->()`; `maximizer` is its (sub)gradient.
+    """Compute f*(theta) = max_y theta.y + f(y), low <= y <= high, `(m),(m),(m)->()`; `maximizer` is its (sub)gradient.
 
     Source: Agrawal & Devanur 2014, Section 2.5, where outcomes are in the unit cube.
 
@@ -161,9 +161,9 @@ def conjugate(objective: Conjugable, theta: Floats, low: Floats | float = 0.0, h
 def sloped(
     slope: Callable[[Floats], Floats], z: Floats, start: Floats, steepest: float = np.inf
 ) -> tuple[Floats, Floats]:
-    """A point and the slope there: z, or the first point tried towards the start that is not too steep, `(m)->`.
+    """Return a point and its slope: z, or the first point towards the start that is not too steep, `(m)->`.
 
-    Domains are convex, so points of the domain are found on the way to a start inside it.
+    Domains are convex, so the way to a start inside the domain has points of it.
 
     >>> from evenhand.objectives import AlphaFair
     >>> sloped(AlphaFair(("a", "b"), alpha=1.0).supergradient, np.array([-0.1, 0.3]), np.array([0.5, 0.5]))[0]
@@ -181,19 +181,19 @@ def sloped(
 
 
 def flat(z: Floats) -> Floats:
-    """All leading axes as one, with contiguous rows, so that sums have the same order in a batch and alone."""
+    """Merge all leading axes into contiguous rows, so that sums have the same order in a batch and alone."""
     if z.ndim == 2 and z.dtype is _FLOAT and z.flags.c_contiguous:
         return z
     return np.ascontiguousarray(z, np.float64).reshape(-1, z.shape[-1])
 
 
 def total(rows: Floats) -> Floats:
-    """The sum of each contiguous row, `(m)->()`."""
+    """Sum each contiguous row, `(m)->()`."""
     return np.asarray(rows.sum(-1))
 
 
 def each(beta: Floats | float, z: Floats) -> Floats:
-    """One beta per row of `flat(z)`.
+    """Broadcast beta to one number per row of `flat(z)`.
 
     >>> each(0.5, np.zeros((2, 3)))
     array([0.5, 0.5])
@@ -205,10 +205,10 @@ def each(beta: Floats | float, z: Floats) -> Floats:
 
 
 def outcome_names(kind: str, outcomes: Iterable[str], least: int = 1) -> tuple[str, ...]:
-    """Outcomes as a tuple of names.
+    """Check names of outcomes and return them as a tuple.
 
     Raises:
-        InvalidInput: fewer than `least`, a name that is not a string, or one that comes twice.
+        InvalidInput: there are fewer than `least`, a name is not a string, or a name is repeated.
     """
     if isinstance(outcomes, str) or not isinstance(outcomes, Iterable):
         raise InvalidInput(f"{kind}.outcomes", "a sequence of names", repr(outcomes))
@@ -222,10 +222,10 @@ def outcome_names(kind: str, outcomes: Iterable[str], least: int = 1) -> tuple[s
 
 
 def check_finite(outcomes: tuple[str, ...], z: Floats, place: str) -> None:
-    """The check of an objective whose domain is R^m.
+    """Check averages for an objective whose domain is R^m.
 
     Raises:
-        InvalidInput: another number of outcomes, or a number that is not finite.
+        InvalidInput: the number of outcomes differs, or a number is not finite.
     """
     if z.shape[-1] != len(outcomes):
         raise InvalidInput(place, f"{len(outcomes)} average outcomes {outcomes}", f"{z.shape[-1]} of them")

@@ -1,4 +1,4 @@
-"""Any concave function that a user writes with cvxpy."""
+"""Concave functions written with cvxpy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evenhand.objectives.written import Written
 @named("C7", source="evenhand's own: disciplined concave expressions (Grant, Boyd & Ye 2006) by cvxpy")
 @dataclass(frozen=True, eq=False)
 class Concave:
-    """A concave function that is written with cvxpy.
+    """A concave function written with cvxpy.
 
     Equation: f(z) = build(z). A supergradient is the dual of y = z in max_y f(y). The prox is z + beta g, with g the
     dual of y = z + sqrt(beta) v in max f(y) - |v|^2/2, so that g, the gradient of the envelope, stays accurate for any
@@ -30,7 +30,7 @@ class Concave:
     functions that built them may differ.
 
     Args:
-        outcomes: what it reads, in the order of the entries of the variable.
+        outcomes: the names of the outcomes, in the order of the variable's entries.
         build: maps a cvxpy variable of that length to a scalar expression; a module-level function rather than a lambda
             if runs are divided among processes.
         smooth: declares that the gradient is Lipschitz where averages may be; then f is not smoothed.
@@ -83,13 +83,13 @@ class Concave:
         return hash(self._mark)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the function that builds it, because cvxpy's ids of variables hold in one process only."""
+        """Pickle the building function, because cvxpy's ids of variables are valid in one process only."""
         build = self._build  # type: ignore[attr-defined]
         picklable("Concave.build", build)
         return type(self), (self.outcomes, build, self.smooth, self.lipschitz)
 
     def __copy__(self) -> Concave:
-        """Return itself, as it never changes; so it can be copied within a process even if built by a lambda."""
+        """Return itself, as it never changes; so instances built by a lambda can be copied within a process."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Concave:
@@ -114,23 +114,23 @@ class Concave:
                 raise InvalidInput(where, expected, next(iter(bad.values())) if one else bad)
 
     def value(self, z: Floats) -> Floats:
-        """The expression at z, `(m)->()`; -inf outside of its domain."""
+        """Evaluate the expression at z, `(m)->()`; -inf outside of its domain."""
         return np.array([self._asked.value(row) for row in flat(z)]).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """The dual variable of y = z in max_y f(y), `(m)->(m)`.
+        """Compute the dual variable of y = z in max_y f(y), `(m)->(m)`.
 
         Raises:
-            InvalidInput: a point that is not inside the domain, or a problem that cannot be solved.
+            InvalidInput: a point is not inside the domain, or the solver fails.
         """
         self.check(z, "Concave.supergradient")
         return np.array([self._asked.gradient(row, 0.0) for row in flat(z)]).reshape(z.shape)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """z + beta g, with g found by cvxpy, `(m),()->(m)`.
+        """Compute z + beta g with g from cvxpy, `(m),()->(m)`.
 
         Raises:
-            InvalidInput: a problem that cannot be solved.
+            InvalidInput: the solver fails.
         """
         pairs = zip(flat(z), each(beta, z).tolist(), strict=True)
         return np.array([row + b * self._asked.gradient(row, b) for row, b in pairs]).reshape(z.shape)
@@ -141,6 +141,6 @@ class Concave:
 
     @property
     def _mark(self) -> tuple[Any, ...]:
-        """What equality compares, the same as in fingerprints."""
+        """The values that equality and fingerprints compare."""
         digits = tuple((c.shape, c.tobytes()) for c in self.constants)
         return self.outcomes, self.smooth, self.lipschitz, self.expression, digits

@@ -1,4 +1,4 @@
-"""The distance from a convex set as an objective."""
+"""Objectives that penalise the distance from a convex set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.core.types import Floats
 from evenhand.objectives.base import check_finite, each, flat, outcome_names, total
 from evenhand.sets.base import ConvexSet, ends_of
 
-_ROUNDING = 1e-13  # of the largest coordinate: a direction back from no further out would depend on units
+_ROUNDING = 1e-13  # relative to the largest coordinate: below it, the direction back to the set is rounding error
 
 
 @named("B5", source="Agrawal & Devanur 2014, Lemma 5.5 and Algorithm 5: the distance to a convex set")
@@ -28,10 +28,10 @@ class DistancePenalty:
     Args:
         outcomes: one per coordinate of the set; the distance is in their units, so units decide which matters more.
         within: S.
-        low, high: ranges of the outcomes, to which `intercept` cuts S; by default there are none.
+        low, high: ranges of the outcomes, to which `intercept` restricts S; by default there are none.
 
     Raises:
-        InvalidInput: no names, names twice, a set of another length, or ranges that are no ranges.
+        InvalidInput: names are missing or repeated, the set has another dimension, or ranges are invalid.
 
     >>> from evenhand.sets import Box
     >>> within = DistancePenalty(("hours", "money"), Box.below((0.8, 0.6)))
@@ -59,17 +59,15 @@ class DistancePenalty:
 
     @property
     def smooth(self) -> bool:
-        """False: it has a kink on the boundary."""
+        """False, since the boundary of the set is a kink."""
         return False
 
     @property
     def lipschitz(self) -> float:
-        """1."""
         return 1.0
 
     @property
     def whole_space(self) -> bool:
-        """True."""
         return True
 
     def check(self, z: Floats, place: str) -> None:
@@ -77,11 +75,11 @@ class DistancePenalty:
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
-        """Minus the distance, `(m)->()`."""
+        """Compute minus the distance, `(m)->()`."""
         return (0.0 - self._beyond(flat(z))[1]).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """The unit direction back to the set, 0 in it, `(m)->(m)`."""
+        """Compute the unit direction back to the set, 0 inside it, `(m)->(m)`."""
         gap, far = self._beyond(flat(z))
         return np.asarray(0.0 - gap / np.where(far > 0.0, far, math.inf)[:, None]).reshape(z.shape)
 
@@ -95,20 +93,20 @@ class DistancePenalty:
         return np.where((far > step)[:, None], back, near).reshape(z.shape)
 
     def envelope_gradient(self, z: Floats, beta: Floats | float) -> Floats:
-        """The direction back to the set, shorter than 1 within beta of it, `(m),()->(m)`."""
+        """Compute the direction back to the set; it is shorter than 1 within beta of the set, `(m),()->(m)`."""
         gap, far = self._beyond(flat(z))
         return np.asarray(0.0 - gap / np.maximum(far, each(beta, z))[:, None]).reshape(z.shape)
 
     def intercept(self, slope: Floats) -> Floats:
-        """The support function of S within the ranges, at minus the slope, `(m)->()`.
+        """Compute the support function of S within the ranges at minus the slope, `(m)->()`.
 
         Raises:
-            InvalidInput: S is unbounded that way, and so are the ranges.
+            InvalidInput: S and the ranges are unbounded in this direction.
         """
         return self.within.support(0.0 - slope, *self._ends)[0]
 
     def _beyond(self, rows: Floats) -> tuple[Floats, Floats]:
-        """The way from the nearest point of the set, and its length, `(m)->(m),()`; 0 where it is rounding alone."""
+        """Compute the vector from the nearest point of S and its length, `(m)->(m),()`; 0 if it is mere rounding."""
         gap = rows - self.within.project(rows)
         far = np.sqrt(total(gap * gap))
         beyond = far > _ROUNDING * np.abs(rows).max(1)

@@ -1,4 +1,4 @@
-"""Equal exposure: an objective that decreases as outcomes move apart."""
+"""Equal exposure: an objective that penalises differences between outcomes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class EqualExposure:
     ignores the level of the outcomes: add an objective that rewards it.
 
     Args:
-        outcomes: what is compared, in the same units; at least two.
+        outcomes: the outcomes to compare, in the same units; at least two.
 
     Raises:
-        InvalidInput: fewer than two names, or names twice.
+        InvalidInput: there are fewer than two names, or a name is repeated.
 
     Deviation: where all outcomes are equal, the gradient would be 0/0; it is 0, which is a supergradient.
 
@@ -41,17 +41,16 @@ class EqualExposure:
 
     @property
     def smooth(self) -> bool:
-        """False: it has a kink where all outcomes are equal."""
+        """False, since points of equal outcomes are kinks."""
         return False
 
     @property
     def lipschitz(self) -> float:
-        """1/m."""
+        """The constant 1/m."""
         return 1.0 / len(self.outcomes)
 
     @property
     def whole_space(self) -> bool:
-        """True."""
         return True
 
     def check(self, z: Floats, place: str) -> None:
@@ -59,25 +58,25 @@ class EqualExposure:
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
-        """Minus the norm of the deviations over m, `(m)->()`."""
-        return (0.0 - _apart(flat(z))[1] / len(self.outcomes)).reshape(z.shape[:-1])
+        """Compute minus the norm of the deviations over m, `(m)->()`."""
+        return (0.0 - _deviations(flat(z))[1] / len(self.outcomes)).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """Minus the direction of the deviations over m, `(m)->(m)`."""
-        deviations, norm = _apart(flat(z))
+        """Compute minus the direction of the deviations over m, `(m)->(m)`."""
+        deviations, norm = _deviations(flat(z))
         scale = np.where(norm > 0.0, norm, math.inf) * len(self.outcomes)
         return np.asarray(0.0 - deviations / scale[:, None]).reshape(z.shape)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
         """Shrink the norm of the deviations by beta/m, or to 0 if it is less, `(m),()->(m)`."""
         rows = flat(z)
-        deviations, norm = _apart(rows)
+        deviations, norm = _deviations(rows)
         shrink = np.minimum(1.0, each(beta, z) / len(self.outcomes) / np.where(norm > 0.0, norm, math.inf))
         return (rows - shrink[:, None] * deviations).reshape(z.shape)
 
 
-def _apart(rows: Floats) -> tuple[Floats, Floats]:
-    """Deviations from the mean and their norm, `(m)->(m),()`; exactly 0 where all are equal, despite rounding."""
+def _deviations(rows: Floats) -> tuple[Floats, Floats]:
+    """Compute deviations from the mean and their norm, `(m)->(m),()`; exactly 0 if all are equal, despite rounding."""
     shifted = rows - rows[:, :1]
     deviations = shifted - total(shifted)[:, None] / rows.shape[1]
     return deviations, np.sqrt(total(deviations * deviations))

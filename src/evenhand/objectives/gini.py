@@ -1,4 +1,4 @@
-"""Generalised Gini functions: sums of outcomes in which the lowest have the largest weights."""
+"""Generalised Gini functions: sums of outcomes weighted by rank."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class GeneralizedGini:
     The supergradient gives equal outcomes the mean of their weights.
 
     Args:
-        outcomes: what is compared, in the same units.
-        weights: by rank, from the least outcome to the largest; by default 1, 1/2, 1/4, ...
+        outcomes: the outcomes to compare, in the same units.
+        weights: the weights by rank, from the least outcome to the largest; by default 1, 1/2, 1/4, ...
 
     Raises:
-        InvalidInput: names twice, or not one finite weight per outcome, or weights that increase somewhere (then f is
+        InvalidInput: a name is repeated, weights are not one finite number per outcome, or they increase (then f is
             not concave).
 
     Deviation: the prox is computed in the order of z, which avoids the sources' division by beta.
@@ -63,7 +63,7 @@ class GeneralizedGini:
 
     @classmethod
     def welfare(cls, outcomes: Iterable[str]) -> GeneralizedGini:
-        """Gini welfare: sum_j ((m - j + 1)/m) z_(j), as in eq. 15 of Do et al. 2023.
+        """Make the Gini welfare sum_j ((m - j + 1)/m) z_(j), as in eq. 15 of Do et al. 2023.
 
         >>> GeneralizedGini.welfare(("a", "b")).weights
         (1.0, 0.5)
@@ -74,7 +74,7 @@ class GeneralizedGini:
 
     @classmethod
     def difference(cls, outcomes: Iterable[str]) -> GeneralizedGini:
-        """Minus the mean absolute difference: -(1/2m) sum_ij |z_i - z_j|, the item part of eq. 2 of Do et al. 2023.
+        """Make minus the mean absolute difference, -(1/2m) sum_ij |z_i - z_j|: the item part of eq. 2, Do et al. 2023.
 
         It is the Gini form with the signed weights (m + 1 - 2j)/m, j = 1..m.
 
@@ -97,7 +97,6 @@ class GeneralizedGini:
 
     @property
     def whole_space(self) -> bool:
-        """True."""
         return True
 
     def check(self, z: Floats, place: str) -> None:
@@ -105,24 +104,24 @@ class GeneralizedGini:
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
-        """The sum weighted by rank, `(m)->()`."""
+        """Compute the sum weighted by rank, `(m)->()`."""
         return total(np.sort(flat(z)) * self.ranked).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """Weights by rank, `(m)->(m)`."""
+        """Return the weights by rank, averaged over ties, `(m)->(m)`."""
         rows = flat(z)
         return gini_supergradient(rows, np.argsort(rows), self.ranked).reshape(z.shape)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """The prox, by isotonic regression in O(m log m), `(m),()->(m)`."""
+        """Compute the prox by isotonic regression in O(m log m), `(m),()->(m)`."""
         rows = flat(z)
         return gini_prox(rows, np.argsort(rows), self.ranked, each(beta, z)).reshape(z.shape)
 
     def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
-        """The best of the points of the box whose sets above any level are the best sets, `(m),(m),(m)->(m)`.
+        """Compute the maximizer over a box level by level, `(m),(m),(m)->(m)`.
 
-        theta.y + f(y) is the Lovász extension of a set function, which adds up over levels: between two levels the
-        outcomes above are the k of the largest theta, for the best k, among those whose ranges reach across.
+        theta.y + f(y) is the Lovász extension of a set function, which is a sum over levels: between two levels the
+        outcomes above are the k of largest theta, for the best k, among those whose ranges span both.
         """
         rows, ends = flat(theta), np.empty((2, len(self.outcomes)))
         ends[0], ends[1] = low, high
@@ -130,7 +129,7 @@ class GeneralizedGini:
         return gini_maximizer(rows, order, self.ranked, ends[0], ends[1], np.unique(ends)).reshape(theta.shape)
 
     def steepness(self, unit: Floats, norm: Norm) -> float:
-        """The dual norm of the weights, times the largest unit, `(m)->`."""
+        """Compute the dual norm of the weights times the largest unit, `(m)->`."""
         return slope_norm(self.ranked, norm) * float(unit.max())
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The classical objective: a plain weighted sum."""
+"""Weighted sums, the classical objective."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Linear:
     Equation: f(z) = sum_i weight_i z_i, with z_i the average of outcome i per round.
 
     Raises:
-        InvalidInput: no mapping from names, no weights, or one that is not finite.
+        InvalidInput: the weights are not a mapping from names, are missing or not finite.
 
     >>> objective = Linear({"visit": 1.0, "spend": 0.1})
     >>> objective.outcomes, objective.weights["spend"]
@@ -48,22 +48,20 @@ class Linear:
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        """The outcomes that have a weight, in their order."""
+        """The outcomes with a weight, in order."""
         return tuple(self.weights)
 
     @property
     def smooth(self) -> bool:
-        """True: its gradient is constant."""
+        """True, since the gradient is constant."""
         return True
 
     @property
     def lipschitz(self) -> float:
-        """The norm of the weights."""
         return float(np.linalg.norm(self._w))
 
     @property
     def whole_space(self) -> bool:
-        """True."""
         return True
 
     def check(self, z: Floats, place: str) -> None:
@@ -71,23 +69,23 @@ class Linear:
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
-        """The weighted sum, `(m)->()`."""
+        """Compute the weighted sum, `(m)->()`."""
         return total(flat(z) * self._w).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """The weights, `(m)->(m)`."""
+        """Return the weights, `(m)->(m)`."""
         return np.broadcast_to(self._w, z.shape).copy()
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """z + beta weights, `(m),()->(m)`."""
+        """Compute z + beta weights, `(m),()->(m)`."""
         return (flat(z) + each(beta, z)[:, None] * self._w).reshape(z.shape)
 
     def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
-        """The upper end where theta + weights is positive, the lower end elsewhere, `(m),(m),(m)->(m)`."""
+        """Return the upper end if theta + weights is positive, else the lower end, `(m),(m),(m)->(m)`."""
         return np.where(theta + self._w > 0.0, high, low)
 
     def steepness(self, unit: Floats, norm: Norm) -> float:
-        """The dual norm of the weights per unit, `(m)->`."""
+        """Compute the dual norm of the weights per unit, `(m)->`."""
         return slope_norm(unit * self._w, norm)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Smooth approximations f_t of an objective with kinks, which get closer to it over the rounds.
+"""Smooth approximations f_t of an objective with kinks, which converge to it over the rounds.
 
 z is the average of t rounds, and f_t prices round t + 1; its smoothing is beta / sqrt(t + 1).
 """
@@ -24,13 +24,13 @@ class Smoothing(Protocol):
     """A way to smooth an objective."""
 
     def draws(self, m: int) -> int:
-        """How many standard normal numbers a gradient with respect to m outcomes needs."""
+        """Return the number of standard normal numbers per gradient with respect to m outcomes."""
 
     def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
-        """The gradient of f_t at z, or an unbiased estimate of it, `(m),(),(draws)->(m)`.
+        """Compute the gradient of f_t at z, or an unbiased estimate of it, `(m),(),(draws)->(m)`.
 
         Raises:
-            InvalidInput: an objective that cannot be smoothed in this way at this point.
+            InvalidInput: the objective cannot be smoothed in this way at this point.
         """
 
 
@@ -47,7 +47,7 @@ class Moreau:
             0.01 for a few outcomes and 1 for rankings.
 
     Raises:
-        InvalidInput: beta out of range; from `gradient`, an objective without a prox.
+        InvalidInput: beta is out of range; from `gradient`, the objective has no prox.
 
     Deviation: the paper prints the gradient with the sign of convex functions.
 
@@ -62,12 +62,12 @@ class Moreau:
         object.__setattr__(self, "beta", _size("Moreau", self.beta))
 
     def draws(self, m: int) -> int:
-        """0, as the envelope uses no luck."""
+        """Return 0, as the envelope uses no luck."""
         return 0
 
     def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
-        """The gradient of the envelope, `(m),(),(0)->(m)`."""
-        if not hasattr(objective, "prox"):  # to ask for the protocol would take longer than the gradient
+        """Compute the gradient of the envelope, `(m),(),(0)->(m)`."""
+        if not hasattr(objective, "prox"):  # checking the protocol would take longer than the gradient
             expected = "an objective with a prox, or smoothing by Randomized"
             raise InvalidInput("Moreau.gradient", expected, type(objective).__name__)
         proximal: Any = objective
@@ -90,7 +90,7 @@ class Randomized:
         samples: points per gradient, at least 1.
 
     Raises:
-        InvalidInput: beta or samples out of range; from `gradient`, a point near the edge of the domain.
+        InvalidInput: beta or samples are out of range; from `gradient`, a point is near the edge of the domain.
 
     Deviation: Lemma 17 prints the bounds of convex functions (f <= f_t <= f + L beta_t), and Lemma 18 a smoothness of
     f_t that does not follow from it: by Lemma 17 its gradient is (L m^(1/2) / beta_t)-Lipschitz.
@@ -111,11 +111,11 @@ class Randomized:
         whole("Randomized.samples", self.samples, 1)
 
     def draws(self, m: int) -> int:
-        """m + 2 per sample."""
+        """Return m + 2 per sample."""
         return self.samples * (m + 2)
 
     def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
-        """The mean supergradient in the ball around z, `(m),(),(draws)->(m)`."""
+        """Compute the mean supergradient in the ball around z, `(m),(),(draws)->(m)`."""
         m = z.shape[-1]
         beta = np.asarray(self.beta / np.sqrt(t + 1.0))[..., None, None]
         points = z[..., None, :] + beta * ball(luck.reshape(*luck.shape[:-1], self.samples, m + 2))
@@ -124,14 +124,14 @@ class Randomized:
 
 
 def ball(normals: Floats) -> Floats:
-    """Uniform points of the unit ball from standard normal numbers, `(m+2)->(m)`."""
+    """Map standard normal numbers to uniform points of the unit ball, `(m+2)->(m)`."""
     rows = flat(normals)
     norm = np.sqrt(total(rows * rows)).reshape(*normals.shape[:-1], 1)
     return np.asarray(normals[..., :-2] / np.maximum(norm, np.finfo(float).tiny))
 
 
 def moreau_gradient(objective: Proximal, z: Floats, beta: Floats | float) -> Floats:
-    """The gradient of the envelope, (prox(z) - z) / beta, `(m),()->(m)`; beta > 0.
+    """Compute the gradient of the envelope, (prox(z) - z) / beta, `(m),()->(m)`; beta > 0.
 
     >>> from evenhand.objectives import GeneralizedGini
     >>> moreau_gradient(GeneralizedGini(("a", "b")), np.array([0.1, 0.2]), 0.5)
@@ -146,7 +146,7 @@ class ProximalObjective(Objective, Proximal, Protocol):
 
 
 def envelope(objective: ProximalObjective, z: Floats, beta: Floats | float) -> Floats:
-    """max_y f(y) - |y - z|^2 / (2 beta), `(m),()->()`; beta > 0.
+    """Compute max_y f(y) - |y - z|^2 / (2 beta), `(m),()->()`; beta > 0.
 
     >>> from evenhand.objectives import EqualExposure
     >>> envelope(EqualExposure(("a", "b")), np.array([0.5, 0.5]), 0.1).item()
@@ -162,7 +162,7 @@ def _size(kind: str, beta: object) -> float:
 
 
 def default_smoothing(objective: Objective, low: Floats, high: Floats) -> Smoothing | None:
-    """None for a smooth objective, `Moreau` if it has a prox, else `Randomized`, `(m),(m)->`.
+    """Choose None for a smooth objective, `Moreau` if it has a prox, else `Randomized`, `(m),(m)->`.
 
     Equation: beta_0 = 0.01 for outcomes in [0, 1] of which one adds at most 1 to f, as for `GeneralizedGini`. With
     other ranges, the widest of length u, and w the most that an outcome adds by the slope near the middle, it is

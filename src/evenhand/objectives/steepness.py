@@ -1,4 +1,4 @@
-"""How steep an objective is, where each outcome has a unit of its own."""
+"""Lipschitz constants of objectives whose outcomes have different units."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from evenhand.objectives.base import Objective
 
 @runtime_checkable
 class Steep(Protocol):
-    """Knows its Lipschitz constant in any units."""
+    """An objective that knows its Lipschitz constant in any units."""
 
     def steepness(self, unit: Floats, norm: Norm) -> float:
-        """The least known L with |f(y) - f(z)| <= L ||(y - z) / unit||, `(m)->`; infinite where there is none."""
+        """Compute the least known L with |f(y) - f(z)| <= L ||(y - z) / unit||, `(m)->`; infinite if there is none."""
 
 
 def steepness(objective: Objective, unit: Floats, norm: Norm = "euclidean") -> float:
-    """A constant L with |f(y) - f(z)| <= L ||(y - z) / unit||, `(m)->`; of `lipschitz` where nothing else is known.
+    """Compute an L with |f(y) - f(z)| <= L ||(y - z) / unit||, `(m)->`; from `lipschitz` if nothing else is known.
 
     >>> import numpy as np
     >>> from evenhand.objectives import Linear
@@ -36,7 +36,7 @@ def steepness(objective: Objective, unit: Floats, norm: Norm = "euclidean") -> f
 
 
 def slope_norm(slope: Floats, norm: Norm) -> float:
-    """The dual norm of a slope, `(m)->`.
+    """Compute the dual norm of a slope, `(m)->`.
 
     >>> import numpy as np
     >>> slope_norm(np.array([3.0, -4.0]), "euclidean"), slope_norm(np.array([3.0, -4.0]), "sup")
@@ -46,12 +46,12 @@ def slope_norm(slope: Floats, norm: Norm) -> float:
 
 
 def widths(low: Floats, high: Floats) -> Floats:
-    """The length of every range, 1 where it is 0 or infinite, `(m),(m)->(m)`."""
+    """Compute the length of every range, 1 if it is 0 or infinite, `(m),(m)->(m)`."""
     return np.where(np.isfinite(high - low) & (high > low), high - low, 1.0)
 
 
 def worth_of_an_outcome(objective: Objective, low: Floats, high: Floats) -> float:
-    """The most that one outcome can add to f by its slope near the middle of the ranges; 1 if it is flat, `(m),(m)->`.
+    """Compute the largest gain of f by one outcome from its slope near the ranges' middle; 1 if flat, `(m),(m)->`.
 
     The point is beside the middle, where functions of ranks have no kink. For `GeneralizedGini` of outcomes in [0, 1]
     it is the largest weight.
@@ -66,5 +66,5 @@ def worth_of_an_outcome(objective: Objective, low: Floats, high: Floats) -> floa
     beside = middle + 0.1 * width * np.linspace(-0.5, 0.5, len(width))
     try:
         return float((np.abs(objective.supergradient(beside)) * width).max()) or 1.0
-    except InvalidInput:  # outside of the domain, as ranges are not known
+    except InvalidInput:  # outside of the domain, as ranges are unknown
         return 1.0

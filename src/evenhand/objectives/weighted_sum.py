@@ -1,4 +1,4 @@
-"""Sums of objectives, such as a user's utility and fairness between items."""
+"""Weighted sums of objectives, such as users' utility plus fairness between items."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from evenhand.objectives.gini import GeneralizedGini
 from evenhand.objectives.linear import Linear
 from evenhand.objectives.steepness import steepness
 
-_FEW = 64  # places that are sorted by insertion in less time than a call of NumPy's sort takes
+_FEW = 64  # up to so many places, sorting by insertion is faster than a call of NumPy's sort
 _UNSORTED = np.zeros((0, 0), np.int64)
 
 
@@ -50,8 +50,8 @@ class WeightedSum:
         terms: pairs of a factor c_i above 0 and an objective.
 
     Raises:
-        InvalidInput: no pairs, a factor that is not above 0 and finite, or something that is no objective; later, from
-            `prox` and `maximizer`, parts that share outcomes or lack what is needed.
+        InvalidInput: there are no pairs, a factor is not finite and above 0, or a part is not an objective; later, from
+            `prox` and `maximizer`, parts share outcomes or lack the ability.
 
     >>> from evenhand.objectives import GeneralizedGini
     >>> items = GeneralizedGini.difference(("song", "film", "book"))
@@ -89,14 +89,14 @@ class WeightedSum:
 
     @property
     def lipschitz(self) -> float:
-        """The norm of the constants of the parts if these share no outcome, else the sum of the constants."""
+        """The norm of the parts' constants if they share no outcome, else their sum."""
         steepness = [c * part.lipschitz for c, part in self.terms]
         apart = sum(len(part.outcomes) for _, part in self.terms) == len(self.outcomes)
         return math.hypot(*steepness) if apart else sum(steepness)
 
     @cached_property
     def whole_space(self) -> bool:
-        """Whether that is the domain of all parts."""
+        """Whether the domain of all parts is all of R^m."""
         return all(whole_space(part) for _, part in self.terms)
 
     def check(self, z: Floats, place: str) -> None:
@@ -106,17 +106,17 @@ class WeightedSum:
             part.check(z[..., at], place)
 
     def value(self, z: Floats) -> Floats:
-        """The weighted sum of values, `(m)->()`."""
+        """Compute the weighted sum of values, `(m)->()`."""
         out = np.zeros(z.shape[:-1])
         for (c, part), at in zip(self.terms, self._at, strict=True):
             out += c * part.value(z[..., at])
         return out
 
     def supergradient(self, z: Floats) -> Floats:
-        """The weighted sum of supergradients, each at its outcomes, `(m)->(m)`.
+        """Compute the weighted sum of supergradients, each at its outcomes, `(m)->(m)`.
 
         Raises:
-            InvalidInput: a point outside the domain of a part, or on its edge.
+            InvalidInput: a point is outside the domain of a part or on its edge.
         """
         out = np.zeros(z.shape)
         for (c, part), at in zip(self.terms, self._at, strict=True):
@@ -129,7 +129,7 @@ class WeightedSum:
         return not self._shared and all(able(part, ability) for part in others)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """A step along the weights of linear parts, then the prox of each other part, `(m),()->(m)`.
+        """Step along the weights of linear parts, then apply the prox of each other part, `(m),()->(m)`.
 
         Raises:
             InvalidInput: parts that share outcomes, or one without a prox.
@@ -140,7 +140,7 @@ class WeightedSum:
         return out
 
     def envelope_gradient(self, z: Floats, beta: Floats | float) -> Floats:
-        """(prox(z) - z) / beta, in one step where the only part that is not linear is a Gini function, `(m),()->(m)`.
+        """Compute (prox(z) - z) / beta, in one step if the only part that is not linear is a Gini function.
 
         Raises:
             InvalidInput: as `prox`.
@@ -155,7 +155,7 @@ class WeightedSum:
         return out if z.ndim == 2 else out.reshape(z.shape)
 
     def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
-        """The maximizer of each part that is not linear, at theta plus the linear weights, `(m),(m),(m)->(m)`.
+        """Compute the maximizer of each part that is not linear at theta plus the linear weights, `(m),(m),(m)->(m)`.
 
         Raises:
             InvalidInput: parts that share outcomes, or one without a maximizer.
@@ -168,7 +168,7 @@ class WeightedSum:
         return out
 
     def steepness(self, unit: Floats, norm: Norm) -> float:
-        """As `lipschitz`, per unit, `(m)->`."""
+        """Compute the constant of `lipschitz` per unit, `(m)->`."""
         parts = [c * steepness(part, unit[at], norm) for (c, part), at in zip(self.terms, self._at, strict=True)]
         apart = sum(len(part.outcomes) for _, part in self.terms) == len(self.outcomes)
         return float(length(np.array(parts), dual_order(norm))) if apart else sum(parts)
@@ -197,11 +197,11 @@ class WeightedSum:
 
     @cached_property
     def _proximal(self) -> list[tuple[float, Any, slice | Ints]]:
-        return list(self._apart("prox", Proximal))
+        return list(self._parts("prox", Proximal))
 
     @cached_property
     def _conjugate(self) -> list[tuple[float, Any, slice | Ints]]:
-        return list(self._apart("maximizer", Conjugate))
+        return list(self._parts("maximizer", Conjugate))
 
     @cached_property
     def _only_gini(self) -> tuple[Ints, Floats, float] | None:
@@ -211,8 +211,8 @@ class WeightedSum:
         c, gini, at = self._proximal[0]
         return np.arange(len(self.outcomes))[at], gini.ranked, float(c)
 
-    def _apart(self, what: str, ability: type) -> Iterator[tuple[float, Any, slice | Ints]]:
-        """The parts that are not linear; refuse parts that share outcomes or lack the ability."""
+    def _parts(self, what: str, ability: type) -> Iterator[tuple[float, Any, slice | Ints]]:
+        """Yield the parts that are not linear; refuse parts that share outcomes or lack the ability."""
         if self._shared:
             expected = "parts that share no outcomes (or smoothing by Randomized, which needs none of this)"
             raise InvalidInput(f"WeightedSum.{what}", expected, f"{self._shared} in several")

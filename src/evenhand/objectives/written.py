@@ -21,7 +21,7 @@ _TRIES = ((0.8, 1e-13, 1e-8), (0.9, 1e-13, 1e-8), (0.8, 1e-13, 1e-5), (0.6, 1e-8
 
 
 class _Program(NamedTuple):
-    """A problem that is compiled once, its parameters, and the constraint whose dual variable is the gradient."""
+    """A problem compiled once, its parameters, and the constraint whose dual variable is the gradient."""
 
     problem: Any
     at: Any
@@ -34,14 +34,14 @@ class Written:
 
     Raises:
         MissingExtra: cvxpy is not installed.
-        InvalidInput: from the start what does not build such an expression; from `gradient` what cannot be solved.
+        InvalidInput: `build` does not return such an expression; from `gradient`, the solver fails.
     """
 
     def __init__(self, build: Callable[[Any], Any], m: int):
         """Build and check the expression of m averages."""
         cp = _cvxpy()
         self.point = cp.Variable(m, name="z")
-        self.f = _built(build, self.point)
+        self.f = _expression(build, self.point)
         # Drop constraints that always hold, such as pos(z - 1) >= 0: they have no edge.
         self.domain = [
             c for c in self.f.domain if not (isinstance(c, cp.constraints.Inequality) and c.expr.is_nonpos())
@@ -49,7 +49,6 @@ class Written:
 
     @property
     def text(self) -> str:
-        """The expression as text."""
         return str(self.f)
 
     @property
@@ -58,7 +57,7 @@ class Written:
         return tuple(_dense(c.value) for c in self.f.constants())
 
     def value(self, row: Floats) -> float:
-        """f(z), `(m)->()`; -inf outside the domain."""
+        """Compute f(z), `(m)->()`; -inf outside the domain."""
         return -math.inf if self._margin(row) < 0.0 else self._here()
 
     def inside(self, row: Floats) -> bool:
@@ -66,7 +65,7 @@ class Written:
         return self._margin(row) > 0.0 and math.isfinite(self._here())
 
     def gradient(self, row: Floats, beta: float) -> Floats:
-        """The gradient of the envelope, a supergradient for beta = 0, `(m),()->(m)`.
+        """Compute the gradient of the envelope, a supergradient for beta = 0, `(m),()->(m)`.
 
         Equation: g is the dual variable of y = z + sqrt(beta) v in max f(y) - |v|^2/2. For small beta the program tends
         to the one for a supergradient, and its numbers stay of the size of z and f. A program for (f(y) - f(z))/beta
@@ -93,7 +92,7 @@ class Written:
         raise InvalidInput(f"Concave({self.text})", expected, status)
 
     def culprits(self, row: Floats) -> list[int]:
-        """Which averages keep a point from being inside the domain; all of them if that cannot be determined."""
+        """Find the averages that keep a point out of the domain; all of them if that cannot be determined."""
         at = [row + side * step for side in (1.0, -1.0) for step in np.diag(0.01 * np.maximum(1.0, np.abs(row)))]
         here = self._excesses(row)
         if len(here) and here.max() >= 0.0:  # the averages that relax the most violated constraint
@@ -105,18 +104,18 @@ class Written:
         return found or list(range(len(row)))
 
     def _here(self) -> float:
-        """f at the value of the variable, -inf if that is NaN."""
+        """Evaluate f at the value of the variable; NaN becomes -inf."""
         with np.errstate(all="ignore"):
             value = float(np.ravel(self.f.value)[0])
         return value if not math.isnan(value) else -math.inf
 
     def _margin(self, row: Floats) -> float:
-        """How far inside the domain a point is, negative outside, in the units of the constraint that is closest."""
+        """Compute the distance to the edge of the domain, negative outside, in the units of the closest constraint."""
         excesses = self._excesses(row)
         return -float(excesses.max()) if len(excesses) else math.inf
 
     def _excesses(self, row: Floats) -> Floats:
-        """By how much each constraint of the domain is violated, negative where it is not, `(m)->(c)`."""
+        """Compute the violation of each constraint of the domain, negative if it holds, `(m)->(c)`."""
         self.point.value = row
         plain, found = _cvxpy().constraints.Inequality, [np.zeros(0)]
         with np.errstate(all="ignore"):
@@ -130,15 +129,15 @@ class Written:
 
     @cached_property
     def _program(self) -> _Program:
-        """max f(y) - |v|^2/2 with y = z + sqrt(beta) v."""
+        """The program max f(y) - |v|^2/2 with y = z + sqrt(beta) v."""
         cp = _cvxpy()
         at, root, v = cp.Parameter(self.point.shape), cp.Parameter(nonneg=True), cp.Variable(self.point.shape)
         pinned = self.point == at + root * v
         return _Program(cp.Problem(cp.Maximize(self.f - 0.5 * cp.sum_squares(v)), [pinned]), at, root, pinned)
 
 
-def _built(build: Any, point: Any) -> Any:
-    """The expression, if it is concave and reads only this variable."""
+def _expression(build: Any, point: Any) -> Any:
+    """Build the expression and check that it is concave and reads only this variable."""
     if not callable(build):
         raise InvalidInput("Concave.build", "a function from a cvxpy variable to an expression", repr(build))
     try:

@@ -1,4 +1,4 @@
-"""Logs: turn a problem file and a CSV file into an environment, and replay policies on it."""
+"""Replays: build an environment from a problem file and a CSV log, and run policies on it."""
 
 from evenhand.replay.measures import Run
 from evenhand.replay.report import Replay

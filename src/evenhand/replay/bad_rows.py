@@ -1,4 +1,4 @@
-"""Rows that cannot be used: each is counted under its first reason, so that none is dropped silently."""
+"""Unusable rows of a log: each is counted under its first reason, so that none is dropped silently."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from evenhand.core.types import Bools
 
 
 class Reason(NamedTuple):
-    """Why some rows were left out."""
+    """A reason for leaving out rows, with their number and the first of them."""
 
     column: str
     expected: str
     rows: int
-    line: int  # of the first one
-    got: str  # its text
+    line: int  # of the first such row
+    got: str  # the text in this line
 
     def __str__(self) -> str:
         return f"{_rows(self.rows)}: {self.column!r} is not {self.expected} (first in line {self.line}: {self.got!r})"
@@ -30,7 +30,7 @@ def _rows(count: int) -> str:
 
 @dataclass
 class BadRows:
-    """Which rows are still good, and why the others are not."""
+    """Keeps track of the usable rows of a log and of the reasons why others are left out."""
 
     lines: list[int]
     good: Bools
@@ -52,7 +52,7 @@ class BadRows:
 
     @property
     def total(self) -> int:
-        """The number of rows of the file."""
+        """The number of rows in the file."""
         return len(self.lines) + len(self.torn)
 
     @property
@@ -61,7 +61,7 @@ class BadRows:
         return self.total - int(self.good.sum())
 
     def messages(self) -> list[str]:
-        """One line per reason."""
+        """List one line per reason."""
         found = [str(reason) for reason in self.reasons]
         if self.torn:
             first = f"(first in line {self.torn[0]})"
@@ -72,7 +72,7 @@ class BadRows:
         """Refuse a log in which too many rows, or all, are bad.
 
         Raises:
-            InvalidInput: with all reasons.
+            InvalidInput: too many rows are bad; the error lists all reasons.
         """
         if self.total == 0:
             raise InvalidInput(name, "at least one row after the header", "none")

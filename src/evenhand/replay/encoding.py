@@ -1,4 +1,4 @@
-"""From columns of text to numbers: standardised, one-hot encoded, and laid out for every action."""
+"""Encodes columns of text as numbers: standardised, one-hot encoded, and laid out for every action."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from evenhand.replay.reading import Columns
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
 
-MOST_GROUPS = 20  # beyond this, each has few cases, and tables are too wide to be read
+MOST_GROUPS = 20  # with more groups, each has few cases, and tables are too wide to read
 
 
 class Encoded(NamedTuple):
-    """The good rows of a log, as numbers."""
+    """The usable rows of a log as numbers."""
 
     units: Floats  # (N, u)
-    coding: Units  # how they are made
+    coding: Units  # the encoding of the columns
     layout: Ints  # (A, n)
     actions: Ints  # (N,)
     propensities: Floats  # (N,)
     outcomes: Floats  # (N, M + B) learned ones, then noisy ones
-    known: Floats | None  # (N, A, L) known outcomes, None where they are as declared
+    known: Floats | None  # (N, A, L) known outcomes, None if they are as declared
     groups: tuple[Ints, ...]  # per grouping (N,): index of the group
     levels: dict[str, Mapping[str, float] | tuple[str, ...]]  # per grouping: shares, or just the names of the groups
     notes: list[str]
@@ -40,8 +40,8 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     """Check every row, enter the bad ones in `bad`, and encode the rest.
 
     Raises:
-        InvalidInput: too many bad rows, an action that never occurs, a declared group that never does, or a column
-            with too many different values to be categorical.
+        InvalidInput: too many rows are bad, an action or a declared group never occurs, or a column has too many
+            different values to be categorical.
     """
     text = columns.text
     numeric = {c: _numbers(text[c]) for c in spec.numeric}
@@ -79,7 +79,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     for a, action in enumerate(_names(spec)):
         if not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
-    _doubt(propensities, actions, _names(spec), notes)
+    _check_propensities(propensities, actions, _names(spec), notes)
     groups, levels = _groups(spec, kept, name)
     return Encoded(
         units=units.table(int(good.sum()), numeric, kept),
@@ -100,13 +100,13 @@ def _names(spec: Spec) -> tuple[str, ...]:
 
 
 def _finite(text: list[str]) -> str:
-    """What is expected of a number, with a hint where commas stand for points."""
+    """Describe the expected number, with a hint if the column has decimal commas."""
     comma = any(re.fullmatch(r"\s*[-+]?\d+,\d+\s*", t) for t in text[:1000])
     return "a finite number" + (", as decimal points are read, not decimal commas" if comma else "")
 
 
 def _numbers(text: list[str]) -> Floats:
-    """Numbers where there are any, NaN elsewhere."""
+    """Parse texts as numbers; others become NaN."""
 
     def number(t: str) -> float:
         try:
@@ -147,7 +147,7 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
 
 
 def layout(spec: Spec, units: Units) -> Ints:
-    """A block per action; or, with interactions, shared main effects and a block of named columns per named action."""
+    """Lay out features: a block per action or, with interactions, main effects and named columns per named action."""
     names, of_column = _names(spec), units.of_column
     if spec.interactions is None:
         return blocks(len(names), len(units.names))
@@ -195,8 +195,8 @@ def _groups(
     return tuple(indices), levels
 
 
-def _doubt(propensities: Floats, actions: Ints, names: tuple[str, ...], notes: list[str]) -> None:
-    """Note propensities that do not fit the log: 1{a logged} / p has mean 1 for every action a."""
+def _check_propensities(propensities: Floats, actions: Ints, names: tuple[str, ...], notes: list[str]) -> None:
+    """Add a note if the propensities do not fit the log: 1{a logged} / p has mean 1 for every action a."""
     for a, action in enumerate(names):
         weight = (actions == a) / propensities
         error = weight.std() / np.sqrt(len(weight))

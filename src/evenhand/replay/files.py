@@ -1,4 +1,4 @@
-"""Text files as people have them: with a byte-order mark, or compressed by gzip; other kinds of files are named."""
+"""Opens text files, also with a byte-order mark or compressed by gzip; errors name other kinds of files."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _NAMED = {  # files of other kinds by their first bytes
 
 @contextmanager
 def text_file(path: Path, expected: str) -> Iterator[TextIO]:
-    """Open a text in UTF-8 to be read, line ends as they are.
+    """Open a text file in UTF-8 for reading, with its line ends unchanged.
 
     Args:
-        path: of the file.
-        expected: what it should be, for messages.
+        path: the file.
+        expected: the expected kind of file, for messages.
 
     Raises:
-        InvalidInput: it cannot be read, is of another kind, was cut off, or is not in UTF-8, with the line.
+        InvalidInput: the file cannot be read, is of another kind, was cut off, or is not in UTF-8; with the line.
     """
     with on_disk(path.name, "a file that can be read"):
         with path.open("rb") as raw:
@@ -54,7 +54,7 @@ def text_file(path: Path, expected: str) -> Iterator[TextIO]:
 
 
 def read_text(path: Path, expected: str) -> str:
-    """The whole text of a file; see `text_file`."""
+    """Read the whole text of a file; see `text_file`."""
     with text_file(path, expected) as file:
         return file.read()
 
@@ -64,7 +64,7 @@ def _bytes(path: Path, first: bytes) -> io.BufferedReader | gzip.GzipFile:
 
 
 def _undecodable(path: Path, first: bytes, expected: str) -> InvalidInput:
-    """The error for the first byte that is not in UTF-8, with its line."""
+    """Make the error for the first byte that is not in UTF-8, with its line."""
     with _bytes(path, first) as raw:
         data = raw.read()
     place = 0

@@ -1,4 +1,4 @@
-"""Lines of a problem file: TOML's reader does not tell where a key is, so errors find it in the text."""
+"""Finds the lines of keys in a problem file for error messages, as the TOML parser does not report them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Keys = list[str | int]
 
 
 @contextmanager
-def located(text: str, file: str) -> Iterator[None]:
-    """Name the file, and the line of the key, in errors of what the text of a problem file states.
+def locate_errors(text: str, file: str) -> Iterator[None]:
+    """Add the file and the line of the key to errors about a problem file.
 
     Raises:
-        InvalidInput, InfeasibleProblem: in place of those that name the key only.
+        InvalidInput, InfeasibleProblem: replace the errors that name only the key.
     """
     try:
         yield
     except InfeasibleProblem as error:
         raise InfeasibleProblem(f"{file}: {error}") from error
     except InvalidInput as error:
-        if error.field.startswith(file):  # it is no TOML
+        if error.field.startswith(file):  # the text is not TOML
             raise
         line = line_of(text, error.field, str(error.got))
         where = file if line is None else f"{file}, line {line}"
@@ -34,7 +34,7 @@ def located(text: str, file: str) -> Iterator[None]:
 
 
 def line_of(text: str, field: str, got: str = "") -> int | None:
-    """The line of what a field names, or of the table that lacks it; None for a key of the top level that is missing.
+    """Find the line of a field, or of the table that lacks it; None for a missing key at the top level.
 
     >>> line_of('a = 1\\n[[budget]]\\nrate = 2\\n[[budget]]\\nrat = 3', "budget[1].rat")
     5
@@ -50,14 +50,14 @@ def line_of(text: str, field: str, got: str = "") -> int | None:
         return None
     for i, line in enumerate(lines):
         if name in line.split("#")[0]:
-            found = next(filter(None, (_parsed(lines[:n]) for n in range(i + 1, len(lines) + 1))), None)
+            found = next(filter(None, (_try_parse(lines[:n]) for n in range(i + 1, len(lines) + 1))), None)
             if found is not None and _has(found, keys):
                 return i + 1
     return None
 
 
 def _keys(data: dict[str, Any], field: str, got: str) -> Keys:
-    """The path of what a field of an error names: keys of the file, or a part by its class and outcome."""
+    """Convert a field of an error to a path of keys; the field states keys, or a part by its class and outcome."""
     part = re.match(r"(\w+)\('(.*?)'\)\.?(\w*)", field)
     field = field.removeprefix("Problem.")
     first = re.split(r"\W", field)[0]
@@ -86,7 +86,7 @@ def _has(data: Any, keys: Keys) -> bool:
     return True
 
 
-def _parsed(lines: list[str]) -> dict[str, Any] | None:
+def _try_parse(lines: list[str]) -> dict[str, Any] | None:
     try:
         return tomllib.loads("\n".join(lines))
     except ValueError:

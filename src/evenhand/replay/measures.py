@@ -1,4 +1,4 @@
-"""What a replay measures: one number per run of a system, summarised over shuffles and over bootstrap resamples."""
+"""The measures of a replay: one number per run of a system, summarised over shuffles and bootstrap resamples."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from evenhand.run.trace import Trace
 
 
 class Measure(NamedTuple):
-    """A number per run, and its limit if it has one."""
+    """A measure with one number per run, and its limit if it has one."""
 
     name: str
     values: Floats  # (R,)
-    worst: Literal["low", "high"] | None = None  # which end is the bad one
+    worst: Literal["low", "high"] | None = None  # the bad end
     limit: float | None = None
 
 
 class Digest(NamedTuple):
-    """A measure over the runs of a system."""
+    """The summary of a measure over the runs of a system."""
 
     mean: float  # over the shuffles of the log
     se: float | None  # standard error of this mean, for the population behind the log
     se_log: float | None  # standard error of this mean, for the mean over all orders of this one log
-    spread: float | None  # standard deviation over the shuffles: of a single replay of this one log
+    spread: float | None  # standard deviation over the shuffles, that is, of a single replay of this one log
     worst: float | None  # over all runs
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One system's runs over a log: shuffles first, then bootstrap resamples, each in so many orders one by one."""
+    """The runs of one system on a log: first the shuffles, then each bootstrap resample in `orders` orders."""
 
     trace: Trace
     shuffles: int
@@ -48,11 +48,11 @@ class Run:
 
     @property
     def rounds(self) -> Floats:
-        """Accepted rounds, `->(R)`."""
+        """The number of accepted rounds, `->(R)`."""
         return np.asarray(self.trace.elapsed[-1])
 
     def digest(self, m: Measure) -> Digest:
-        """A measure over shuffles, and what its mean is worth.
+        """Summarise a measure over the shuffles, with standard errors of its mean.
 
         Equation: a replay's number is mu + p + o, with p from the people in the log and o from the order of its rows.
         The mean over n shuffles then has the variance var p + var o / n for the population, and var o / n for this log.
@@ -69,7 +69,7 @@ class Run:
         return np.asarray(self.trace.objective()[-1])
 
     def rates(self, outcome: str, by: str) -> dict[str, Floats]:
-        """The average of an outcome among the cases of each group, `->(R)` each."""
+        """Compute the average of an outcome among the cases of each group, `->(R)` each."""
         trace, found = self.trace, {}
         index = trace.problem.names.index(outcome)
         for i, (grouping, group) in enumerate(trace.problem.columns):
@@ -79,7 +79,7 @@ class Run:
         return found
 
     def even_gap(self, outcome: str, by: str) -> float:
-        """Sampling error of the smallest group: se of a lottery blind to groups, sqrt(v (1/share - 1) / T)."""
+        """Compute the smallest group's sampling error under a lottery blind to groups, sqrt(v (1/share - 1) / T)."""
         trace = self.trace
         columns = [i for i, (grouping, _) in enumerate(trace.problem.columns) if grouping == by]
         share = trace.group_rounds[-1][:, columns].sum(0)
@@ -91,21 +91,21 @@ class Run:
         return float(np.sqrt(variance * (share.sum() / max(share.min(), 1.0) - 1.0) / rounds))
 
 
-def goal(problem: Problem) -> str:
-    """The name of the objective."""
+def objective_name(problem: Problem) -> str:
+    """Return the name of the objective: its outcome, or "objective" if it has several."""
     names = problem.objective.outcomes
     return names[0] if len(names) == 1 else "objective"
 
 
 def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]:
-    """All measures of a run; `problem` has all constraints, also those that the run's own policy ignores."""
+    """Yield all measures of a run; `problem` has all constraints, also those that the run's own policy ignores."""
     trace = run.trace
-    yield Measure(goal(problem), run.objective(), "low")
+    yield Measure(objective_name(problem), run.objective(), "low")
     if blind is not None and blind is not run:  # the same rows in the same orders, so part of the noise cancels
-        yield Measure(f"{goal(problem)} minus {blind.name}", run.objective() - blind.objective())
+        yield Measure(f"{objective_name(problem)} minus {blind.name}", run.objective() - blind.objective())
     budgets = {c.outcome: c for c in of_one_outcome(problem.spending)}
     for name in problem.names:
-        if name != goal(problem) or name in budgets:
+        if name != objective_name(problem) or name in budgets:
             yield Measure(f"{name} per round", trace.average(name)[-1], "high")
     for name, budget in budgets.items():
         total = budget.total_over(problem.horizon)
@@ -124,7 +124,7 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
 
 
 def _population(shuffled: Floats, resampled: Floats) -> float | None:
-    """Standard error, for the population, of the mean over shuffles, `(n),(B,k)->()`; None without resamples."""
+    """Estimate the standard error for the population, `(n),(B,k)->()`; None without resamples."""
     if len(resampled) < 2:
         return None
     n, (b, k) = len(shuffled), resampled.shape

@@ -1,4 +1,4 @@
-"""The picture of a replay: the objective of each system, and how evenly each shared."""
+"""The picture of a replay: the objective of each system, and the outcomes of groups under each constraint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.base import OneOutcome
-from evenhand.replay.measures import goal
+from evenhand.replay.measures import objective_name
 from evenhand.replay.report import Replay
 from evenhand.report import scales, style
 from evenhand.report.plots import save
@@ -20,9 +20,9 @@ MARKERS = "Dos^vP"  # of groups: a marker for every lap of the colours
 
 
 def draw(replay: Replay, path: Path) -> Path:
-    """Write one panel for the objective and one per constraint on groups."""
+    """Draw one panel for the objective and one per constraint on groups, and save the figure."""
     compared = list(by_group(replay.problem.subject_to))
-    names = [style.wrapped(run.name, NAME, style.LABEL) for run in replay.runs]
+    names = [style.wrap(run.name, NAME, style.LABEL) for run in replay.runs]
     tall = sum(max(0.55, 0.25 + 0.17 * len(name.split("\n"))) for name in names) + 1.5
     figure, panels = style.sheet(1 + len(compared), 1 + len(compared), WIDTH, tall, shared="y")
     legend: dict[str, Artist] = {}
@@ -39,7 +39,7 @@ def draw(replay: Replay, path: Path) -> Path:
 
 def _caption(replay: Replay) -> list[str]:
     lines = [f"INTERRUPTED: nothing is known of {'; '.join(replay.missing)}"] if replay.interrupted else []
-    known = any(d.se for run in replay.runs for _, d in (replay.measured[run.name][goal(replay.problem)],))
+    known = any(d.se for run in replay.runs for _, d in (replay.measured[run.name][objective_name(replay.problem)],))
     bars = (
         "two standard errors to either side, for the population behind the log" if known else "none, nothing resampled"
     )
@@ -54,7 +54,7 @@ def _shuffles(replay: Replay) -> str:
 
 
 def _objective(axes: Axes, replay: Replay) -> None:
-    name, means, ends = goal(replay.problem), [], []
+    name, means, ends = objective_name(replay.problem), [], []
     for i, run in enumerate(replay.runs):
         _, d = replay.measured[run.name][name]
         bar = 2 * (d.se or 0.0)
@@ -62,7 +62,7 @@ def _objective(axes: Axes, replay: Replay) -> None:
         means.append(np.array([d.mean - bar, d.mean + bar]))
         ends.append(d.mean)
     scale = scales.limits(means)
-    axes.set_xlim(*scales.padded(scale.low, scale.high))
+    axes.set_xlim(*scales.pad(scale.low, scale.high))
     for i, place, marker in [*((i, 1.0, ">") for i in scale.above), *((i, 0.0, "<") for i in scale.below)]:
         axes.plot([place], [i], marker, color=style.INK, ms=8, clip_on=False, transform=axes.get_yaxis_transform())
     off = [f"off the scale: {replay.runs[i].name} ({ends[i]:.3g})" for i in (*scale.above, *scale.below)]

@@ -1,4 +1,4 @@
-"""Read the problem file of a replay, from TOML into a `Spec`."""
+"""Reads the problem file of a replay from TOML into a `Spec`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.objectives import Linear, Objective
 from evenhand.problem.constraints import Constraint, by_group
 from evenhand.problem.outcome import Outcome
 from evenhand.replay.files import read_text
-from evenhand.replay.lines import located
+from evenhand.replay.lines import locate_errors
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping, Spec
 from evenhand.replay.toml import Table, load
@@ -25,7 +25,7 @@ _TABLES = ("features", "interactions", "action", "propensity", "outcomes", "grou
 
 
 def constraint_kinds() -> dict[str, Any]:
-    """Every constraint that `evenhand.problem` exports, by the name of its tables.
+    """Return every constraint that `evenhand.problem` exports, by the name of its tables.
 
     >>> list(constraint_kinds())
     ['budget', 'floor', 'parity', 'within']
@@ -38,7 +38,7 @@ def read_spec(path: Path) -> Spec:
     """Read and check a problem file.
 
     Raises:
-        InvalidInput: the file is missing or no TOML, or names the key that is unknown, missing or wrong, and its line.
+        InvalidInput: the file is missing or not TOML; or a key is unknown, missing or wrong, with its line.
         InfeasibleProblem: no mixture of the actions keeps to the constraints.
     """
     return parse(read_text(path, "a TOML file"), path.name)
@@ -48,14 +48,14 @@ def parse(text: str, file: str) -> Spec:
     """Read and check the text of a problem file; see `read_spec`.
 
     Args:
-        text: of the file.
-        file: its name, for messages.
+        text: the text of the file.
+        file: the name of the file, for messages.
     """
-    with located(text, file):
-        return _parsed(text, file)
+    with locate_errors(text, file):
+        return _parse(text, file)
 
 
-def _parsed(text: str, file: str) -> Spec:
+def _parse(text: str, file: str) -> Spec:
     root = load(text, file, (*_PLAIN, *_TABLES, *constraint_kinds()))
     features, action = root.table("features", FEATURES), root.table("action", ("column", "values"))
     interactions = root.table("interactions", None)
@@ -91,11 +91,11 @@ def _propensity(table: Table) -> str | float:
     column, constant = table.text("column", None), table.number("constant", None)
     if (column is None) == (constant is None):
         raise InvalidInput("propensity", "either a column or a constant", "both" if column else "neither")
-    return column if constant is None else constant  # type: ignore[return-value]  # one of them is there
+    return column if constant is None else constant  # type: ignore[return-value]  # exactly one is given
 
 
 def _outcomes(table: Table) -> Iterator[tuple[Outcome, str | dict[str, str]]]:
-    """Outcomes, each with its column; known ones with the columns of actions whose values differ by case."""
+    """Yield outcomes, each with its column; known ones with the columns of actions whose values differ by case."""
     for name in table.keys:
         known = "known" in table.table(name, None)
         t = table.table(name, ("known", "column") if known else ("column", "range", "mean", "free", "times"))
@@ -109,14 +109,14 @@ def _outcomes(table: Table) -> Iterator[tuple[Outcome, str | dict[str, str]]]:
 
 
 def _by_case(t: Table, values: dict[str, float]) -> dict[str, str]:
-    """The columns of a known outcome by action: the same for all that `known` names, or one for each."""
+    """Return the columns of a known outcome by action: one for all that `known` names, or one for each."""
     if "column" not in t:
         return {}
     return dict.fromkeys(values, t.text("column")) if isinstance(t.value("column"), str) else t.names("column")
 
 
 def _objective(root: Table) -> str | Objective:
-    """A name, weights, or an objective of the kind that a table names."""
+    """Read the objective: a name, weights, or a table that names its kind."""
     value = root.value("maximize")
     if isinstance(value, dict) and isinstance(value.get(KIND), str):
         found: Objective = read("maximize", value, Objective, {})
@@ -126,7 +126,7 @@ def _objective(root: Table) -> str | Objective:
 
 
 def _constraints(root: Table) -> Iterator[Constraint]:
-    """One constraint per table: the table has the name of its kind, and the keys are its fields."""
+    """Build one constraint per table; the name of the table is the kind, and its keys are the fields."""
     for kind, part in constraint_kinds().items():
         for i, t in enumerate(root.tables(kind, tuple(arguments(part)))):
             yield build(part, f"{kind}[{i}]", t.values, {})

@@ -1,4 +1,4 @@
-"""Read a CSV file into columns of text, with the line of every row."""
+"""Reads a CSV file into columns of text, with the line of every row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST = 300  # characters of a header in a message
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Some columns of a file as text, without blanks around it.
+    """The requested columns of a file as text, stripped of blanks.
 
     The standard library's reader is used because it reports the line of every row, even after fields that span lines,
     and returns rows with too many or too few fields.
@@ -31,12 +31,12 @@ class Columns:
 
 
 def read_csv(path: Path, places: Mapping[str, str]) -> Columns:
-    """Read the columns named by the keys of `places`; the values say, for error messages, which setting asks for each.
+    """Read the columns named by the keys of `places`; its values name the setting of each column for error messages.
 
-    Fields are divided by commas, semicolons or tabs, whichever gives the header the columns that are asked for.
+    The delimiter is the comma, semicolon or tab, whichever gives the header most of the requested columns.
 
     Raises:
-        InvalidInput: the file is missing, empty, no CSV, or lacks a column.
+        InvalidInput: the file is missing, empty, not CSV, or lacks a column.
     """
     with text_file(path, "a CSV file in UTF-8") as file:
         return _read(path.name, file, places)
@@ -58,7 +58,7 @@ def _read(name: str, file: TextIO, places: Mapping[str, str]) -> Columns:
                 lines.append(line)
                 for values, i in zip(text, indices, strict=True):
                     values.append(row[i].strip())
-            elif row:  # a blank line is no row
+            elif row:  # blank lines are skipped
                 torn.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
@@ -67,7 +67,7 @@ def _read(name: str, file: TextIO, places: Mapping[str, str]) -> Columns:
 
 
 def _delimiter(file: TextIO, places: Mapping[str, str]) -> str:
-    """The delimiter that gives the header most of the columns that are asked for, or else most columns."""
+    """Choose the delimiter that gives the header most of the requested columns; ties are broken by most columns."""
     first = file.readline()
 
     def columns(delimiter: str) -> tuple[int, int]:
@@ -85,10 +85,10 @@ def _header(name: str, reader: Iterator[list[str]]) -> list[str]:
 
 
 def _index(name: str, header: list[str], column: str, place: str) -> int:
-    """Where a column is.
+    """Return the index of a column in the header.
 
     Raises:
-        InvalidInput: there is none of this name, or several.
+        InvalidInput: there is no column of this name, or several.
     """
     if header.count(column) != 1:
         guess = meant(column, header)

@@ -1,4 +1,4 @@
-"""The report of a replay: tables for people, rows for `results.json`."""
+"""The report of a replay: tables to print, and rows for `results.json`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.policy.standings import Standing
 from evenhand.problem.constraints import by_group, of_one_outcome
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
-from evenhand.replay.measures import Digest, Measure, Run, goal, measures
+from evenhand.replay.measures import Digest, Measure, Run, measures, objective_name
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import BLIND
 from evenhand.report.results import Measurement, Results
@@ -39,16 +39,16 @@ class Replay:
 
     Args:
         log, problem_file: names of the files.
-        problem: what was decided.
+        problem: the problem of the file.
         settings: the recipe and the model under test.
         runs: one per system, the policy under test first.
         missing: systems that were not run because of an interrupt.
-        rows: how many rows of the log were used.
-        left_out_rows: how many were not.
-        left_out: why, one line per reason.
-        notes: other things about the log that a reader should know.
+        rows: the number of rows of the log that were used.
+        left_out_rows: the number of rows that were left out.
+        left_out: one line per reason for leaving out rows.
+        notes: remarks about the log.
         shuffles, bootstrap: runs per system.
-        seed: of all luck.
+        seed: the seed of all random numbers.
     """
 
     log: str
@@ -67,17 +67,17 @@ class Replay:
 
     @property
     def interrupted(self) -> bool:
-        """Whether systems are missing."""
+        """Whether an interrupt left systems out."""
         return bool(self.missing)
 
     @cached_property
     def measured(self) -> dict[str, dict[str, tuple[Measure, Digest]]]:
-        """Every measure by system and name."""
+        """All measures with their digests, by system and name."""
         blind = next((r for r in self.runs if r.name == BLIND), None)
         return {r.name: {m.name: (m, r.digest(m)) for m in measures(self.problem, r, blind)} for r in self.runs}
 
     def results(self) -> Results:
-        """The result as rows of `results.json`; spreads and standard errors over shuffles are metrics of their own."""
+        """Collect the rows of `results.json`; spreads and standard errors over shuffles are separate metrics."""
         settings = {
             "log": self.log,
             "problem": self.problem_file,
@@ -111,7 +111,7 @@ class Replay:
         return "\n\n".join(p for p in parts if p)
 
     def _legend(self) -> str:
-        """What the columns are that there are."""
+        """Explain the columns that the tables show."""
         kinds, orders = ", shuffled and resampled" if self.bootstrap else "", self.runs[0].orders
         told = {"shuffles": self.shuffles, "bootstrap": self.bootstrap, "orders": orders, "kinds": kinds}
         shown = [d for _, d in self.measured[self.runs[0].name].values()]
@@ -131,7 +131,7 @@ class Replay:
         yield from (f"note: {note}" for note in self.notes)
 
     def _tables(self) -> Iterator[str]:
-        name = goal(self.problem)
+        name = objective_name(self.problem)
         against = f"{name} minus {BLIND}"
         yield self._table(
             f"{name} per round",
@@ -166,12 +166,12 @@ class Replay:
         )
 
     def _table(self, head: str, *cells: tuple[str, str, str, int]) -> str:
-        """Systems down, cells across: a title, a measure, a field of its digest, a number of digits."""
+        """Format a table with a row per system and a column per cell: title, measure, field of its digest, digits."""
         columns = []
         for title, measure, part, digits in cells:
             digests = [found[measure][1] if measure in found else None for found in self.measured.values()]
             values = [None if d is None else getattr(d, part) for d in digests]
-            if any(x is not None for x in values):  # else nothing was resampled, or there is nothing to compare with
+            if any(x is not None for x in values):  # the column is empty without resamples or a reference
                 columns.append([title, *(number(x, digits) for x in values)])
         first, *lines = zip([head, *self.measured], *columns, strict=True)
         return table(list(first), [list(line) for line in lines])
@@ -185,7 +185,7 @@ class Replay:
         return table([f"{outcome} per case by {by}, mean{' ± se' if self.bootstrap else ''}", *groups], lines)
 
     def _promises(self) -> Iterator[str]:
-        """Compare the policy under test with the limits of its constraints that spend nothing."""
+        """Compare the policy under test with the limits of those constraints that are not budgets."""
         first = self.runs[0]
         problem = first.trace.problem
         for s in problem.stated:
@@ -194,7 +194,7 @@ class Replay:
                 d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)
                 error = chance(s, problem, np.array([first.rounds.mean()]))  # all runs read one log
                 stands = Standing(name=c.label, value=d.mean, limit=limit, worst=c.worst, error=error, over=True)
-                yield f"{first.name}: {c.label}, is {d.mean:.4f} on average; limit {limit:g},\n{_judged(stands)}."
+                yield f"{first.name}: {c.label}, is {d.mean:.4f} on average; limit {limit:g},\n{_verdict(stands)}."
         for c, by in by_group(problem.subject_to):
             d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)
             sign = 1.0 if c.worst == "high" else -1.0
@@ -208,7 +208,7 @@ class Replay:
             )
 
     def _ends(self) -> Iterator[str]:
-        """Runs that ended before the horizon, or with part of their offer masked: when, and why."""
+        """Describe runs that ended before the horizon or with part of their offer masked: the rounds and the reason."""
         horizon = self.problem.horizon
         for run in self.runs:
             trace, of = run.trace, f"of {len(run.rounds)} runs"
@@ -227,8 +227,8 @@ class Replay:
                 )
 
 
-def _judged(stands: Standing) -> str:
-    """What `Policy.status` says of a constraint whose outcomes have all come, with what chance explains."""
+def _verdict(stands: Standing) -> str:
+    """Word the verdict on a constraint as `Policy.status` does, and compare a miss with the sampling error."""
     if stands.kept or math.isinf(stands.error):
         return stands.said
     no = "no " if stands.verdict == "close" else ""

@@ -1,4 +1,4 @@
-"""Run policies on a log, from two files to a report."""
+"""Replays a log: from two files to a report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from evenhand.replay.systems import systems
 from evenhand.report.results import folder
 from evenhand.run.simulation import simulate
 
-ORDERS = 3  # in which each resample is read: enough to tell the people in a log from the order of its rows
+ORDERS = 3  # orders of each resample: enough to separate the variance between cases from that of the order
 
 
 @checked
@@ -42,24 +42,24 @@ def replay_log(
     out: str | Path | None = None,
     progress: bool | None = None,
 ) -> Replay:
-    """Run a policy, and others to compare it with, on a log whose actions were randomised.
+    """Run a policy and its references on a log whose actions were randomised.
 
     Every system runs over `replicas` shuffles of the log, which give the means, and over `bootstrap` resamples of its
     rows, each in three orders, which give the standard errors for the population behind the log. Print the result, or
-    read `runs`. Ctrl-C keeps the systems that are done.
+    read `runs`. Ctrl-C keeps the systems that have finished.
 
     Args:
         log_path: a CSV file with a header.
-        problem_path: a TOML file that says what its columns mean and what is to be decided.
+        problem_path: a TOML file that states the meaning of the columns and the problem.
         policy: a recipe to use instead of the file's, with those of the file's arguments that this recipe takes.
-        replicas: shuffles, at least 1.
-        bootstrap: resamples of the rows, at least 2, or 0 for no standard errors.
-        seed: of all luck, in [0, 2**64).
-        out: a folder to write results.json and a picture to.
-        progress: show progress bars; by default only in a terminal.
+        replicas: the number of shuffles, at least 1.
+        bootstrap: the number of resamples of the rows, at least 2, or 0 for no standard errors.
+        seed: the seed of all random numbers, in [0, 2**64).
+        out: a folder for results.json and a picture.
+        progress: whether to show progress bars; by default only in a terminal.
 
     Raises:
-        InvalidInput: naming the key, column or argument that is wrong, or saying why too many rows are.
+        InvalidInput: a key, column or argument is wrong, or too many rows are bad; the error names them.
         InfeasibleProblem: no mixture of the actions keeps to the budgets.
         MissingExtra: `out` is given, and matplotlib is not installed.
 
@@ -144,7 +144,7 @@ def read_log(path: Path, spec: Spec) -> tuple[Encoded, BadRows]:
 
 
 def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = None) -> Logged:
-    """The environment of an encoded log."""
+    """Build the environment of an encoded log."""
     first = np.cumsum([0, *(len(g.names) for g in problem.groups)])
     groups = [where + start for where, start in zip(encoded.groups, first[:-1], strict=True)]
     return Logged(
@@ -162,6 +162,6 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
 
 
 def _run(policy: Policy, log: Logged, runs: int, seed: int, progress: bool | None) -> Run | None:
-    """Run one system; None if it was interrupted, as an incomplete replay cannot be compared with others."""
+    """Run one system; returns None after an interrupt, as an incomplete replay cannot be compared with others."""
     trace = simulate(policy, replace(log, problem=policy.problem), replicas=runs, seed=seed, progress=progress)
     return Run(trace=trace, shuffles=log.shuffles or runs, orders=log.orders) if trace.finished else None

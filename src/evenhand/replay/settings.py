@@ -1,4 +1,4 @@
-"""How a replay decides: a recipe and a model by name, with arguments from a problem file."""
+"""The policy of a problem file: a recipe and a model by name, with their arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDTH = 0.5  # in units of an outcome's range
 
 
 def recipes() -> dict[str, Callable[..., Policy]]:
-    """Every recipe by its name."""
+    """Return all recipes by name."""
     return {name: z for name, z in exported("evenhand.recipes").items() if inspect.isfunction(z)}
 
 
@@ -36,14 +36,14 @@ class Settings:
     """A recipe, its model, and their arguments as in a problem file: numbers, texts, lists and tables.
 
     Args:
-        name: of the recipe, any that `evenhand.recipes` exports.
-        arguments: of the recipe, by its own keywords.
-        model: of the learned outcomes, any that `evenhand.models` exports; by default the one that `models.advised`
-            names for the problem.
-        model_arguments: of the model; a width that is a number is in units of each outcome's range.
+        name: the recipe, any that `evenhand.recipes` exports.
+        arguments: the recipe's arguments by keyword.
+        model: the model of the learned outcomes, any that `evenhand.models` exports; by default the one that
+            `models.advised` names for the problem.
+        model_arguments: the model's arguments; a width that is a number is in units of each outcome's range.
 
     Raises:
-        InvalidInput: an unknown recipe or model, or a key that neither has.
+        InvalidInput: the recipe or the model is unknown, or neither has a key.
 
     >>> Settings(name="resolving", arguments={"warmup": 300}).to_dict()
     {'name': 'resolving', 'warmup': 300, 'model': {'name': 'advised'}}
@@ -67,10 +67,10 @@ class Settings:
 
     @staticmethod
     def of(table: Mapping[str, Any]) -> Settings:
-        """Read the table [policy]; if `model` is just a name, the arguments of the model may be in this table as well.
+        """Read the table [policy]; if `model` is only a name, the model's arguments may be in this table as well.
 
         Raises:
-            InvalidInput: a key that neither the recipe nor the model has, or a name that is no text.
+            InvalidInput: neither the recipe nor the model has a key, or a name is not a text.
         """
         rest = dict(table)
         name, model = read("policy.name", rest.pop("name", "pgd"), str, {}), rest.pop("model", "advised")
@@ -92,7 +92,7 @@ class Settings:
         )
 
     def with_recipe(self, name: str) -> tuple[Settings, list[str]]:
-        """Settings of another recipe, with the arguments that it also takes, and a note for each that it does not."""
+        """Return settings for another recipe with the arguments that it accepts, and a note for each dropped one."""
         kept = writable(closest("policy", recipes(), name), OF_RECIPES)
         lost = [key for key in self.arguments if key not in kept]
         values = {k: v for k, v in self.arguments.items() if k in kept}
@@ -108,10 +108,10 @@ class Settings:
         return models()[self.model]
 
     def build(self, problem: Problem, n_features: int) -> Policy:
-        """The policy; its budgets are hard unless the file says otherwise.
+        """Build the policy; its budgets are hard unless the file states otherwise.
 
         Raises:
-            InvalidInput: an argument of another type or out of its range, or a problem that the recipe does not take.
+            InvalidInput: an argument has the wrong type or is out of its range, or the recipe refuses the problem.
         """
         known = arguments(self.recipe)
         given = {"problem": problem, "n_features": n_features}
@@ -122,10 +122,10 @@ class Settings:
         return found
 
     def build_model(self, problem: Problem, n_features: int) -> Model:
-        """The model of all learned outcomes; one per outcome if it predicts only one, or if its width is a number.
+        """Build the model of all learned outcomes: one per outcome if it predicts only one or its width is a number.
 
         Raises:
-            InvalidInput: an argument of another type or out of its range, or an outcome that the model cannot have.
+            InvalidInput: an argument has the wrong type or is out of its range, or the model cannot predict an outcome.
         """
         if self.model == "advised":
             return advised(problem, n_features)
@@ -139,7 +139,7 @@ class Settings:
         return parts[0] if len(parts) == 1 else Stacked(tuple(parts))
 
     def _parts(self, problem: Problem, part: Any, values: dict[str, Any], given: dict[str, Any]) -> Iterator[Model]:
-        """A model per outcome, so that one that was not observed holds up no other; none if `width` is no number."""
+        """Yield a model per outcome, so a missing outcome does not delay others; none if `width` is not a number."""
         width = values.get("width", WIDTH)
         if isinstance(width, dict):
             return
@@ -152,10 +152,10 @@ class Settings:
             yield build(part, "policy.model", rest, given | {"n_outcomes": 1, "width": own})
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as in `results.json`."""
+        """Convert the settings to their form in `results.json`."""
         return {"name": self.name, **self.arguments, "model": {"name": self.model, **self.model_arguments}}
 
 
 def writable(part: Any, given: tuple[str, ...]) -> tuple[str, ...]:
-    """The arguments of a part that a problem file can set."""
+    """Return the names of a part's arguments that a problem file can set."""
     return tuple(n for n, a in arguments(part).items() if n not in given and can_be_written(a.hint))

@@ -1,4 +1,4 @@
-"""What the columns of a log mean, and what is to be decided."""
+"""The specification of a replay: a problem, and the meaning of the columns of a log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHARES = ("log", "estimated")
 
 @dataclass(frozen=True, kw_only=True)
 class Grouping:
-    """A column that divides cases into groups, with the groups' shares or where these come from."""
+    """A column that divides cases into groups, with the groups' shares or their source."""
 
     column: str
     shares: str | Mapping[str, float] = "log"  # a mapping, "log" or "estimated"
@@ -34,29 +34,29 @@ class Grouping:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """A problem, and the columns of a log that it reads.
+    """A problem with the columns of a log that it reads.
 
     Args:
         actions: the names of actions by logged value.
         action: the column of the logged action.
-        propensity: its column, or the same number for all.
-        numeric, categorical: columns that features are made of.
-        ranges: of numeric columns, from low to high; the log has those that are not stated here.
-        levels: of categorical columns, the base first; the log has those that are not stated here.
-        interactions: columns that act differently under each named action; None gives every action its own block.
-        outcomes: learned, noisy and known ones.
-        columns: of the learned and noisy outcomes.
-        by_case: of the known outcomes, the columns of those actions whose values differ from case to case.
+        propensity: the column of its probability, or one number for all rows.
+        numeric, categorical: the columns from which features are computed.
+        ranges: the ranges [low, high] of numeric columns; those not stated here are read from the log.
+        levels: the levels of categorical columns, the base first; those not stated here are read from the log.
+        interactions: the columns whose effects differ by named action; None gives every action its own block.
+        outcomes: the learned, noisy and known outcomes.
+        columns: the columns of the learned and noisy outcomes.
+        by_case: for known outcomes, the columns of those actions whose values differ from case to case.
         maximize: as in `Problem`.
         subject_to: the constraints.
         groups: the groupings, by name.
-        horizon: in accepted rounds.
+        horizon: the number of accepted rounds.
         allow_bad: the largest fraction of rows that may be left out.
-        log_weight: as how many observations a policy counts a row of a log from which it learns before it decides.
+        log_weight: the weight, in observations, of a row of a log from which a policy learns before it decides.
         settings: the recipe and the model.
 
     Raises:
-        InvalidInput: a name that is unknown or used for two things, or a number out of its range.
+        InvalidInput: a name is unknown or ambiguous, or a number is out of its range.
     """
 
     actions: Mapping[str, str]
@@ -116,7 +116,7 @@ class Spec:
         spent = [c.outcome for c in of_one_outcome(self.subject_to) if c.spends]
         for name in {n for n in spent if spent.count(n) > 1}:
             raise InvalidInput("budget", "one budget per outcome", f"several of {name!r}")
-        # With stand-ins for groups, problem and recipe check their arguments before a long log is read.
+        # Placeholder groups let the problem and the recipe check their arguments before a long log is read.
         problem = self.problem(dict.fromkeys(self.groups, ("one", "other")))
         for policy in systems(problem, self.settings, n_features=1):
             refuse_unspendable(policy.goals, problem)
@@ -128,12 +128,12 @@ class Spec:
 
     @property
     def known_columns(self) -> tuple[str, ...]:
-        """The columns of known outcomes."""
+        """The columns of known outcomes, each once."""
         return tuple(dict.fromkeys(column for columns in self.by_case.values() for column in columns.values()))
 
     @property
     def places(self) -> dict[str, str]:
-        """Every column that is needed, and the key of the problem file that names it."""
+        """All required columns, each with the key of the problem file that names it."""
         found = {self.action: "action.column"}
         if isinstance(self.propensity, str):
             found[self.propensity] = "propensity.column"
@@ -144,7 +144,7 @@ class Spec:
         return found | {g.column: f"groups.{name}" for name, g in self.groups.items()}
 
     def known(self, problem: Problem, columns: Mapping[str, Floats]) -> Floats | None:
-        """Known outcomes of cases, from the numbers in their columns, `(N)->(N,A,L)`; None if they are as declared."""
+        """Compute the known outcomes of cases from their columns, `(N)->(N,A,L)`; None if they are as declared."""
         if not self.known_columns:
             return None
         rows = len(columns[self.known_columns[0]])
@@ -155,7 +155,7 @@ class Spec:
         return z
 
     def problem(self, levels: Mapping[str, Mapping[str, float] | Sequence[str]]) -> Problem:
-        """The problem, with groups as found in a log where the file does not give their shares."""
+        """Build the problem; groups whose shares the file does not state are those of the log."""
         given = {n: g.shares if isinstance(g.shares, Mapping) else levels[n] for n, g in self.groups.items()}
         return Problem(
             actions=tuple(dict.fromkeys(self.actions.values())),

@@ -1,4 +1,4 @@
-"""The policies that a replay compares: one recipe with all, some and none of the constraints, and a blind one."""
+"""The policies that a replay compares: one recipe with all, some and none of the constraints, and uniform play."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ BLIND = "uniform"
 
 
 def systems(problem: Problem, settings: Settings, n_features: int) -> list[Policy]:
-    """The policy under test first, then those that it is compared with.
+    """Build the policy under test, and then the policies to compare it with.
 
     Raises:
-        InvalidInput: the recipe does not take the problem or one of its arguments.
+        InvalidInput: the recipe refuses the problem or one of its arguments.
 
     >>> from evenhand.environments import Court
     >>> [p.name for p in systems(Court().problem, Settings(), n_features=5)]
@@ -44,13 +44,13 @@ def _tested(problem: Problem, settings: Settings, n_features: int) -> Iterator[P
 
 
 def _unconstrained(problem: Problem, settings: Settings, n_features: int) -> Policy:
-    """The recipe itself; if it needs constraints, the best action for the objective after the same warm-up."""
+    """Build the recipe for a problem without constraints; if it refuses, use `ucb` after the same warm-up instead."""
     try:
         return settings.build(problem, n_features)
     except InvalidInput as error:
-        refused = error.__cause__  # None if an argument could not be read, so that the recipe was not called
+        refused = error.__cause__  # None if an argument could not be read and the recipe was not called
         if not isinstance(refused, InvalidInput) or refused.field != "problem.subject_to":
-            raise  # such as a recipe of allocations, which needs a problem that has arms
+            raise  # for example a recipe for allocations, which needs a problem with arms
     model = settings.build_model(problem, n_features)
     warmup = int(settings.arguments.get("warmup", 50))
     if isinstance(problem.objective, Linear):

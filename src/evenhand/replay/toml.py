@@ -1,4 +1,4 @@
-"""Strict reading of TOML tables: an unknown key is an error, and so is a value of the wrong type."""
+"""Strict reading of TOML tables: unknown keys and values of the wrong type are errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ V = TypeVar("V")
 
 
 class _Needed:
-    """In place of a default: the key is required."""
+    """Marks a required key in place of a default."""
 
 
 _NEEDED = _Needed()
@@ -24,7 +24,7 @@ _EMPTY: dict[str, Any] = {}
 
 
 class Table:
-    """A TOML table with the keys it may have.
+    """A TOML table with its allowed keys.
 
     >>> table = Table({"rate": 0.3}, "budget", ("rate", "total"))
     >>> table.number("rate"), table.number("total", None)
@@ -53,59 +53,59 @@ class Table:
         return tuple(self._data)
 
     def value(self, key: str) -> Any:
-        """A value as in the file; None if the key is missing."""
+        """Return the raw value of a key; None if the key is missing."""
         return self._data.get(key)
 
     @property
     def values(self) -> dict[str, Any]:
-        """All values as in the file."""
+        """All raw values by key."""
         return dict(self._data)
 
     def field(self, key: str) -> str:
-        """The full name of a key, for messages."""
+        """Return the full name of a key, for messages."""
         return f"{self._where}.{key}" if self._where else key
 
     def number(self, key: str, default: T | _Needed = _NEEDED) -> float | T:
-        """A finite number."""
+        """Read a finite number."""
         return self._take(key, default, "a finite number", finite)
 
     def whole(self, key: str, default: T | _Needed = _NEEDED) -> int | T:
-        """A whole number."""
+        """Read a whole number."""
         return self._take(key, default, "a whole number", lambda z: z if type(z) is int else None)
 
     def text(self, key: str, default: T | _Needed = _NEEDED) -> str | T:
-        """A text that is not empty."""
+        """Read a text that is not empty."""
         return self._take(key, default, "a text", _text)
 
     def texts(self, key: str, default: T | _Needed = _NEEDED) -> tuple[str, ...] | T:
-        """A list of different texts."""
+        """Read a list of distinct texts."""
         return self._take(key, default, "a list of different texts", _texts)
 
     def numbers(self, key: str, default: T | _Needed = _NEEDED) -> dict[str, float] | T:
-        """A table from names to finite numbers."""
+        """Read a table from names to finite numbers."""
         return self._take(key, default, "a table of finite numbers", _numbers)
 
     def text_or_numbers(self, key: str, default: T | _Needed = _NEEDED) -> str | dict[str, float] | T:
-        """One name, or a table from names to finite numbers."""
+        """Read one name, or a table from names to finite numbers."""
         if isinstance(self._data.get(key), str):
             return self.text(key)
         return self._take(key, default, "a text, or a table of finite numbers", _numbers)
 
     def names(self, key: str, default: T | _Needed = _NEEDED) -> dict[str, str] | T:
-        """A table from texts to texts."""
+        """Read a table from texts to texts."""
         return self._take(key, default, "a table of texts", lambda z: _mapping(z, _text))
 
     def pair(self, key: str, default: T | _Needed = _NEEDED) -> tuple[float, float] | T:
-        """Two finite numbers, the lower one first."""
+        """Read two finite numbers, the lower one first."""
         return self._take(key, default, "[low, high] with low < high", _pair)
 
     def table(self, key: str, keys: tuple[str, ...] | None) -> Table:
-        """A table within this one; an empty one if the key is missing."""
+        """Read a table within this one; it is empty if the key is missing."""
         found = self._take(key, _EMPTY, "a table", lambda z: z if isinstance(z, dict) else None)
         return Table(found, self.field(key), keys)
 
     def tables(self, key: str, keys: tuple[str, ...]) -> list[Table]:
-        """An array of tables; an empty one if the key is missing."""
+        """Read an array of tables; it is empty if the key is missing."""
         found = self._take(key, None, f"tables under [[{key}]]", _tables)
         return [Table(z, f"{self.field(key)}[{i}]", keys) for i, z in enumerate(found or [])]
 
@@ -121,10 +121,10 @@ class Table:
 
 
 def load(text: str, file: str, keys: tuple[str, ...]) -> Table:
-    """Read the text of a file whose top level has these keys.
+    """Parse the text of a file whose top level allows the given keys.
 
     Raises:
-        InvalidInput: it is not TOML, or has another key.
+        InvalidInput: the text is not TOML, or has another key.
     """
     try:
         return Table(tomllib.loads(text.replace("\r\n", "\n")), "", keys)
@@ -132,7 +132,7 @@ def load(text: str, file: str, keys: tuple[str, ...]) -> Table:
         raise InvalidInput(file, "a TOML file", "lists or tables that are nested too deeply") from None
     except InvalidInput:
         raise
-    except ValueError as error:  # also of a number with thousands of digits
+    except ValueError as error:  # also for a number with thousands of digits
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), .*|end of document)\)", str(error), re.DOTALL)
         line = "" if found is None else f", line {found[2] or len(text.splitlines())}"
         raise InvalidInput(file + line, "a TOML file", error if found is None else found[1]) from error

@@ -1,4 +1,4 @@
-"""What the feature columns of a log become: an intercept, standardised numbers and indicators, fixed once."""
+"""The encoding of a log's feature columns as an intercept, standardised numbers and indicators, fixed once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_LEVELS = 100
 
 @dataclass(frozen=True)
 class Scale:
-    """How a numeric column is standardised: ((z / largest) - mean) / sd, for z kept within [low, high]."""
+    """The standardisation of a numeric column: ((z / largest) - mean) / sd, for z clipped to [low, high]."""
 
     largest: float
     mean: float
@@ -29,7 +29,7 @@ class Scale:
 
     @staticmethod
     def of(z: Floats) -> Scale | None:
-        """That of a column, None where it is the same in every row, `(N)->`.
+        """Fit the scale of a column, `(N)->`; None if it is constant.
 
         >>> Scale.of(np.array([0.0, 2.0]))
         Scale(largest=2.0, mean=0.5, sd=0.5, low=0.0, high=2.0)
@@ -43,7 +43,7 @@ class Scale:
 
     @staticmethod
     def between(low: float, high: float) -> Scale:
-        """That of a stated range, of which low becomes -1 and high becomes 1.
+        """Make the scale of a stated range: low becomes -1 and high becomes 1.
 
         >>> Scale.between(0, 64).apply(np.array([0.0, 32.0, 1000.0])).tolist()
         [-1.0, 0.0, 1.0]
@@ -53,23 +53,23 @@ class Scale:
         return Scale(largest, (a + b) / 2, (b - a) / 2, low, high)
 
     def apply(self, z: Floats) -> Floats:
-        """Standardised numbers, `(N)->(N)`."""
-        return _standardised(z, *astuple(self))
+        """Standardise numbers, `(N)->(N)`."""
+        return _standardise(z, *astuple(self))
 
 
-def _standardised(z: Floats, largest: Any, mean: Any, sd: Any, low: Any, high: Any) -> Floats:
-    """Numbers by a scale, or each by its own."""
+def _standardise(z: Floats, largest: Any, mean: Any, sd: Any, low: Any, high: Any) -> Floats:
+    """Standardise numbers by one scale, or each number by its own."""
     return np.asarray((np.clip(z, low, high) / largest - mean) / sd)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Units:
-    """The numbers that describe a case, in this order: an intercept, numeric columns, indicators of levels.
+    """Encodes a case as numbers, in this order: an intercept, numeric columns, indicators of levels.
 
     Args:
         numeric: the scale of every numeric column that varies.
-        levels: of every categorical column, all levels; the base, which has no indicator, is the first.
-        constant: columns that are the same in every row, and left out.
+        levels: all levels of every categorical column; the base, which has no indicator, is the first.
+        constant: the columns that are the same in every row and left out.
     """
 
     numeric: Mapping[str, Scale] = field(default_factory=dict)
@@ -83,14 +83,14 @@ class Units:
         ranges: Mapping[str, tuple[float, float]] | None = None,
         given: Mapping[str, tuple[str, ...]] | None = None,
     ) -> Units:
-        """Those of the columns of a log; the most frequent level of a column is its base.
+        """Fit the encoding to the columns of a log; the most frequent level of a column is its base.
 
         Args:
             numeric, text: the columns.
-            ranges, given: ranges and levels of those for which they are stated, whatever the log has.
+            ranges, given: stated ranges and levels of columns, which override the log.
 
         Raises:
-            InvalidInput: a column with too many different values to be categorical.
+            InvalidInput: a column has too many different values to be categorical.
         """
         scales, levels, constant = {}, {}, []
         for column, z in numeric.items():
@@ -114,13 +114,13 @@ class Units:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the numbers."""
+        """The names of the numbers."""
         indicators = (f"{column}={level}" for column, levels in self.levels.items() for level in levels[1:])
         return ("1", *self.numeric, *indicators)
 
     @property
     def of_column(self) -> dict[str, list[int]]:
-        """The places of the numbers of every column."""
+        """The indices of each column's numbers."""
         found: dict[str, list[int]] = {column: [] for column in (*self.constant, *self.numeric, *self.levels)}
         place = 1
         for column in self.numeric:
@@ -132,7 +132,7 @@ class Units:
         return found
 
     def table(self, rows: int, numeric: Mapping[str, Floats], text: Mapping[str, Sequence[str]]) -> Floats:
-        """The numbers of every row of a log, `(N)->(N,u)`."""
+        """Encode every row of a log, `(N)->(N,u)`."""
         units = [np.ones(rows), *(scale.apply(numeric[column]) for column, scale in self.numeric.items())]
         for column, levels in self.levels.items():
             values = np.array(text[column])
@@ -140,12 +140,12 @@ class Units:
         return np.ascontiguousarray(np.stack(units, 1))
 
     def row(self, case: Mapping[str, Any]) -> Floats:
-        """The numbers of a case, which states every column by name, bit for bit those of its row in a table, `->(u)`.
+        """Encode a case that states every column by name, with the same bits as its row in a table, `->(u)`.
 
-        Numbers beyond those of the log count as the nearest of them.
+        Numbers outside of the range of the log are clipped to it.
 
         Raises:
-            InvalidInput: a column that is missing, a value that is no finite number, or a level that the log has not.
+            InvalidInput: a column is missing, a value is not a finite number, or a level does not occur in the log.
         """
         plain = [number(column, _value(case, column), "a finite number") for column in self.numeric]
         indicators: list[bool] = []
@@ -154,7 +154,7 @@ class Units:
             if not isinstance(value, str) or value not in levels:
                 raise InvalidInput(column, f"one of {levels}", f"{value!r}{meant(value, levels)}")
             indicators += [value == level for level in levels[1:]]
-        return np.concatenate([[1.0], _standardised(np.array(plain), *self._scales), indicators])
+        return np.concatenate([[1.0], _standardise(np.array(plain), *self._scales), indicators])
 
     @cached_property
     def _scales(self) -> Floats:
@@ -162,7 +162,7 @@ class Units:
         return np.array([astuple(scale) for scale in self.numeric.values()]).reshape(-1, 5).T
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, without loss; lists keep the order of columns."""
+        """Convert to JSON without loss; lists keep the order of columns."""
         return {
             "numeric": [[column, asdict(scale)] for column, scale in self.numeric.items()],
             "levels": [[column, list(levels)] for column, levels in self.levels.items()],
@@ -171,7 +171,7 @@ class Units:
 
     @staticmethod
     def of_dict(kept: Mapping[str, Any]) -> Units:
-        """What `to_dict` kept.
+        """Restore units from `to_dict`.
 
         >>> units = Units.fit({"age": np.array([20.0, 33.0, 60.0])}, {"town": ["A", "B", "B"]})
         >>> Units.of_dict(units.to_dict()) == units, units.names

@@ -1,4 +1,4 @@
-"""Compile ahead what the replay of a problem file needs, on a log of a few rows that is made up."""
+"""Compiles the kernels of a problem file's replay ahead of time, on a synthetic log of a few rows."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ROWS, _UNITS = 60, 3
 
 
 def of_problem_file(path: Path) -> dict[str, Callable[[], object]]:
-    """Replays of a few rows with every system that `replay_log` runs, by name.
+    """Return, by name, a replay of a few rows for every system that `replay_log` runs.
 
     Raises:
-        InvalidInput: as `read_spec`; or the recipe does not take the problem.
+        InvalidInput: as for `read_spec`; or the recipe refuses the problem.
     """
     spec = read_spec(path)
     problem = spec.problem(dict.fromkeys(spec.groups, ("one", "other")))
@@ -37,7 +37,7 @@ def _replay(policy: Policy, log: Logged) -> None:
 
 
 def _made_up(problem: Problem) -> Logged:
-    """A log of all actions in turn; its coins are tossed, as they are where propensities differ."""
+    """Make a log of all actions in turn; varying propensities ensure that rows are rejected at random."""
     luck, actions = np.random.default_rng(0), np.arange(_ROWS) % len(problem.actions)
     low, high = np.nan_to_num(problem.span, posinf=1.0, neginf=-1.0)
     free = problem.free[actions, : len(problem.observed)]

@@ -1,4 +1,4 @@
-"""Curves in their bands, as all pictures over rounds and along sweeps draw them."""
+"""Curves with bands, for all pictures over rounds and along sweeps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COINCIDE = "alternating colours: curves that coincide"
 
 
 def caption(replicas: Sequence[int], middle: str, coincide: bool) -> str:
-    """What a line and a band are, in truth."""
+    """Write the caption that explains lines and bands."""
     most = max(replicas)
     many = f"{most} replicas" if min(replicas) == most else f"{min(replicas)} to {most} replicas"
     lines = f"lines: {middle} over {many}; bands: mean ± 2 standard errors of it"
@@ -23,9 +23,9 @@ def caption(replicas: Sequence[int], middle: str, coincide: bool) -> str:
 
 
 def curve(axes: Axes, name: str, at: Any, middle: Floats, values: Floats, look: Look, marker: str, alpha: float) -> Any:
-    """A line, and where there are replicas a band around their mean."""
+    """Draw a line and, with several replicas, a band around their mean."""
     (line,) = axes.plot(at, middle, label=name, color=look.color, lw=look.width, marker=marker, ms=4.0)
-    style.dashed(line, look.dashes)
+    style.set_dashes(line, look.dashes)
     line.set_zorder(1.9 if look.width == style.MAIN else 2.0)  # thin lines remain visible on the thick one
     if values.shape[1] > 1:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -38,30 +38,30 @@ def curve(axes: Axes, name: str, at: Any, middle: Floats, values: Floats, look: 
 
 
 def _band(line: Any) -> str:
-    """The label of a curve's band; what starts with _ is in no legend."""
+    """The label of a curve's band; the leading _ keeps it out of legends."""
     return f"_band {id(line)}"
 
 
 def alternate(lines: Sequence[Any], values: Sequence[Floats], height: float) -> bool:
-    """Give curves that coincide dashes that leave room for each other; whether there are any."""
+    """Give coinciding curves interleaved dashes; returns whether there are any."""
     places = scales.twins(values, height)
     for line, (place, many) in zip(lines, places, strict=True):
         if many > 1:
-            scales.interleaved(line, place, many)
+            scales.interleave(line, place, many)
             for band in (b for b in line.axes.collections if b.get_label() == _band(line)):
-                band.set_alpha(band.get_alpha() / many)  # as they lie on each other
+                band.set_alpha(band.get_alpha() / many)  # the bands overlap
     return any(many > 1 for _, many in places)
 
 
 def notes(scale: scales.Limits, names: Sequence[str], values: Sequence[Floats]) -> list[str]:
-    """One line per curve that the scale leaves out."""
+    """List one line per curve that the scale leaves out."""
     return [f"off the scale: {names[i]} ({_last(values[i]):.3g})" for i in (*scale.above, *scale.below)]
 
 
 def arrows(
     axes: Axes, scale: scales.Limits, names: Sequence[str], values: Sequence[Floats], lines: Sequence[Any]
 ) -> None:
-    """An arrow in the colour of the curve, at the edge beyond which it lies."""
+    """Draw an arrow in the colour of each left-out curve at the edge beyond which it lies."""
     for place, marker, which in ((1.0, "^", scale.above), (0.0, "v", scale.below)):
         for j, i in enumerate(which):
             color = lines[i].get_color() if i < len(lines) else style.LEVEL

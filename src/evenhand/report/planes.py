@@ -1,4 +1,4 @@
-"""Pictures of two outcomes: paths of averages towards a region, and what objectives prefer."""
+"""Pictures of two outcomes: paths of averages towards a region, and level lines of objectives."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PREFERENCES = (
 
 
 def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]) -> list[Axes]:
-    """Averages of two outcomes over the rounds, `(G,2)` each, and the outline of where they are to be, `(n,2)`.
+    """Draw averages of two outcomes over the rounds, `(G,2)` each, and the outline of their target region, `(n,2)`.
 
-    Every path has a panel of its own; a dot marks its end.
+    Every path has its own panel; a dot marks its end.
     """
     figure, grid = style.sheet(len(paths), 3, 3.2, 3.2, shared="xy", square=True)
     for axes, (title, path) in zip(grid, paths.items(), strict=True):
@@ -32,8 +32,8 @@ def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]
     ends = []
     for i in range(2):
         scale = scales.limits([np.concatenate([p[:, i] for p in paths.values()]), region[:, i]])
-        ends.append(scales.padded(scale.low, scale.high))
-    half = max(high - low for low, high in ends) / 2  # square, so that all panels are
+        ends.append(scales.pad(scale.low, scale.high))
+    half = max(high - low for low, high in ends) / 2  # equal ranges make all panels square
     for axes in grid:
         axes.set_xlim(sum(ends[0]) / 2 - half, sum(ends[0]) / 2 + half)
         axes.set_ylim(sum(ends[1]) / 2 - half, sum(ends[1]) / 2 + half)
@@ -42,14 +42,14 @@ def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]
         scales.linear(axes.yaxis, ticks=4)
     width = float(figure.get_size_inches()[0])
     height = float(figure.get_size_inches()[1])
-    figure.supxlabel(style.wrapped(f"average {names[0]}", width - 0.5, style.LABEL), fontsize=style.LABEL)
-    figure.supylabel(style.wrapped(f"average {names[1]}", height - 0.5, style.LABEL), fontsize=style.LABEL)
+    figure.supxlabel(style.wrap(f"average {names[0]}", width - 0.5, style.LABEL), fontsize=style.LABEL)
+    figure.supylabel(style.wrap(f"average {names[1]}", height - 0.5, style.LABEL), fontsize=style.LABEL)
     style.finish(figure, PATHS)
     return grid
 
 
 def preferences(objectives: Mapping[str, Objective], points: int = 81) -> list[Axes]:
-    """What objectives of two outcomes prefer: level lines over the unit square, and slopes, which are the prices."""
+    """Draw objectives of two outcomes: level lines over the unit square, and their gradients, which are the prices."""
     figure, grid = style.sheet(len(objectives), 3, 3.6, 3.5, square=True)
     ticks = np.linspace(0.01, 1.0, points)
     square = np.stack(np.meshgrid(ticks, ticks), -1)
@@ -58,7 +58,7 @@ def preferences(objectives: Mapping[str, Objective], points: int = 81) -> list[A
         at = np.array([[x, y] for x in (0.2, 0.5, 0.8) for y in (0.2, 0.5, 0.8) if x != y])
         slope = objective.supergradient(at)
         length = np.linalg.norm(slope, axis=1)
-        steep = length > 1e-9  # where it is flat, nothing is worth anything
+        steep = length > 1e-9  # no arrow where the objective is flat
         slope = slope[steep] / length[steep, None]
         if steep.any():
             axes.quiver(*at[steep].T, *slope.T, color=style.PALETTE[1], width=0.008, scale=12)

@@ -1,4 +1,4 @@
-"""Pictures of traces and of sweeps, in the look of `style`."""
+"""Pictures of traces and sweeps in the style of `style`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from evenhand.report.quantities import Course, quantities
 from evenhand.report.style import Axes as Axes, Figure as Figure, Look
 
 WIDTH, HEIGHT = 4.6, 3.4  # of a panel, in inches
-SETTLED = 0.1  # the part of the rounds on which no scale depends
+SETTLED = 0.1  # the first part of the rounds, which no scale depends on
 
 
 class Panel(NamedTuple):
-    """One quantity over the rounds, with horizontal lines to compare it with."""
+    """A panel with one quantity over the rounds and horizontal lines for comparison."""
 
     title: str
-    value: Callable[[Any], Floats]  # of what is drawn, such as a `Trace`, -> (G, R)
+    value: Callable[[Any], Floats]  # of a course, such as a `Trace`, -> (G, R)
     lines: Mapping[str, float]
     zoom: bool = False  # start the vertical axis where the curves settle
     unit: str = "per round"  # of the vertical axis
@@ -30,7 +30,7 @@ class Panel(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """One system along a sweep: where it was run, and one value per replica there."""
+    """One system along a sweep: the points, and one value per replica at each."""
 
     name: str
     at: Sequence[float]
@@ -39,7 +39,7 @@ class Curve(NamedTuple):
 
 
 def panels_of(run: Course) -> list[Panel]:
-    """The objective, measures and constraints of a run's problem; twice where what arrived is not all."""
+    """List panels of the objective, measures and constraints of a run's problem; see `quantities`."""
     single = len(run.problem.objective.outcomes) == 1
     panels = []
     for q in quantities(run):
@@ -59,14 +59,14 @@ def over_rounds(
     references: Sequence[str] = (),
     log_rounds: bool = False,
 ) -> list[Axes]:
-    """Each panel over the rounds for every trace, with bands of two standard errors of the mean over its replicas.
+    """Draw each panel over the rounds for every trace, with bands of two standard errors of the mean.
 
-    Traces of interrupted runs are named as such, and nothing is drawn beyond the point that they reached.
+    Traces of interrupted runs are labelled as such and end at the point that they reached.
 
     Args:
         traces: one curve each.
-        panels: by default, what the problem is judged by.
-        columns: panels side by side.
+        panels: the panels, by default those of `panels_of`.
+        columns: the number of panels side by side.
         main: the policy with the thickest line; by default the first.
         references: policies to compare with, in grey.
         log_rounds: whether the axis of the rounds is logarithmic.
@@ -75,7 +75,7 @@ def over_rounds(
         raise InvalidInput("traces", "at least one run to draw", "none")
     if panels is None:
         panels = panels_of(next((t for t in traces if t.under_way.any()), traces[0]))
-    names = _apart([t.policy for t in traces])
+    names = _number_repeats([t.policy for t in traces])
     first = next((n for n in names if n not in references), names[0])
     looks = style.looks(names, main if main in names else first, references)
     figure, grid = style.sheet(len(panels), columns, WIDTH, HEIGHT)
@@ -94,13 +94,13 @@ def over_rounds(
     return grid
 
 
-def _apart(names: Sequence[str]) -> list[str]:
-    """Names of curves, numbered where several are the same."""
+def _number_repeats(names: Sequence[str]) -> list[str]:
+    """Number repeated names of curves."""
     return [f"{n} ({names[: i + 1].count(n)})" if n in names[:i] else n for i, n in enumerate(names)]
 
 
 def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Look]) -> bool:
-    """Draw a panel; whether curves coincide in it."""
+    """Draw a panel; returns whether curves coincide in it."""
     means, shown, drawn = [], [], []
     for trace, look in zip(traces, looks, strict=True):
         values = panel.value(trace)
@@ -110,14 +110,14 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Lo
         shown.append(means[-1][trace.times >= SETTLED * trace.times[-1]])
     shown += [np.array([level], float) for level in panel.lines.values()]
     scale = scales.limits(shown, next((i for i, look in enumerate(looks) if look.width == style.MAIN), 0))
-    low, high = scales.padded(scale.low, scale.high)
+    low, high = scales.pad(scale.low, scale.high)
     if not panel.zoom and scale.low >= 0.0:
         low = 0.0
         high = max(high, 1e-9) if scale.high > 0.0 else 0.05
     axes.set_ylim(low, high)
     scale = scale._replace(above=(), below=()) if panel.log else scales.within(scale, shown, low, high)
     for dashes, level in zip(((5.0, 2.0), (1.0, 1.5), (5.0, 1.5, 1.0, 1.5)), panel.lines.values(), strict=False):
-        style.dashed(axes.axhline(level, color=style.LEVEL, lw=1.1, zorder=2.5), dashes)
+        style.set_dashes(axes.axhline(level, color=style.LEVEL, lw=1.1, zorder=2.5), dashes)
     found = draw.alternate(drawn, shown[: len(traces)], 0.0 if panel.log else high - low)
     names = [*(t.policy for t in traces), *panel.lines]
     draw.arrows(axes, scale, names, shown, drawn)
@@ -141,10 +141,10 @@ def over_sweep(
     main: str = "",
     log: Literal["", "x", "xy"] = "",
 ) -> list[Axes]:
-    """Each panel's curves over a parameter: means or medians, in bands of two standard errors of the mean.
+    """Draw each panel's curves over a parameter: means or medians, with bands of two standard errors of the mean.
 
-    A name has one look in all panels, which may show different systems. The main one, by default the first, has the
-    thickest line. `log` names the axes that are logarithmic.
+    A name has the same look in all panels, which may show different systems. The main one, by default the first, has
+    the thickest line. `log` names the logarithmic axes.
     """
     if not any(panels.values()):
         raise InvalidInput("panels", "at least one curve to draw", "none")
@@ -169,7 +169,7 @@ def over_sweep(
 
 
 def _sweep(axes: Axes, title: str, curves: Sequence[Curve], looks: Mapping[str, Look], middle: str, log: bool) -> bool:
-    """Draw a panel; whether curves coincide in it."""
+    """Draw a panel; returns whether curves coincide in it."""
     shown, drawn = [], []
     for curve in curves:
         shown.append(curve.values.mean(1) if middle == "mean" else np.median(curve.values, 1))
@@ -184,7 +184,7 @@ def _sweep(axes: Axes, title: str, curves: Sequence[Curve], looks: Mapping[str, 
         scales.logarithmic(axes, "y")
     else:
         scale = scales.limits(shown, main)
-        axes.set_ylim(*scales.padded(scale.low, scale.high))
+        axes.set_ylim(*scales.pad(scale.low, scale.high))
         scales.linear(axes.yaxis, ticks=6)
     draw.arrows(axes, scale, names, shown, drawn)
     style.title(axes, "\n".join([title, *draw.notes(scale, names, shown)]), 5.2)
@@ -193,7 +193,7 @@ def _sweep(axes: Axes, title: str, curves: Sequence[Curve], looks: Mapping[str, 
 
 
 def figure_of(axes: Sequence[Axes]) -> Figure:
-    """The figure that some axes belong to."""
+    """Return the figure of some axes."""
     figure = axes[0].get_figure(root=True)
     if figure is None:
         raise InvalidInput("axes", "axes that belong to a figure", axes[0])
@@ -201,7 +201,7 @@ def figure_of(axes: Sequence[Axes]) -> Figure:
 
 
 def save(axes: Sequence[Axes], path: Path) -> Path:
-    """Save the figure that some axes belong to."""
+    """Save the figure of some axes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure_of(axes).savefig(path, dpi=130)
     return path

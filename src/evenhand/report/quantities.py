@@ -1,4 +1,4 @@
-"""What a run is judged by: objective, measures and constraints, of what arrived and of all plays where these differ."""
+"""The quantities that a run is judged by: its objective, measures and constraints, observed and in expectation."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from evenhand.problem.rows import Rows, select
 
 ARRIVED = ", of outcomes that arrived"
 EXPECTED = ", expected of all plays"
-AT_MEANS = ", at true means"  # of a measure: r(means), which is not the mean of r
+AT_MEANS = ", at true means"  # of a measure: r(means), which differs from the mean of r
 
 Self = TypeVar("Self")
 
 
 class Course(Protocol):
-    """What is reported: a trace, or anything else that knows its averages at G points."""
+    """The interface that reports read: a trace, or another object with averages at G points."""
 
     @property
     def problem(self) -> Problem:
-        """What was decided."""
+        """The problem that was decided."""
 
     @property
     def policy(self) -> str:
@@ -33,7 +33,7 @@ class Course(Protocol):
 
     @property
     def interrupted(self) -> str:
-        """How far an interrupted run came, in words; empty where the run finished."""
+        """The progress of an interrupted run in words; empty if the run finished."""
 
     @property
     def times(self) -> Ints:
@@ -41,40 +41,41 @@ class Course(Protocol):
 
     @property
     def under_way(self) -> Floats:
-        """Rounds whose outcomes had not arrived yet, `->(G,R)`."""
+        """The number of rounds whose outcomes had not arrived yet, `->(G,R)`."""
 
     def objective(self) -> Floats:
-        """The objective at the average outcomes, `->(G,R)`."""
+        """Compute the objective at the average outcomes, `->(G,R)`."""
 
     def average(self, name: str) -> Floats:
-        """Average of an outcome or a measure of the problem per round, `->(G,R)`."""
+        """Compute the average of an outcome or a measure per round, `->(G,R)`."""
 
     def measure(self, constraint: Constraint) -> Floats:
-        """What a constraint measures, `->(G,R)`."""
+        """Compute the measure of a constraint, `->(G,R)`."""
 
     def as_arrived(self: Self) -> Self:
-        """The same of the outcomes that arrived alone."""
+        """Return the course of only those outcomes that arrived."""
 
     def in_expectation(self: Self) -> Self | None:
-        """The same in expectation over all plays, None where the truth is unknown."""
+        """Return the course in expectation over all plays, None if the expectations are unknown."""
 
 
 class Quantity(NamedTuple):
-    """Something that is measured at every point of a run, in the units of its outcomes per round."""
+    """A quantity measured at every point of a run, in the units of its outcomes per round."""
 
     name: str
     value: Callable[[Any], Floats]  # of a `Course`, -> (G, R)
     worst: Literal["low", "high"]
     limit: float | None = None
     spends: bool = False
-    stated: Stated | None = None  # the constraint that is measured, where all of it arrived
+    stated: Stated | None = None  # the measured constraint, if all its outcomes arrived
 
 
 def quantities(run: Course) -> list[Quantity]:
-    """The objective, first, then every measure and every constraint of a run's problem.
+    """List the objective, then every measure and every constraint of a run's problem.
 
-    Where outcomes are late, a quantity that reads them is there twice: of the outcomes that arrived, and where there is
-    a truth, expected of all plays. Where there is a truth, measures are always there twice, as they are not linear.
+    If outcomes are late, a quantity that reads them appears twice: for the outcomes that arrived and, if expectations
+    are known, for all plays in expectation. With known expectations measures always appear twice, as they are not
+    linear.
     """
     problem, late, truth = run.problem, bool(run.under_way.any()), run.in_expectation() is not None
     names = problem.objective.outcomes
@@ -90,7 +91,7 @@ def quantities(run: Course) -> list[Quantity]:
 
 
 def measured(run: Course) -> list[Quantity]:
-    """The measures of a run's problem, of what arrived and where there is a truth at the true means of all plays."""
+    """List the measures of a run's problem: of outcomes that arrived and, if known, at the true means of all plays."""
     found, late, truth = [], bool(run.under_way.any()), run.in_expectation() is not None
     for m in run.problem.measures:
         value = partial(_average, m.name)

@@ -1,4 +1,4 @@
-"""Results of an experiment: one row per system, point of a sweep and metric, as a table and as JSON."""
+"""Results of an experiment as a table and as JSON: one row per system, point of a sweep and metric."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evenhand.version import __version__
 
 
 class Measurement(NamedTuple):
-    """One number of a system at a point; `worst` is the worst replica, `published` what the source prints."""
+    """A metric of a system at a point; `worst` is the worst replica, `published` the number in the source."""
 
     system: str
     at: Mapping[str, float]
@@ -38,7 +38,7 @@ class Measurement(NamedTuple):
         worst: Literal["low", "high"],
         published: float | None = None,
     ) -> Measurement:
-        """The mean, its standard error and the worst of one value per replica.
+        """Summarise one value per replica by the mean, its standard error and the worst.
 
         >>> import numpy as np
         >>> Measurement.of("pgd", {"tau": 0.025}, "reward", np.array([0.46, 0.47]), worst="low").worst
@@ -50,23 +50,23 @@ class Measurement(NamedTuple):
 
 @dataclass
 class Results:
-    """Everything that an experiment measured, with the settings that reproduce it."""
+    """All measurements of an experiment, with the settings that reproduce it."""
 
     experiment: str
     settings: dict[str, object]
     rows: list[Measurement] = field(default_factory=list)
     interrupted: bool = False
-    se_of: str = "of the mean over replicas"  # what the standard errors of the rows are of
+    se_of: str = "of the mean over replicas"  # describes the standard errors of the rows
 
     def find(self, system: str, metric: str, at: Mapping[str, float] | None = None) -> Measurement | None:
-        """The measurement of a system and metric, at a point of the sweep if one is given; None if there is none."""
+        """Find a system's measurement of a metric, at a point of the sweep if one is given; None if there is none."""
         for row in self.rows:
             if row.system == system and row.metric == metric and (at is None or row.at == at):
                 return row
         return None
 
     def to_dict(self) -> dict[str, object]:
-        """The schema of `results.json`, used by every experiment."""
+        """Convert to the schema of `results.json`, which every experiment uses."""
         return {
             "experiment": self.experiment,
             "version": __version__,
@@ -76,13 +76,13 @@ class Results:
         }
 
     def write(self, place: Path) -> Path:
-        """Write `results.json` into a folder, which is made if needed."""
+        """Write `results.json` into a folder, which is created if needed."""
         path = folder(place) / "results.json"
         path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
         return path
 
     def table(self, at: Mapping[str, float], metrics: tuple[str, ...]) -> str:
-        """Systems down, metrics across: mean, and worst replica and published value where there is any."""
+        """Format a table of systems by metrics: the mean, and the worst replica and published value if known."""
         systems = list(dict.fromkeys(row.system for row in self.rows if row.at == at))
         here = {m: [r for r in self.rows if r.metric == m and r.at == at] for m in metrics}
         shown = {m: any(r.published is not None for r in rows) for m, rows in here.items()}
@@ -103,10 +103,10 @@ class Results:
 
 
 def folder(path: Path) -> Path:
-    """Make a folder for results, before the work starts.
+    """Create a folder for results, before the work starts.
 
     Raises:
-        InvalidInput: it cannot be made or written to, or is a file.
+        InvalidInput: the folder cannot be created or written to, or is a file.
     """
     with on_disk("out", "a folder, or the name of one that can be made"):
         path.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ def prepare(out: Path) -> None:
     """Check that results can be written and drawn, before the work starts.
 
     Raises:
-        InvalidInput: the folder cannot be made.
+        InvalidInput: the folder cannot be created.
         MissingExtra: matplotlib is not installed.
     """
     folder(out)
@@ -126,5 +126,5 @@ def prepare(out: Path) -> None:
 
 
 def _plain(value: object) -> object:
-    """None in place of NaN, which JSON does not have."""
+    """Replace NaN by None, as JSON has no NaN."""
     return None if isinstance(value, float) and math.isnan(value) else value

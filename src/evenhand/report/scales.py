@@ -1,4 +1,4 @@
-"""Where axes begin and end, what their ticks say, and which curves coincide."""
+"""Limits of axes, texts of ticks, and detection of coinciding curves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.report.style import (  # which says so if matplotlib is missing
+from evenhand.report.style import (  # raises MissingExtra without matplotlib
     Axes,
     Axis,
     FuncFormatter,
@@ -18,16 +18,16 @@ from evenhand.report.style import (  # which says so if matplotlib is missing
     MaxNLocator,
     NullFormatter,
     NullLocator,
-    dashed,
+    set_dashes,
 )
 
-FLATTENS = 2.5  # what shrinks the range of all others by this factor is left out of the scale
-SAME = 0.005  # of the height of the axes: closer than this, two curves look like one
-HUGE = 1e200  # no axis reaches further
+FLATTENS = 2.5  # a curve that shrinks the range of all others by this factor is left out of the scale
+SAME = 0.005  # as a part of the height of the axes: closer curves look like one
+HUGE = 1e200  # the largest number on an axis
 
 
 class Limits(NamedTuple):
-    """A scale, and which values lie beyond it, by their number."""
+    """The limits of an axis, and the indices of curves beyond them."""
 
     low: float
     high: float
@@ -36,9 +36,9 @@ class Limits(NamedTuple):
 
 
 def limits(values: Sequence[Floats], main: int = 0) -> Limits:
-    """A scale on which the others remain legible where a few are far away; the main one is always on it.
+    """Choose limits that keep most curves legible if a few are far away; the main curve is always within them.
 
-    At most every fourth is left out, and none of fewer than three. Where one curve has a spike, it is the spike.
+    At most every fourth curve is left out, and none of fewer than three. A spike of a curve is cut off.
 
     >>> few = [np.array([0.4, 0.5]), np.array([0.45]), np.array([0.42]), np.array([9.0])]
     >>> limits(few)
@@ -65,7 +65,7 @@ def limits(values: Sequence[Floats], main: int = 0) -> Limits:
 
 
 def within(scale: Limits, values: Sequence[Floats], low: float, high: float) -> Limits:
-    """The same for axes that reach further than the scale: what they show is not beyond it."""
+    """Update a scale for axes that reach further: curves that they show are no longer beyond it."""
 
     def hidden(i: int) -> bool:
         span = _span(values[i])
@@ -76,7 +76,7 @@ def within(scale: Limits, values: Sequence[Floats], low: float, high: float) -> 
 
 
 def _span(values: Floats) -> tuple[float, float] | None:
-    """From the least to the largest, without a few that are far away from nearly all."""
+    """The range of values without a few extreme outliers."""
     v = values[np.isfinite(values) & (np.abs(values) < HUGE)]
     if not v.size:
         return None
@@ -90,16 +90,16 @@ def _around(spans: dict[int, tuple[float, float]]) -> tuple[float, float]:
     return min(s[0] for s in spans.values()), max(s[1] for s in spans.values())
 
 
-def padded(low: float, high: float) -> tuple[float, float]:
-    """With a margin on both sides, also around a single number."""
-    pad = 0.08 * (high - low)
-    if pad <= 1e-9 * max(abs(low), abs(high)):
-        pad = 0.1 * abs(high) or 0.05
-    return low - pad, high + pad
+def pad(low: float, high: float) -> tuple[float, float]:
+    """Widen a range by a margin on both sides, also around a single number."""
+    margin = 0.08 * (high - low)
+    if margin <= 1e-9 * max(abs(low), abs(high)):
+        margin = 0.1 * abs(high) or 0.05
+    return low - margin, high + margin
 
 
 def twins(curves: Sequence[Floats], height: float) -> list[tuple[int, int]]:
-    """For each curve, its place among those that look like it, and how many these are.
+    """Return for each curve its place among those that look like it, and their number.
 
     >>> twins([np.array([0.5, 1.0]), np.array([0.0, 0.0]), np.array([0.5, 1.001])], height=1.0)
     [(0, 2), (0, 1), (1, 2)]
@@ -117,24 +117,24 @@ def twins(curves: Sequence[Floats], height: float) -> list[tuple[int, int]]:
     return [places[i] for i in range(len(curves))]
 
 
-def interleaved(line: Line2D, place: int, many: int) -> None:
-    """Dashes that leave room for those of the twins, and markers one around the other."""
+def interleave(line: Line2D, place: int, many: int) -> None:
+    """Give a line dashes that interleave with those of its twins, and markers of distinct sizes."""
     width = line.get_linewidth()
     on = 7.0 / width  # dashes are in line widths
-    dashed(line, (on, on * (many - 1)), on * place)
+    set_dashes(line, (on, on * (many - 1)), on * place)
     size = line.get_markersize()
     line.set_markersize(size + min(3.0, 12.0 / (many - 1)) * (many - 1 - place))
     line.set_zorder(2.0 + 0.01 * place)
 
 
 def linear(axis: Axis, *, whole: bool = False, ticks: int = 5) -> None:
-    """Few round numbers, with as many digits as they need, and thousands apart."""
+    """Label a linear axis with few round numbers, as many digits as needed, and separated thousands."""
     axis.set_major_locator(MaxNLocator(nbins=ticks, integer=whole, min_n_ticks=2))
     axis.set_major_formatter(FuncFormatter(lambda v, _: number(v, list(axis.get_majorticklocs()))))
 
 
 def number(v: float, ticks: Sequence[float]) -> str:
-    """A tick among others.
+    """Format a tick in the precision that the ticks need.
 
     >>> number(0.5, [0.475, 0.5, 0.525]), number(20_000.0, [0.0, 20_000.0]), number(2e9, [0.0, 2e9])
     ('0.500', '20,000', '2e+09')
@@ -154,7 +154,7 @@ def _digits(step: float) -> int:
 
 
 def logarithmic(axes: Axes, which: Literal["x", "y"], over: Sequence[float] = ()) -> None:
-    """A logarithmic axis over some values, with numbers such as 0.01, 10 and 10k in place of powers."""
+    """Make an axis logarithmic, with labels such as 0.01, 10 and 10k in place of powers."""
     known = [v for v in over if 0.0 < v < HUGE]
     if over:
         low, high = (min(known) / 1.2, max(known) * 1.2) if known else (1.0, 10.0)
@@ -170,7 +170,7 @@ def logarithmic(axes: Axes, which: Literal["x", "y"], over: Sequence[float] = ()
 
 
 def power(v: float) -> str:
-    """A number on a logarithmic axis.
+    """Format a tick of a logarithmic axis.
 
     >>> power(0.01), power(20.0), power(5_000_000.0)
     ('0.01', '20', '5M')

@@ -1,6 +1,6 @@
-"""How pictures look: colours, widths and dashes of curves, and the lines of text of a figure that is to hold them all.
+"""The style of pictures: colours, widths and dashes of curves, and the layout of texts.
 
-Colours are those of Okabe and Ito, which remain apart for colour-blind readers, without yellow and black.
+The colours are those of Okabe and Ito, which colour-blind readers can distinguish, without yellow and black.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ try:
 except ImportError as error:  # pragma: no cover
     raise MissingExtra("plots", "plot") from error
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # the first is the main policy's
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # the first is that of the main policy
 GREY, LEVEL, INK = "0.55", "0.15", "0.3"  # of references, of horizontal lines, of captions
 MAIN, OTHER, REFERENCE = 3.0, 1.5, 1.3  # line widths in points
 TITLE, LABEL, TICK, CAPTION = 10.0, 9.0, 8.5, 8.5  # font sizes in points
 STYLES = {"": (), "-": (), "--": (5.0, 2.0), ":": (1.0, 1.5), "-.": (5.0, 1.5, 1.0, 1.5)}
-LAPS = ((), (3.0, 1.0), (1.0, 1.0), (6.0, 1.0, 1.0, 1.0, 1.0, 1.0))  # one colour more than once: other dashes
-EDGE = 0.12  # inches that stay free around a text
-BESIDE = 1.35  # inches of a panel that tick labels and the label of the axis take
+LAPS = ((), (3.0, 1.0), (1.0, 1.0), (6.0, 1.0, 1.0, 1.0, 1.0, 1.0))  # dashes of a repeated colour
+EDGE = 0.12  # free inches around a text
+BESIDE = 1.35  # inches that the labels of ticks and axes take from a panel
 
 
 class Look(NamedTuple):
-    """Colour, on-off lengths of dashes in line widths (none: solid), and width in points."""
+    """The look of a line: colour, on-off lengths of dashes in line widths (none: solid), and width in points."""
 
     color: str
     dashes: tuple[float, ...] = ()
     width: float = OTHER
 
     def line(self) -> Line2D:
-        """A sample for a legend."""
+        """Make a sample for a legend."""
         line = Line2D([], [], color=self.color, lw=self.width)
-        dashed(line, self.dashes)
+        set_dashes(line, self.dashes)
         return line
 
 
 def look(i: int) -> Look:
-    """The look of the i-th curve; each has one of its own up to the 24th.
+    """Return the look of the i-th curve; the first 24 are distinct.
 
     >>> look(0), look(7)
     (Look(color='#0072B2', dashes=(), width=1.5), Look(color='#D55E00', dashes=(3.0, 1.0), width=1.5))
@@ -64,13 +64,13 @@ def look(i: int) -> Look:
     return Look(PALETTE[i % len(PALETTE)], LAPS[i // len(PALETTE) % len(LAPS)])
 
 
-def parsed(text: str) -> Look:
-    """A look from text: `C0`, `C1`, ... of the palette or a colour of matplotlib, then `-`, `--`, `-.` or `:`.
+def parse_look(text: str) -> Look:
+    """Parse a line style: `C0`, `C1`, ... of the palette or a colour of matplotlib, then `-`, `--`, `-.` or `:`.
 
     Raises:
-        InvalidInput: neither colour nor dashes.
+        InvalidInput: the text is not a colour with dashes.
 
-    >>> parsed("C1--")
+    >>> parse_look("C1--")
     Look(color='#D55E00', dashes=(5.0, 2.0), width=1.5)
     """
     found = re.fullmatch(r"(.*?)(--|-\.|-|:|)", text)
@@ -86,15 +86,15 @@ def parsed(text: str) -> Look:
 def looks(
     names: Sequence[str], main: str, references: Sequence[str], own: Mapping[str, str] | None = None
 ) -> list[Look]:
-    """One look per name: the main one thickest and in the first colour, references grey, dotted and thin."""
+    """Choose one look per name: the main one thickest and in the first colour, references grey, dotted and thin."""
     own = own or {}
-    taken = {parsed(text).color for text in own.values() if text} | {PALETTE[0]}
+    taken = {parse_look(text).color for text in own.values() if text} | {PALETTE[0]}
     free = iter([*(i for i, color in enumerate(PALETTE) if color not in taken), *range(len(PALETTE), 10**6)])
     found = []
     for name in names:
         text = own.get(name, "")
         if text:
-            here = parsed(text)
+            here = parse_look(text)
         elif name in references:
             here = Look(GREY, STYLES[":"], REFERENCE)
         else:
@@ -103,7 +103,7 @@ def looks(
     return found
 
 
-def dashed(line: Line2D, dashes: Sequence[float], offset: float = 0.0) -> None:
+def set_dashes(line: Line2D, dashes: Sequence[float], offset: float = 0.0) -> None:
     """Give a line dashes, in line widths."""
     if dashes:
         line.set_linestyle((offset, tuple(dashes)))
@@ -111,12 +111,12 @@ def dashed(line: Line2D, dashes: Sequence[float], offset: float = 0.0) -> None:
 
 
 def width_of(text: str, size: float) -> float:
-    """How wide one line of text is, in inches."""
+    """Measure the width of one line of text in inches."""
     return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]) / 72.0
 
 
-def wrapped(text: str, inches: float, size: float) -> str:
-    """Text in lines no wider than so many inches; words that are wider are broken."""
+def wrap(text: str, inches: float, size: float) -> str:
+    """Wrap text to lines of a width in inches; wider words are broken."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""
@@ -140,7 +140,7 @@ def wrapped(text: str, inches: float, size: float) -> str:
 def sheet(
     panels: int, columns: int, width: float, height: float, *, shared: str = "", square: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of panels of some size in inches; `shared` names the axes that all have in common, "x", "y" or "xy"."""
+    """Make a figure of panels of a size in inches; `shared` names the axes that all share, "x", "y" or "xy"."""
     columns = min(panels, columns)
     rows = -(-panels // columns)
     figure = Figure(figsize=(width * columns, height * rows), layout="compressed" if square else "constrained")
@@ -148,7 +148,7 @@ def sheet(
     for axes in grid[panels:]:
         axes.remove()
     for axes in grid[max(panels - columns, 0) : panels]:
-        axes.tick_params(labelbottom=True)  # also where a row below is not full
+        axes.tick_params(labelbottom=True)  # also above an empty place of the last row
     for axes in grid[:panels]:
         axes.tick_params(labelsize=TICK)
         axes.grid(alpha=0.25, lw=0.8)
@@ -158,32 +158,32 @@ def sheet(
 
 
 def title(axes: Axes, text: str, inches: float, size: float = TITLE) -> None:
-    """The title of a panel of so many inches."""
-    axes.set_title(wrapped(text, inches - BESIDE, size), fontsize=size)
+    """Set the title of a panel of a width in inches."""
+    axes.set_title(wrap(text, inches - BESIDE, size), fontsize=size)
 
 
 def labels(axes: Axes, x: str, y: str, width: float, height: float) -> None:
-    """What the axes of a panel of so many inches show."""
-    axes.set_xlabel(wrapped(x, width - BESIDE, LABEL), fontsize=LABEL)
-    axes.set_ylabel(wrapped(y, height - BESIDE, LABEL), fontsize=LABEL)
+    """Label the axes of a panel of a size in inches."""
+    axes.set_xlabel(wrap(x, width - BESIDE, LABEL), fontsize=LABEL)
+    axes.set_ylabel(wrap(y, height - BESIDE, LABEL), fontsize=LABEL)
 
 
 def finish(figure: Figure, caption: str, legend: Mapping[str, Artist] | None = None) -> None:
     """Write a caption above and a legend below, make room for all texts, and show every text literally."""
     width, height = figure.get_size_inches()
-    text = wrapped(caption, width - 2 * EDGE, CAPTION)
+    text = wrap(caption, width - 2 * EDGE, CAPTION)
     more = CAPTION * 1.3 * len(text.split("\n")) if caption else 0.0
     if caption:
         figure.suptitle(text, fontsize=CAPTION, color=INK)
     if legend:
         sample = 0.7  # inches of line and gaps per entry
-        names = [wrapped(name, width - 2 * EDGE - sample, LABEL) for name in legend]
+        names = [wrap(name, width - 2 * EDGE - sample, LABEL) for name in legend]
         widest = sample + max(width_of(line, LABEL) for name in names for line in name.split("\n"))
         columns = max(1, min(len(names), int((width - 2 * EDGE) / widest)))
-        columns = -(-len(names) // -(-len(names) // columns))  # no more than its rows need
+        columns = -(-len(names) // -(-len(names) // columns))  # no more columns than its rows need
         box = figure.legend(
             list(legend.values()),
-            [str(i) for i in range(len(names))],  # a name that starts with _ would be left out
+            [str(i) for i in range(len(names))],  # a name that starts with _ would be omitted
             loc="outside lower center",
             ncols=columns,
             frameon=False,
@@ -203,7 +203,7 @@ def finish(figure: Figure, caption: str, legend: Mapping[str, Artist] | None = N
 
 
 def literal(figure: Figure) -> None:
-    """No text is mathematics, except the numbers at ticks."""
+    """Turn off mathematical notation in all texts except the labels of ticks."""
     ticks = {t for a in figure.axes for axis in (a.xaxis, a.yaxis) for t in axis.get_ticklabels(which="both")}
     for text in figure.findobj(Text):
         if isinstance(text, Text) and text not in ticks:

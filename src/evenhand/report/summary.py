@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 _HEAD = ["", "mean", "se", "worst", "limit"]
-MISSED = " missed"  # behind a limit
+MISSED = " missed"  # follows a limit
 
 
 class Line(NamedTuple):
-    """One number over replicas: its mean, the standard error of this mean, the worst, and a limit if there is one.
+    """A quantity over replicas: its mean, the standard error of this mean, the worst, and a limit if there is one.
 
-    `missed` says that the mean is on the wrong side of the limit by more than three standard errors, which are those of
-    the most that independent rounds can vary.
+    `missed` states whether the mean is on the wrong side of the limit by more than three standard errors; these are
+    upper bounds for independent rounds.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Line(NamedTuple):
     def of(
         name: str, values: Floats, *, worst: Literal["low", "high"], limit: float | None = None, error: float = math.inf
     ) -> Line:
-        """The mean, its standard error and the worst of one value per replica.
+        """Summarise one value per replica by the mean, its standard error and the worst.
 
         >>> Line.of("ride", np.array([0.04, 0.05]), worst="high", limit=0.05).worst
         0.05
@@ -52,7 +52,7 @@ class Line(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """In how many replicas something ended, and the earliest and latest round after which it did."""
+    """The number of replicas that ended early, and the earliest and latest round after which they did."""
 
     replicas: int
     first: int
@@ -60,7 +60,7 @@ class Ending(NamedTuple):
 
     @staticmethod
     def of(rounds: Floats) -> Ending:
-        """Of the rounds after which it ended, NaN for replicas in which it did not, `(R)`.
+        """Summarise the rounds after which replicas ended, NaN for those that did not, `(R)`.
 
         >>> str(Ending.of(np.array([812.0, np.nan, 930.0])))
         '(after rounds 812 to 930)'
@@ -74,12 +74,12 @@ class Ending(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """Where a run ended; one that was interrupted is measured over the rounds that elapsed."""
+    """The summary of a run at its end; an interrupted run is measured over the elapsed rounds."""
 
     policy: str
     replicas: int
-    interrupted: str  # how far the run came; empty where it finished
-    under_way: tuple[int, int]  # the fewest and the most rounds of a replica whose outcomes had not arrived
+    interrupted: str  # the progress in words; empty if the run finished
+    under_way: tuple[int, int]  # the fewest and the most rounds of a replica with missing outcomes
     stopped: Ending
     restricted: Ending
     lines: tuple[Line, ...]
@@ -94,7 +94,7 @@ class Summary(NamedTuple):
         return faces.table(f"{self.title()}; {self._units()}", self._rows(), _HEAD)
 
     def notes(self) -> list[str]:
-        """What the numbers do not tell: what is still under way, and which replicas ended early or restricted."""
+        """List remarks: rounds whose outcomes are still to come, and replicas that ended early or restricted."""
         found = []
         if self.under_way[1]:
             fewest, most = self.under_way
@@ -103,7 +103,7 @@ class Summary(NamedTuple):
         return [*found, *endings(self.stopped, self.restricted)]
 
     def title(self) -> str:
-        """The policy, how many replicas there are, and the notes."""
+        """Return the title: the policy, the number of replicas, and the notes."""
         head = [f"{self.interrupted}, " if self.interrupted else "", f"{self.replicas} replicas"]
         return ", ".join([f"{self.policy}: {''.join(head)}", *self.notes()])
 
@@ -117,7 +117,7 @@ class Summary(NamedTuple):
         return f"per round, in the units of each outcome; se: of the mean over the {self.replicas} replicas"
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per line; `under way` is the most rounds of a replica whose outcomes had not arrived."""
+        """Return a data frame with a row per line; `under way` is the most rounds of a replica without outcomes."""
         try:
             import pandas as pd
         except ImportError as error:
@@ -127,7 +127,7 @@ class Summary(NamedTuple):
 
 
 def endings(stopped: Ending, restricted: Ending) -> list[str]:
-    """In words, how many replicas stopped, or ended with part of their offer masked, and after which rounds.
+    """Describe how many replicas stopped, or ended with part of their offer masked, and after which rounds.
 
     >>> endings(Ending(2, 812, 930), Ending(0, 0, 0))
     ['2 stopped because nothing fitted any more (after rounds 812 to 930)']
@@ -139,12 +139,12 @@ def endings(stopped: Ending, restricted: Ending) -> list[str]:
 
 
 def standard_error(values: Floats) -> float:
-    """Standard error of the mean of independent values; NaN for a single one."""
+    """Compute the standard error of the mean of independent values; NaN for a single one."""
     return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
 def number(x: float | None, digits: int = 4) -> str:
-    """A number for a table.
+    """Format a number for a table.
 
     >>> number(0.12345), number(None), number(math.nan), number(1e-7)
     ('0.1235', '', '-', '1e-07')
@@ -157,7 +157,7 @@ def number(x: float | None, digits: int = 4) -> str:
 
 
 def table(head: list[str], rows: list[list[str]], left: int = 1) -> str:
-    """Columns of text: the first `left` ones are aligned left, the others right.
+    """Format columns of text; the first `left` ones are left-aligned, the others right-aligned.
 
     >>> print(table(["system", "reward"], [["pgd", "0.4613"]]))
     system  reward

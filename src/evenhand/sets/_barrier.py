@@ -1,4 +1,4 @@
-"""Linear programs with round sides and power cones, by Newton steps along the central path of a barrier.
+"""Linear programs with balls and power cones, by Newton steps along the central path of a barrier.
 
 Source: Nesterov & Nemirovskii 1994 for the path; Chares 2009 for the barrier of the power cone.
 """
@@ -12,11 +12,11 @@ import numpy as np
 from evenhand.core.types import Floats, Ints
 
 _FASTER, _STEPS, _CENTRED, _GAP = 30.0, 60, 0.5, 1e-10
-_RAISES = 40  # by then the weight is beyond what doubles can tell
+_RAISES = 40  # after these the weight exceeds the precision of doubles
 
 
 class Round(NamedTuple):
-    """||v_i - centre|| <= radius over some coordinates i, or <= radius + v_k where a k is named."""
+    """The ball ||v_i - centre|| <= radius over some coordinates i, or <= radius + v_k if k is given."""
 
     at: Ints
     centre: Floats
@@ -25,7 +25,7 @@ class Round(NamedTuple):
 
 
 class Powers(NamedTuple):
-    """|z_i - v_i| <= s_i^(1/q) t^(1 - 1/q) over some coordinates i, s of them and t being coordinates as well."""
+    """The power cones |z_i - v_i| <= s_i^(1/q) t^(1 - 1/q) over some coordinates i; s_i and t are coordinates too."""
 
     at: Ints
     z: Floats
@@ -35,7 +35,7 @@ class Powers(NamedTuple):
 
 
 class Cones(NamedTuple):
-    """rows v <= bounds, round sides and power cones."""
+    """The feasible set: rows v <= bounds, balls and power cones."""
 
     rows: Floats
     bounds: Floats
@@ -44,14 +44,14 @@ class Cones(NamedTuple):
 
     @property
     def order(self) -> float:
-        """How much the barrier falls per doubling of the distance from the boundary, at most."""
+        """The parameter of the barrier, which bounds its fall when the distance from the boundary doubles."""
         return len(self.bounds) + 2.0 * len(self.rounds) + (3.0 * len(self.powers.at) if self.powers else 0.0)
 
 
-def minimised(cost: Floats, cones: Cones, v: Floats, along: Floats, enough: float = -np.inf) -> Floats:
-    """argmin cost.v within the cones, from a point within along some directions, `(n),(n),(n,k)->(n)`.
+def minimise(cost: Floats, cones: Cones, v: Floats, along: Floats, enough: float = -np.inf) -> Floats:
+    """Find argmin cost.v within the cones, from an interior point along some directions, `(n),(n),(n,k)->(n)`.
 
-    It is exact to 1e-10 for a minimum of order 1. Where cost.v is as low as `enough`, that is enough.
+    It is exact to 1e-10 for a minimum of order 1. The search stops early once cost.v is at most `enough`.
     """
     weight = cones.order / (abs(float(cost @ v)) + 1.0)
     for _ in range(_RAISES):
@@ -63,7 +63,7 @@ def minimised(cost: Floats, cones: Cones, v: Floats, along: Floats, enough: floa
 
 
 def _centre(cost: Floats, cones: Cones, v: Floats, along: Floats) -> Floats:
-    """The point within the cones at which cost.v plus the barrier is least, by Newton steps."""
+    """Minimise cost.v plus the barrier within the cones by Newton steps."""
     value = float(cost @ v) + barrier(cones, v)
     for _ in range(_STEPS):
         slope, curve = _derivatives(cones, v)
@@ -84,14 +84,14 @@ def _centre(cost: Floats, cones: Cones, v: Floats, along: Floats) -> Floats:
             if found <= value - 0.1 * length * fall:
                 break
             length *= 0.5
-            if length < 1e-12:  # rounding stops it
+            if length < 1e-12:  # rounding stops further progress
                 return v
         v, value = there, found
     return v
 
 
 def barrier(cones: Cones, v: Floats) -> float:
-    """The barrier at a point, infinite where it is not within."""
+    """Evaluate the barrier at a point; it is infinite outside of the cones."""
     left = cones.bounds - cones.rows @ v
     if left.size and left.min() <= 0.0:
         return np.inf
@@ -118,7 +118,7 @@ def _sizes(powers: Powers, v: Floats) -> tuple[Floats, Floats, float, float, Flo
 
 
 def _derivatives(cones: Cones, v: Floats) -> tuple[Floats, Floats]:
-    """The slope and the curvature of the barrier, `(n)->(n),(n,n)`."""
+    """Compute the gradient and the Hessian of the barrier, `(n)->(n),(n,n)`."""
     over = cones.rows / (cones.bounds - cones.rows @ v)[:, None]
     slope, curve = over.sum(0), over.T @ over
     for ball in cones.rounds:

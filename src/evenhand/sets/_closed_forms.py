@@ -10,7 +10,7 @@ from evenhand.core.types import Bools, Floats
 
 @kernel
 def onto_simplex(z: Floats, total: float) -> Floats:
-    """The nearest point with x >= 0 and a sum of total: (z - s)_+ with s from the largest entries, `(m),()->(m)`."""
+    """Find the nearest point with x >= 0 and sum total: (z - s)_+ with s from the largest entries, `(m),()->(m)`."""
     out = np.empty(z.shape)
     for r in range(len(z)):
         ordered = np.sort(z[r])[::-1]
@@ -26,7 +26,7 @@ def onto_simplex(z: Floats, total: float) -> Floats:
 
 @kernel
 def fill(slopes: Floats, least: Floats, most: Floats, total: float) -> Floats:
-    """argmax slope.x with least <= x <= most and a sum of total, the steepest first, `(m),(m),(m),()->(m)`."""
+    """Find argmax slope.x with least <= x <= most and sum total, steepest first, `(m),(m),(m),()->(m)`."""
     out = np.empty(slopes.shape)
     for r in range(len(slopes)):
         left = total
@@ -43,11 +43,12 @@ def fill(slopes: Floats, least: Floats, most: Floats, total: float) -> Floats:
 def in_ball(
     slopes: Floats, centre: Floats, radius: float, low: Floats, high: Floats, below: bool
 ) -> tuple[Floats, Bools]:
-    """argmax slope.x within a ball and a box, and whether there is a point, `(m),(m),(),(m),(m)->(m),()`.
+    """Find argmax slope.x within a ball and a box, and whether they intersect, `(m),(m),(),(m),(m)->(m),()`.
 
     It is centre + s slope, clipped to the box, with the largest s that stays in the ball: the squared distance is
-    quadratic in s between the values at which a coordinate meets an end. `below` asks for what lies below the ball,
-    where only coordinates above the centre count as distance and those that nobody wants are at their lower end.
+    quadratic in s between the values at which a coordinate meets an end. With `below` the set is that of all points
+    below the ball: only coordinates above the centre count as distance, and those of negative slope are at their lower
+    end.
     """
     m = len(centre)
     out, found = np.empty(slopes.shape), np.ones(len(slopes), np.bool_)
@@ -65,7 +66,7 @@ def in_ball(
         start, s = 0.0, np.inf
         for j in range(count + 1):
             end = ordered[j] if j < count else np.inf
-            # Within this piece: moving coordinates have distance s |slope|, others stay at an end.
+            # Within this piece, moving coordinates have distance s |slope|, and others stay at an end.
             at = 0.5 * (start + end) if end < np.inf else (2.0 * start if start > 0.0 else 1.0)
             fixed, moving = 0.0, 0.0
             for i in range(m):

@@ -11,18 +11,18 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 
-_PARALLEL = 1e-10  # a row whose part outside of the span of others is shorter is in their span
+_PARALLEL = 1e-10  # rows with a shorter residual count as dependent
 
 
 @kernel
 def _extend(row: Floats, k: int, q: Floats, c: Floats, d: Floats) -> float:
-    """Split a row into coefficients c of the basis and a rest d; the length of the rest."""
+    """Split a row into coefficients c of the basis and a residual d; returns the length of the residual."""
     n = len(row)
     for i in range(n):
         d[i] = row[i]
     for j in range(k):
         c[j] = 0.0
-    for _ in range(2):  # once more, for what rounding left
+    for _ in range(2):  # twice, to remove rounding errors
         for j in range(k):
             dot = 0.0
             for i in range(n):
@@ -58,14 +58,14 @@ def _back(k: int, r: Floats, c: Floats, v: Floats) -> None:
 
 @kernel
 def nearest_point(z: Floats, rows: Floats, bounds: Floats, x: Floats, work: Floats, active: Ints, inside: Bools) -> int:
-    """Write the nearest point to x; the number of active rows, -1 if there is no point, `(n),(d,n),(d)->(n)`.
+    """Write the nearest point to x; returns the number of active rows, -1 if there is no point, `(n),(d,n),(d)->(n)`.
 
     Args:
         z, rows, bounds: the point and the polyhedron.
-        x: the answer.
-        work: of shape (2 n + 5, n + 1); afterwards its first rows are the basis Q and the next n the triangle R.
-        active: of length n + 1, the active rows.
-        inside: of length d, which rows are active.
+        x: the result.
+        work: workspace of shape (2 n + 5, n + 1); its first rows become the basis Q and the next n the triangle R.
+        active: the active rows, of length n + 1.
+        inside: whether each row is active, of length d.
     """
     n, d = rows.shape[1], len(rows)
     q, r = work[:n, :n], work[n : 2 * n, :n]
@@ -73,7 +73,7 @@ def nearest_point(z: Floats, rows: Floats, bounds: Floats, x: Floats, work: Floa
     k = 0
     inside[:] = False
     x[:] = z
-    scale = 0.0  # rounding is relative to these
+    scale = 0.0  # the scale of rounding errors
     for i in range(n):
         scale = max(scale, abs(z[i]))
     for j in range(d):
@@ -108,7 +108,7 @@ def nearest_point(z: Floats, rows: Floats, bounds: Floats, x: Floats, work: Floa
             if k < n and length > _PARALLEL:
                 full = max(excess, 0.0) / (length * length)
             elif excess <= 1e-10 * (size + abs(bounds[p])) + 1e-12 * scale:
-                inside[p] = True  # off by rounding alone: leave it
+                inside[p] = True  # violated by rounding only: skip it
                 break
             if full == np.inf and step == np.inf:
                 return -1
@@ -133,7 +133,7 @@ def nearest_point(z: Floats, rows: Floats, bounds: Floats, x: Floats, work: Floa
                 _push(j, q, r, c, rest, length)
     else:
         return -2
-    for j in range(k):  # once more onto the active rows: R^T y = N x - b, x -= Q^T y
+    for j in range(k):  # project onto the active rows again: R^T y = N x - b, x -= Q^T y
         v[j] = -bounds[active[j]]
         for i in range(n):
             v[j] += rows[active[j], i] * x[i]
@@ -148,7 +148,7 @@ def nearest_point(z: Floats, rows: Floats, bounds: Floats, x: Floats, work: Floa
 
 @kernel
 def nearest_points(z: Floats, rows: Floats, bounds: Floats) -> tuple[Floats, Ints]:
-    """The nearest point of {x : rows x <= bounds} to each point, and how many rows are active, `(n)->(n),()`."""
+    """Find the nearest point of {x : rows x <= bounds} to each point, and the number of active rows, `(n)->(n),()`."""
     n, d = rows.shape[1], len(rows)
     out, found = np.empty(z.shape), np.empty(len(z), np.int64)
     work, active, inside = np.empty((2 * n + 5, n + 1)), np.empty(n + 1, np.int64), np.empty(d, np.bool_)
@@ -161,7 +161,7 @@ def nearest_points(z: Floats, rows: Floats, bounds: Floats) -> tuple[Floats, Int
 def extreme_points(
     direction: Floats, rows: Floats, bounds: Floats, middle: Floats, size: float
 ) -> tuple[Floats, Bools]:
-    """argmax direction.x on a polyhedron, and whether it was found, `(n)->(n),()`.
+    """Find argmax direction.x on a polyhedron, and whether it was found, `(n)->(n),()`.
 
     The nearest point to middle + t direction is a maximiser for every t that is large enough, namely as soon as the
     direction is a combination of active rows with coefficients of at least 0.
@@ -196,7 +196,7 @@ def extreme_points(
 
 @kernel
 def nearest_in_ball(z: Floats, rows: Floats, bounds: Floats, centre: Floats, radius: float) -> tuple[Floats, Bools]:
-    """The nearest point of a polyhedron within a ball, and whether there is one, `(n)->(n),()`.
+    """Find the nearest point of a polyhedron within a ball, and whether there is one, `(n)->(n),()`.
 
     With a price on the distance from the centre it is the nearest point of the polyhedron to z + w (centre - z), which
     comes closer to the centre as w rises from 0 to 1.
@@ -222,7 +222,7 @@ def nearest_in_ball(z: Floats, rows: Floats, bounds: Floats, centre: Floats, rad
             if (trial == 0 and near) or not found[s]:
                 break
             if trial == 1 and not near:
-                break  # they touch
+                break  # the sets touch
             if near:
                 high = w
             else:
@@ -239,7 +239,7 @@ def nearest_in_ball(z: Floats, rows: Floats, bounds: Floats, centre: Floats, rad
 def extreme_in_ball(
     direction: Floats, rows: Floats, bounds: Floats, centre: Floats, radius: float
 ) -> tuple[Floats, Bools]:
-    """argmax direction.x over a polyhedron within a ball, and whether there is a point, `(n)->(n),()`.
+    """Find argmax direction.x over a polyhedron within a ball, and whether they intersect, `(n)->(n),()`.
 
     It is the nearest point of the polyhedron to centre + t direction, which moves away from the centre as t rises.
     """

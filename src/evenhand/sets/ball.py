@@ -1,4 +1,4 @@
-"""A ball around a target."""
+"""Euclidean balls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.core.norms import Norm, known_norm, length, widest
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, numbers
 from evenhand.sets._closed_forms import in_ball
-from evenhand.sets.base import Supported, apart, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.base import Supported, empty_error, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.conic import Conic
 from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import everything
@@ -23,16 +23,16 @@ from evenhand.sets.polyhedron import everything
 @named("B9", source="evenhand's own: a Euclidean ball as a convex set of Agrawal & Devanur 2014")
 @dataclass(frozen=True)
 class Ball:
-    """The points that are no further than a radius from a centre.
+    """The set of points within a radius of a centre.
 
     Equation: S = {x : ||x - centre||_2 <= radius}. Balls of the sup norm are `Box`es.
 
     Args:
         centre: one finite number per coordinate.
-        radius: of at least 0.
+        radius: the radius, at least 0.
 
     Raises:
-        InvalidInput: no or infinite coordinates, or a radius that is negative or infinite.
+        InvalidInput: there are no coordinates, they are infinite, or the radius is negative or infinite.
 
     >>> around = Ball((0.5, 0.5), radius=0.25)
     >>> around.project(np.array([0.5, 1.0]))
@@ -55,16 +55,15 @@ class Ball:
 
     @property
     def dim(self) -> int:
-        """The number of coordinates."""
         return len(self.centre)
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
-        """Whether points are no further from the centre than the radius and a tolerance, `(m)->()`."""
+        """Whether points are within the radius plus a tolerance of the centre, `(m)->()`."""
         points, shape = rows_of("Ball.contains(z)", z, self.dim)
         return np.asarray(length(points - self._c, "euclidean") <= self.radius + tolerance).reshape(shape)
 
     def project(self, z: Floats) -> Floats:
-        """The point towards the centre on the sphere, `(m)->(m)`."""
+        """Project points outside onto the sphere, towards the centre, `(m)->(m)`."""
         points, shape = rows_of("Ball.project(z)", z, self.dim)
         gap = points - self._c
         far = length(gap, "euclidean")
@@ -72,7 +71,7 @@ class Ball:
         return np.where(share < 1.0, self._c + share * gap, points).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance; closed forms where the norm has a name, `(m)->()`."""
+        """Compute the distance, in closed form for named norms, `(m)->()`."""
         norm = known_norm("Ball.distance(norm)", norm)
         points, shape = rows_of("Ball.distance(z)", z, self.dim)
         if not isinstance(norm, str):
@@ -84,7 +83,7 @@ class Ball:
         return np.array(cut).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """direction.centre + radius |direction|, less where ends bind, `(m),(m),(m)->(),(m)`.
+        """Compute direction.centre + radius |direction|, or less if ends bind, `(m),(m),(m)->(),(m)`.
 
         Raises:
             InvalidInput: no point of the ball is between the ends.
@@ -92,11 +91,11 @@ class Ball:
         slopes, shape = rows_of("Ball.support(direction)", direction, self.dim)
         at, found = in_ball(slopes, self._c, self.radius, *ends_of("Ball.support", low, high, self.dim), False)
         if not found.all():
-            raise apart("Ball")
+            raise empty_error("Ball")
         return np.asarray((slopes * at).sum(1)).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Ball:
-        """A smaller ball; for q above 2 by m^(1/2 - 1/q) margins, the length of a corner, which is not the largest set.
+        """Return a smaller ball; for q > 2 its radius falls by m^(1/2 - 1/q) margins, which is safe but not tight.
 
         Raises:
             InvalidInput: nothing is left.
@@ -104,16 +103,16 @@ class Ball:
         margin = margin_of("Ball.shrunk", margin, norm)
         radius = self.radius - margin * widest(self.dim, norm)
         if radius < 0.0:
-            raise used_up("Ball", margin)
+            raise margin_error("Ball", margin)
         return Ball(self.centre, radius)
 
     def halfspaces(self) -> None:
-        """None: it is curved."""
+        """None, since a ball is curved."""
         return
 
     @cached_property
     def conic(self) -> Conic:
-        """Its round side, for distances in L_q norms."""
+        """The ball in conic form, for distances in L_q norms."""
         return Conic(everything("Ball", self.dim), ((0, self._c, self.radius),))
 
     @cached_property
@@ -122,7 +121,7 @@ class Ball:
 
 
 def _sup(gap: Floats, radius: float) -> float:
-    """The least s with |(gap - s)_+| <= radius: the largest j gaps are above s, for some j."""
+    """Find the least s with |(gap - s)_+| <= radius: the largest j gaps are above s, for some j."""
     if math.sqrt(float((gap * gap).sum())) <= radius:
         return 0.0
     down = np.sort(gap)[::-1]
@@ -136,7 +135,7 @@ def _sup(gap: Floats, radius: float) -> float:
 
 
 def _one(gap: Floats, radius: float) -> float:
-    """sum (gap - s)_+ with s such that min(gap, s) has the norm of the radius: the smallest j gaps stay."""
+    """Compute sum (gap - s)_+ for the s at which min(gap, s) has the radius as its norm: the smallest j gaps stay."""
     up = np.sort(gap)
     if math.sqrt(float((gap * gap).sum())) <= radius:
         return 0.0

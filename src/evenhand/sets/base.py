@@ -20,52 +20,52 @@ _FLOAT = np.dtype(np.float64)
 
 @runtime_checkable
 class ConvexSet(Protocol):
-    """A closed convex set that is not empty."""
+    """A non-empty closed convex set."""
 
     @property
     def dim(self) -> int:
-        """m, the number of coordinates."""
+        """The number of coordinates, m."""
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
-        """Whether points are in the set, or out of it by no more than a tolerance, `(m)->()`.
+        """Whether points are in the set up to a tolerance, `(m)->()`.
 
-        The tolerance is a Euclidean distance, of each inequality by itself where the set has several.
+        The tolerance is a Euclidean distance; a set of several inequalities may apply it to each.
         """
 
     def project(self, z: Floats) -> Floats:
-        """The nearest point by the Euclidean distance, `(m)->(m)`."""
+        """Find the nearest point by the Euclidean distance, `(m)->(m)`."""
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance of points from the set by a norm: Euclidean, "sup", "one", or q >= 1 for L_q, `(m)->()`."""
+        """Compute the distance of points by a norm: "euclidean", "sup", "one", or q >= 1 for L_q, `(m)->()`."""
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """The largest direction.x over the points of the set between low and high, and where, `(m),(m),(m)->(),(m)`.
+        """Maximise direction.x over the set between low and high; returns value and point, `(m),(m),(m)->(),(m)`.
 
-        Ends may be infinite, and are if they are left out.
+        Ends may be infinite; missing ends are.
 
         Raises:
             InvalidInput: no point of the set is between the ends, or direction.x has no bound.
         """
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> ConvexSet:
-        """A set of points that are inside by at least a margin: d(x, shrunk) <= margin implies that x is in the set.
+        """Return a subset inside by at least a margin: d(x, shrunk) <= margin implies that x is in the set.
 
         Raises:
             InvalidInput: nothing is left.
         """
 
     def halfspaces(self) -> tuple[Floats, Floats] | None:
-        """Rows A and bounds b with which the set is {x : A x <= b}, `->(k,m),(k)`, None if it is not stated so."""
+        """Return rows A and bounds b with set = {x : A x <= b}, `->(k,m),(k)`; None if there is no such form."""
 
 
 Supported = tuple[Floats, Floats]
 
 
 def rows_of(field: str, z: object, m: int) -> tuple[Floats, tuple[int, ...]]:
-    """Points as contiguous rows, and the shape of the leading axes, `(m)->(m)`.
+    """Flatten points to contiguous rows; returns also the shape of the leading axes, `(m)->(m)`.
 
     Raises:
-        InvalidInput: points of another length, or that are not finite.
+        InvalidInput: points have another length or are not finite.
     """
     try:
         points = np.asarray(z, np.float64)
@@ -79,10 +79,10 @@ def rows_of(field: str, z: object, m: int) -> tuple[Floats, tuple[int, ...]]:
 
 
 def ends_of(field: str, low: Floats | None, high: Floats | None, m: int) -> tuple[Floats, Floats]:
-    """Lower and upper ends, infinite where they are left out, `(m),(m)->(m),(m)`.
+    """Check lower and upper ends; missing ones become infinite, `(m),(m)->(m),(m)`.
 
     Raises:
-        InvalidInput: ends of another length, NaN, or a lower end above an upper one.
+        InvalidInput: ends have another length or are NaN, or a lower end is above its upper end.
     """
     ends = []
     for name, given, out in (("low", low, -np.inf), ("high", high, np.inf)):
@@ -99,30 +99,30 @@ def ends_of(field: str, low: Floats | None, high: Floats | None, m: int) -> tupl
 
 
 def margin_of(field: str, margin: float, norm: Norm) -> float:
-    """A margin of at least 0 in one of the norms.
+    """Check a margin of at least 0 and its norm.
 
     Raises:
-        InvalidInput: another number or norm.
+        InvalidInput: the margin or the norm is invalid.
     """
     known_norm(f"{field}(norm)", norm)
     return number(f"{field}(margin)", margin, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
 
 
 def dual_length(rows: Floats, norm: Norm) -> Floats:
-    """The dual norm of every row: the most that row.x can change if x moves by 1, `(m)->()`."""
+    """Compute the dual norm of every row: the largest change of row.x if x moves by 1, `(m)->()`."""
     return np.asarray(length(rows, dual_order(norm)))
 
 
-def unbounded(kind: str) -> InvalidInput:
-    """The error of a support function without a value."""
+def unbounded_error(kind: str) -> InvalidInput:
+    """Make the error of an unbounded support function."""
     return InvalidInput(f"{kind}.support", "a set that is bounded in this direction, or finite ends", "no bound")
 
 
-def apart(kind: str) -> InvalidInput:
-    """The error of a support function over nothing."""
+def empty_error(kind: str) -> InvalidInput:
+    """Make the error of a support function over an empty set."""
     return InvalidInput(f"{kind}.support(low, high)", "ends between which the set has points", "none")
 
 
-def used_up(kind: str, margin: float) -> InvalidInput:
-    """The error of a margin that leaves nothing."""
+def margin_error(kind: str, margin: float) -> InvalidInput:
+    """Make the error of a margin that leaves nothing."""
     return InvalidInput(f"{kind}.shrunk(margin)", "a margin that leaves some of the set", margin)

@@ -1,4 +1,4 @@
-"""A range for every coordinate."""
+"""Boxes: a range for every coordinate."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import numbers
-from evenhand.sets.base import Supported, apart, ends_of, margin_of, rows_of, unbounded, used_up
+from evenhand.sets.base import Supported, empty_error, ends_of, margin_error, margin_of, rows_of, unbounded_error
 from evenhand.sets.polyhedron import Polyhedron, box_rows
 
 
 @named("B9", source="Agrawal & Devanur 2014: the orthant of knapsacks, and ranges")
 @dataclass(frozen=True)
 class Box:
-    """The points that are between two ends in every coordinate.
+    """The set of points between two ends in every coordinate.
 
     Equation: S = {x : low <= x <= high}, with infinite ends allowed.
 
@@ -27,7 +27,7 @@ class Box:
         low, high: the ends, one per coordinate.
 
     Raises:
-        InvalidInput: ends of different lengths, NaN, or a lower end above an upper one.
+        InvalidInput: ends have different lengths or are NaN, or a lower end is above its upper end.
 
     >>> Box((0.0, 0.0), (1.0, np.inf)).project(np.array([2.0, 2.0]))
     array([1., 2.])
@@ -48,7 +48,7 @@ class Box:
 
     @classmethod
     def below(cls, high: tuple[float, ...]) -> Box:
-        """The points with x <= high.
+        """Make the box of points with x <= high.
 
         >>> Box.below((1.0,)).low
         (-inf,)
@@ -57,12 +57,10 @@ class Box:
 
     @property
     def dim(self) -> int:
-        """The number of coordinates."""
         return len(self.high)
 
     @cached_property
     def polyhedron(self) -> Polyhedron:
-        """Its inequalities."""
         return Polyhedron("Box", *box_rows(*self._ends))
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
@@ -72,18 +70,18 @@ class Box:
         return np.asarray((np.maximum(points - high, low - points) <= tolerance).all(1)).reshape(shape)
 
     def project(self, z: Floats) -> Floats:
-        """Each coordinate moved between its ends, `(m)->(m)`."""
+        """Clip each coordinate to its ends, `(m)->(m)`."""
         points, shape = rows_of("Box.project(z)", z, self.dim)
         return np.asarray(np.clip(points, *self._ends)).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The norm of what is beyond the ends, `(m)->()`."""
+        """Compute the norm of the excess beyond the ends, `(m)->()`."""
         norm = known_norm("Box.distance(norm)", norm)
         points, shape = rows_of("Box.distance(z)", z, self.dim)
         return length(points - np.clip(points, *self._ends), norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """The end that each sign of the direction picks; the least in size where it is 0, `(m),(m),(m)->(),(m)`.
+        """Pick the end of each coordinate by the direction's sign; the value nearest 0 if 0, `(m),(m),(m)->(),(m)`.
 
         Raises:
             InvalidInput: as stated by `ConvexSet`.
@@ -92,14 +90,14 @@ class Box:
         least, most = ends_of("Box.support", low, high, self.dim)
         least, most = np.maximum(least, self._ends[0]), np.minimum(most, self._ends[1])
         if (least > most).any():
-            raise apart("Box")
+            raise empty_error("Box")
         at = np.where(slopes > 0.0, most, np.where(slopes < 0.0, least, np.clip(0.0, least, most)))
         if not np.isfinite(at).all():
-            raise unbounded("Box")
+            raise unbounded_error("Box")
         return np.asarray((slopes * at).sum(1)).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Box:
-        """Both ends moved inwards by the margin.
+        """Move both ends inwards by the margin.
 
         Raises:
             InvalidInput: nothing is left.
@@ -107,11 +105,11 @@ class Box:
         margin = margin_of("Box.shrunk", margin, norm)
         low, high = self._ends[0] + margin, self._ends[1] - margin
         if (low > high).any():
-            raise used_up("Box", margin)
+            raise margin_error("Box", margin)
         return Box(tuple(low.tolist()), tuple(high.tolist()))
 
     def halfspaces(self) -> tuple[Floats, Floats]:
-        """A row per finite end, `->(k,m),(k)`."""
+        """Return a row per finite end, `->(k,m),(k)`."""
         return box_rows(*self._ends)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Sets that straight sides and balls describe, perhaps with hidden coordinates: their distances in L_q norms."""
+"""Sets of linear inequalities and balls, perhaps with hidden coordinates, and their distances in L_q norms."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from evenhand.core.norms import length
 from evenhand.core.types import Floats
-from evenhand.sets._barrier import Cones, Powers, Round, minimised
+from evenhand.sets._barrier import Cones, Powers, Round, minimise
 
 _WIDE, _THIN, _PARALLEL = 1e4, 1e-8, 1e-10  # in units of the size of a set
 _FINEST = 1e-6  # a distance, in units of the size of a point
 
 
 class Straight(Protocol):
-    """Straight sides, {x : rows (x, w) <= bounds for some hidden w}, as a polyhedron states them."""
+    """The interface of a polyhedron, {x : rows (x, w) <= bounds for some hidden w}."""
 
     dim: int
     rows: Floats
@@ -32,7 +32,7 @@ class Straight(Protocol):
 
 
 class _Inner(NamedTuple):
-    """The sides of a set, a point within, and the directions in which there are others."""
+    """The cones of a set, an interior point, and the directions that the set extends in."""
 
     cones: Cones
     start: Floats
@@ -41,20 +41,20 @@ class _Inner(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Conic:
-    """The points x of a polyhedron over (x, w), some of whose coordinates are in balls."""
+    """The set of points x of a polyhedron over (x, w), some of whose coordinates are in balls."""
 
     straight: Straight
     balls: tuple[tuple[int, Floats, float], ...] = ()  # first coordinate, centre, radius
 
     def and_also(self, other: Conic) -> Conic:
-        """What it has in common with another."""
+        """Intersect with another set."""
         m, more = self.straight.dim, self.straight.hidden
         theirs = tuple((k if k < m else k + more, c, r) for k, c, r in other.balls)
         return Conic(self.straight.and_also(other.straight), self.balls + theirs)
 
     @cached_property
     def _middle(self) -> Floats:
-        """A point by the set, as a set may be small and far from 0, `->(n)`."""
+        """A point in or near the set, for scaling: the set may be small and far from 0, `->(n)`."""
         m = self.straight.dim
         out = np.zeros(self.straight.rows.shape[1])
         if not self.balls:
@@ -64,11 +64,11 @@ class Conic:
         return out
 
     def nearest(self, z: Floats, near: Floats, norm: float) -> Floats:
-        """A point, of the set or almost, that is as near as any by an L_q norm, `(m),(m)->(m)`.
+        """Find the nearest point by an L_q norm, up to rounding, `(m),(m)->(m)`.
 
         Args:
             z: the point.
-            near: the nearest of the set by the Euclidean norm, which says where and how far to look.
+            near: the nearest point by the Euclidean norm, which sets the place and the scale of the search.
             norm: q, above 1.
         """
         m, inner = len(z), self._inner
@@ -89,11 +89,11 @@ class Conic:
         along = np.zeros((len(v), free + m + 1))
         along[:n, :free], along[n:, free:] = inner.along, np.eye(m + 1)
         cones = Cones(rows, np.append(cones.bounds, 0.0), cones.rounds, Powers(at, target, n + at, n + m, norm))
-        return np.asarray(near + unit * minimised(sums, cones, v, along)[:m])
+        return np.asarray(near + unit * minimise(sums, cones, v, along)[:m])
 
     @cached_property
     def _inner(self) -> _Inner:
-        """A point that is well within, once sides that all points are on are equations."""
+        """The cones without sides that all points lie on, which become equations, and a point well within them."""
         n, m, middle = len(self._middle), self.straight.dim, self._middle
         rounds = [Round(np.arange(k, k + m), c, r) for k, c, r in self.balls]
         stated = _around(Cones(self.straight.rows, self.straight.bounds, rounds), middle, 1.0)
@@ -108,7 +108,7 @@ class Conic:
             if slack < -_THIN:
                 break
             tight = bounds - rows @ start <= 10.0 * _THIN
-            tight[-2 * n :] = False  # a wide box, which is no side
+            tight[-2 * n :] = False  # the sides of the auxiliary wide box
             if not (tight & ~on).any():
                 break
             on |= tight
@@ -116,23 +116,23 @@ class Conic:
             start = start - np.linalg.pinv(rows[on], rcond=_PARALLEL) @ (rows[on] @ start - bounds[on])
         cones = Cones(rows[~on], bounds[~on], rounds)
         if slack >= -_THIN:
-            cones = _widened(cones, slack + _THIN)
+            cones = _relax(cones, slack + _THIN)
         return _Inner(_around(_around(cones, np.zeros(n), 1.0 / size), -middle, 1.0), middle + size * start, along)
 
 
 def _around(cones: Cones, middle: Floats, unit: float) -> Cones:
-    """Sides restated around a point and in a unit, `(n),()->`."""
+    """Shift cones by a point and scale them by a unit, `(n),()->`."""
     rounds = [b._replace(centre=(b.centre - middle[b.at]) / unit, radius=b.radius / unit) for b in cones.rounds]
     return Cones(cones.rows, (cones.bounds - cones.rows @ middle) / unit, rounds)
 
 
-def _widened(cones: Cones, by: float) -> Cones:
-    """Sides that leave as much more room."""
+def _relax(cones: Cones, by: float) -> Cones:
+    """Relax all sides by the same amount."""
     return Cones(cones.rows, cones.bounds + by, [b._replace(radius=b.radius + by) for b in cones.rounds])
 
 
 def _deepest(cones: Cones, start: Floats, along: Floats) -> tuple[Floats, float]:
-    """A point that is well within, or as far as there is one, and by how much it is beyond the sides, `(n)->(n),()`."""
+    """Find a point as deep within the cones as possible, and its excess beyond the sides, `(n)->(n),()`."""
     n = len(start)
     far = [float(length(start[b.at] - b.centre, "euclidean")) - b.radius for b in cones.rounds]
     off = max([0.0, *(cones.rows @ start - cones.bounds), *far])
@@ -141,11 +141,11 @@ def _deepest(cones: Cones, start: Floats, along: Floats) -> tuple[Floats, float]
     wider = Cones(rows, np.append(cones.bounds, 1.0), [b._replace(k=n) for b in cones.rounds])
     free = np.zeros((n + 1, along.shape[1] + 1))
     free[:n, :-1], free[n, -1] = along, 1.0
-    found = minimised(depth, wider, np.append(start, 2.0 * off + 1.0), free, -0.01)
+    found = minimise(depth, wider, np.append(start, 2.0 * off + 1.0), free, -0.01)
     return found[:n], float(found[n])
 
 
 def _across(rows: Floats) -> Floats:
-    """An orthonormal basis of the directions in which no row changes, `(k,n)->(n,j)`."""
+    """Compute an orthonormal basis of the null space of rows, `(k,n)->(n,j)`."""
     size, basis = np.linalg.svd(rows)[1:]
     return np.asarray(basis[int((size > _PARALLEL * size[0]).sum()) :].T)

@@ -1,4 +1,4 @@
-"""Any convex set that a user writes with cvxpy."""
+"""Convex sets written with cvxpy."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.norms import Norm, known_norm, length, order
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import picklable, whole
-from evenhand.sets.base import Supported, apart, ends_of, margin_of, rows_of, unbounded
+from evenhand.sets.base import Supported, empty_error, ends_of, margin_of, rows_of, unbounded_error
 
-# The step as a fraction of the way to the edge of a cone, and the accuracy that is enough: the solver runs until
+# Attempts: the step as a fraction of the way to the edge of a cone, and the accepted accuracy. The solver runs until
 # rounding stops it. If one attempt stops early, another seldom does.
 _BEST, _TRIES = 1e-13, ((0.8, 1e-8), (0.9, 1e-8), (0.8, 1e-6), (0.99, 1e-5))
 
@@ -24,7 +24,7 @@ _BEST, _TRIES = 1e-13, ((0.8, 1e-8), (0.9, 1e-8), (0.8, 1e-6), (0.99, 1e-5))
 @named("B9", source="evenhand's own: disciplined convex constraints (Grant, Boyd & Ye 2006) by cvxpy")
 @dataclass(frozen=True, eq=False)
 class Convex:
-    """The points that satisfy constraints written with cvxpy.
+    """The set of points that satisfy constraints written with cvxpy.
 
     Equation: S = {z : build(z)}. Each projection, support function or distance is one conic program, which takes about
     a millisecond, with the error of an interior-point solver: about 1e-8 for points of order 1.
@@ -39,8 +39,8 @@ class Convex:
 
     Raises:
         MissingExtra: cvxpy is not installed.
-        InvalidInput: not constraints on that variable alone that cvxpy can verify to be convex, or that no point
-            satisfies; from methods that solve, a program that the solver cannot solve.
+        InvalidInput: cvxpy cannot verify that the constraints are convex, they read other variables, or no point
+            satisfies them; from methods that solve, the solver fails.
 
     >>> import cvxpy as cp
     >>> Convex(2, lambda z: [cp.norm(z) <= 1]).project(np.array([3.0, 4.0])).round(6)
@@ -57,7 +57,7 @@ class Convex:
         whole("Convex.dim", self.dim, 1)
         cp = _cvxpy()
         z = cp.Variable(self.dim, name="z")
-        stated = _built(build, z)
+        stated = _constraints(build, z)
         kept = [
             np.array(c.value.toarray() if hasattr(c.value, "toarray") else c.value, float)
             for one in stated
@@ -85,7 +85,7 @@ class Convex:
         return hash(self._mark)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the function that builds it, because cvxpy's ids of variables hold in one process only."""
+        """Pickle the building function, because cvxpy's ids of variables are valid in one process only."""
         build = self._build  # type: ignore[attr-defined]
         picklable("Convex.build", build)
         return type(self), (self.dim, build)
@@ -108,14 +108,13 @@ class Convex:
         return np.array(out, bool).reshape(shape)
 
     def project(self, z: Floats) -> Floats:
-        """The nearest point; points inside stay exactly where they are, `(m)->(m)`."""
+        """Find the nearest point; points inside stay exactly where they are, `(m)->(m)`."""
         points, shape = rows_of("Convex.project(z)", z, self.dim)
         inside = self.contains(points, 0.0)
         at = [row if stays else self._solve("euclidean", row) for row, stays in zip(points, inside, strict=True)]
         return np.array(at).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance, `(m)->()`."""
         norm = known_norm("Convex.distance(norm)", norm)
         points, shape = rows_of("Convex.distance(z)", z, self.dim)
         inside = self.contains(points, 0.0)
@@ -123,7 +122,7 @@ class Convex:
         return length(points - np.array(at).reshape(points.shape), norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """The largest direction.x and where, `(m),(m),(m)->(),(m)`.
+        """Maximise direction.x; returns value and point, `(m),(m),(m)->(),(m)`.
 
         Raises:
             InvalidInput: as stated by `ConvexSet`.
@@ -134,17 +133,17 @@ class Convex:
         return np.asarray((slopes * at).sum(1)).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Convex:
-        """Itself for a margin of 0: state tighter constraints for others.
+        """Return the set itself for a margin of 0; other margins need tighter constraints.
 
         Raises:
-            InvalidInput: a margin above 0.
+            InvalidInput: the margin is above 0.
         """
         if margin_of("Convex.shrunk", margin, norm) > 0.0:
             raise InvalidInput("Convex.shrunk(margin)", "0: state constraints that are tighter themselves", margin)
         return self
 
     def halfspaces(self) -> None:
-        """None: cvxpy's constraints are taken for curved."""
+        """None, since cvxpy's constraints are treated as curved."""
         return
 
     def _solve(self, norm: Norm, row: Floats) -> Floats:
@@ -152,7 +151,7 @@ class Convex:
         if norm not in programs:
             programs[norm] = _nearest(z, self._stated, norm)  # type: ignore[attr-defined]
         programs[norm].at.value = row
-        return _solved(programs[norm].problem, z)
+        return _solution(programs[norm].problem, z)
 
     def _furthest(self, slope: Floats, low: Floats, high: Floats) -> Floats:
         cp, z = _cvxpy(), self._z  # type: ignore[attr-defined]
@@ -162,30 +161,30 @@ class Convex:
             finite = np.flatnonzero(np.isfinite(ends))
             if len(finite):
                 stated.append(side * z[finite] <= side * ends[finite])
-        return _solved(cp.Problem(cp.Maximize((slope / size) @ z), stated), z)
+        return _solution(cp.Problem(cp.Maximize((slope / size) @ z), stated), z)
 
     @property
     def _mark(self) -> tuple[Any, ...]:
-        """What equality compares."""
+        """The values that equality compares."""
         return self.dim, self.constraints, tuple((c.shape, c.tobytes()) for c in self.constants)
 
 
 class _Program(NamedTuple):
-    """A program that is compiled once, and its parameter."""
+    """A program compiled once, with its parameter."""
 
     problem: Any
     at: Any
 
 
 def _nearest(z: Any, stated: list[Any], norm: Norm) -> _Program:
-    """The nearest point by a norm."""
+    """Build the program of the nearest point by a norm."""
     cp = _cvxpy()
     at = cp.Parameter(z.shape)
     size = cp.sum_squares(z - at) if norm == "euclidean" else cp.norm(z - at, order(norm))
     return _Program(cp.Problem(cp.Minimize(size), stated), at)
 
 
-def _solved(problem: Any, z: Any) -> Floats:
+def _solution(problem: Any, z: Any) -> Floats:
     sought, status = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), _BEST), ""
     for step, enough in _TRIES:
         reached = {f"reduced_{name}": enough for name in sought}
@@ -199,14 +198,14 @@ def _solved(problem: Any, z: Any) -> Floats:
         if status in ("optimal", "optimal_inaccurate"):
             return np.array(z.value, np.float64)
         if status.startswith("infeasible"):
-            raise apart("Convex")
+            raise empty_error("Convex")
         if status.startswith("unbounded"):
-            raise unbounded("Convex")
+            raise unbounded_error("Convex")
     raise InvalidInput("Convex", "constraints that the solver can solve, in units of order 1", status)
 
 
-def _built(build: Any, z: Any) -> list[Any]:
-    """The constraints, if they are convex and read only this variable."""
+def _constraints(build: Any, z: Any) -> list[Any]:
+    """Build the constraints and check that they are convex and read only this variable."""
     cp = _cvxpy()
     if not callable(build):
         raise InvalidInput("Convex.build", "a function from a cvxpy variable to constraints", repr(build))

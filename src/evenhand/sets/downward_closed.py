@@ -1,4 +1,4 @@
-"""What lies below a set."""
+"""Downward closures of sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.sets._closed_forms import in_ball
 from evenhand.sets.ball import Ball, ball_of
-from evenhand.sets.base import ConvexSet, Supported, apart, ends_of, margin_of, rows_of, unbounded
+from evenhand.sets.base import ConvexSet, Supported, empty_error, ends_of, margin_of, rows_of, unbounded_error
 from evenhand.sets.conic import Conic
 from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron, sides_of
@@ -23,7 +23,7 @@ from evenhand.sets.polyhedron import Polyhedron, sides_of
 @named("B9", source="Agrawal & Devanur 2014: sets that contain whatever uses less, as knapsacks do")
 @dataclass(frozen=True)
 class DownwardClosed:
-    """The points that are below some point of a set in every coordinate.
+    """The set of points below some point of an inner set in every coordinate.
 
     Equation: S = {x : x + margin <= y for some y in inner}. Inequalities A x <= b with A >= 0 are such a set already:
     state these as `Halfspaces`.
@@ -31,10 +31,10 @@ class DownwardClosed:
     Args:
         inner: a `Ball`, or a set with straight sides (`Box`, `Simplex`, `Halfspaces`, `Polytope`, or an `Intersection`
             of these).
-        margin: taken off every coordinate, of at least 0.
+        margin: the margin subtracted from every coordinate, at least 0.
 
     Raises:
-        InvalidInput: another kind of inner set, or a negative margin.
+        InvalidInput: the inner set is of another kind, or the margin is negative.
 
     >>> within = DownwardClosed(Ball((0.0, 0.0), 1.0))  # what is above 0 has a length of at most 1
     >>> within.project(np.array([-5.0, 2.0]))
@@ -54,17 +54,16 @@ class DownwardClosed:
 
     @property
     def dim(self) -> int:
-        """The number of coordinates."""
         return int(self.inner.dim)
 
     @property
     def polyhedron(self) -> Polyhedron | None:
-        """x <= y - margin, and the inequalities of y, which is hidden; None below a ball."""
+        """The inequalities x <= y - margin and those of the hidden y; None below a ball."""
         return self._lifted if self._ball is None else None
 
     @cached_property
     def conic(self) -> Conic:
-        """x <= y - margin, and the sides of y, which is hidden, for distances in L_q norms."""
+        """The constraints x <= y - margin and those of the hidden y, for distances in L_q norms."""
         if self._ball is None:
             return self._lifted.conic
         below = Polyhedron("DownwardClosed", np.eye(self.dim), np.full(self.dim, -self.margin), -np.eye(self.dim))
@@ -73,7 +72,7 @@ class DownwardClosed:
     @cached_property
     def _lifted(self) -> Polyhedron:
         inner = sides_of(self.inner)
-        assert inner is not None  # unlike balls, which have forms of their own
+        assert inner is not None  # balls have closed forms instead
         m, rest = self.dim, inner.hidden
         rows = np.concatenate([np.eye(m), np.zeros((len(inner.rows), m))])
         hidden = np.concatenate([np.column_stack([-np.eye(m), np.zeros((m, rest))]), inner.rows])
@@ -84,7 +83,7 @@ class DownwardClosed:
         return np.asarray(self.distance(z) <= tolerance)
 
     def project(self, z: Floats) -> Floats:
-        """The nearest point; where coordinates are low enough they stay, `(m)->(m)`."""
+        """Find the nearest point; coordinates that are low enough stay, `(m)->(m)`."""
         points, shape = rows_of("DownwardClosed.project(z)", z, self.dim)
         if self._ball is None:
             return np.asarray(self._lifted.project(points)).reshape(*shape, self.dim)
@@ -94,7 +93,7 @@ class DownwardClosed:
         return np.asarray(points - back[:, None] * above).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance, by HiGHS where it is not Euclidean and sides are straight, `(m)->()`."""
+        """Compute the distance, by HiGHS for other norms than the Euclidean if the set is a polyhedron, `(m)->()`."""
         norm = known_norm("DownwardClosed.distance(norm)", norm)
         points, shape = rows_of("DownwardClosed.distance(z)", z, self.dim)
         if not isinstance(norm, str):
@@ -105,7 +104,7 @@ class DownwardClosed:
         return self._lifted.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """As `ConvexSet.support`; bounded for directions of at least 0 only, unless lower ends are finite.
+        """See `ConvexSet.support`; bounded only for directions of at least 0, unless lower ends are finite.
 
         Raises:
             InvalidInput: as stated by `ConvexSet`.
@@ -115,20 +114,20 @@ class DownwardClosed:
         if self._ball is not None:
             at, found = in_ball(slopes, self._centre, self._ball.radius, least, most, True)
             if not found.all():
-                raise apart("DownwardClosed")
+                raise empty_error("DownwardClosed")
             if not np.isfinite(at).all():
-                raise unbounded("DownwardClosed")
+                raise unbounded_error("DownwardClosed")
             value = (slopes * at).sum(1)
         else:
             value, at = self._lifted.support(slopes, least, most)
         return np.asarray(value).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> DownwardClosed:
-        """Points that may rise by the margin in every coordinate at once; exact for the sup norm."""
+        """Return the points that may rise by the margin in all coordinates at once; exact for the sup norm."""
         return DownwardClosed(self.inner, self.margin + margin_of("DownwardClosed.shrunk", margin, norm))
 
     def halfspaces(self) -> None:
-        """None: even below straight sides there can be too many inequalities to list."""
+        """None, since even below a polyhedron there can be too many inequalities to list."""
         return
 
     @cached_property

@@ -1,4 +1,4 @@
-"""An intersection of half-spaces."""
+"""Intersections of half-spaces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm
 from evenhand.core.types import Bools, Floats
-from evenhand.sets.base import Supported, dual_length, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.base import Supported, dual_length, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron
 
@@ -20,16 +20,16 @@ from evenhand.sets.polyhedron import Polyhedron
 @named("B9", source="Agrawal & Devanur 2014, Sections 2.2 and 4.1.1; shrinking by the dual norm of rows is exact")
 @dataclass(frozen=True)
 class Halfspaces:
-    """The points that satisfy linear inequalities.
+    """The set of points that satisfy linear inequalities.
 
     Equation: S = {x : A x <= b}. Projections are by an active-set method, support functions by the same or by HiGHS.
 
     Args:
-        rows: A, one row per inequality, `(k,m)`.
-        bounds: b, `(k)`.
+        rows: the matrix A, one row per inequality, `(k,m)`.
+        bounds: the bounds b, `(k)`.
 
     Raises:
-        InvalidInput: not one finite bound per row of finite numbers, or inequalities that contradict each other.
+        InvalidInput: rows or bounds are not finite or do not match, or the inequalities contradict each other.
 
     >>> mix = Halfspaces(((1.0, -2.0), (-2.0, 1.0)), (0.0, 0.0))  # neither more than twice the other
     >>> mix.project(np.array([1.0, 0.0])).round(3)
@@ -53,12 +53,10 @@ class Halfspaces:
 
     @property
     def dim(self) -> int:
-        """The length of a row."""
         return len(self.rows[0])
 
     @cached_property
     def polyhedron(self) -> Polyhedron:
-        """Its inequalities."""
         return Polyhedron("Halfspaces", *self._stated)
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
@@ -67,12 +65,12 @@ class Halfspaces:
         return np.asarray(self.polyhedron.excess(points) <= tolerance).reshape(shape)
 
     def project(self, z: Floats) -> Floats:
-        """The nearest point, `(m)->(m)`."""
+        """Find the nearest point, `(m)->(m)`."""
         points, shape = rows_of("Halfspaces.project(z)", z, self.dim)
         return self.polyhedron.project(points).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance; of one half-space in any norm, of several by linear or conic programs, `(m)->()`."""
+        """Compute the distance: in closed form for one half-space, else by linear or conic programs, `(m)->()`."""
         points, shape = rows_of("Halfspaces.distance(z)", z, self.dim)
         norm = known_norm("Halfspaces.distance(norm)", norm)
         if len(self.rows) == 1:
@@ -84,7 +82,7 @@ class Halfspaces:
         return self.polyhedron.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """The largest direction.x and where, `(m),(m),(m)->(),(m)`.
+        """Maximise direction.x; returns value and point, `(m),(m),(m)->(),(m)`.
 
         Raises:
             InvalidInput: as stated by `ConvexSet`.
@@ -94,7 +92,7 @@ class Halfspaces:
         return value.reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Halfspaces:
-        """Bounds less the margin times the dual norm of their rows.
+        """Reduce the bounds by the margin times the dual norm of their rows.
 
         Raises:
             InvalidInput: nothing is left.
@@ -103,11 +101,11 @@ class Halfspaces:
         a, b = self._stated
         less = b - margin * dual_length(a, norm)
         if Polyhedron("Halfspaces", a, less).is_empty:
-            raise used_up("Halfspaces", margin)
+            raise margin_error("Halfspaces", margin)
         return Halfspaces(self.rows, tuple(less.tolist()))
 
     def halfspaces(self) -> tuple[Floats, Floats]:
-        """A and b, `->(k,m),(k)`."""
+        """Return A and b, `->(k,m),(k)`."""
         return self._stated
 
     @cached_property
@@ -116,10 +114,10 @@ class Halfspaces:
 
 
 def table(field: str, values: Sequence[Sequence[float]]) -> Floats:
-    """Rows of finite numbers of the same length, at least one each.
+    """Check rows of finite numbers of the same length, at least one each.
 
     Raises:
-        InvalidInput: anything else.
+        InvalidInput: the values are anything else.
     """
     try:
         given = np.array(values)

@@ -1,4 +1,4 @@
-"""What several sets have in common."""
+"""Intersections of sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.sets._nearest import extreme_in_ball, nearest_in_ball
 from evenhand.sets.ball import Ball, ball_of
-from evenhand.sets.base import ConvexSet, Supported, apart, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.base import ConvexSet, Supported, empty_error, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.conic import Conic
 from evenhand.sets.lq_distance import conic_of, lq_distance
 from evenhand.sets.outer import alternate, nearest_by_cuts, support_by_cuts
@@ -23,7 +23,7 @@ from evenhand.sets.polyhedron import Polyhedron, everything, sides_of
 @named("B9", source="evenhand's own: an intersection of convex sets; Dykstra 1983 for several curved ones")
 @dataclass(frozen=True)
 class Intersection:
-    """The points that are in all of several sets.
+    """The set of points that are in all of several sets.
 
     Equation: S = intersection of the parts. Straight sides of all parts are one polyhedron. Beside it one ball is
     exact, by its price; several curved parts are solved by Dykstra's alternating projections (to about 1e-9) and by
@@ -33,7 +33,7 @@ class Intersection:
         parts: at least one set, all with the same number of coordinates.
 
     Raises:
-        InvalidInput: no parts, parts of different lengths, or that have no point in common.
+        InvalidInput: there are no parts, they have different numbers of coordinates, or no point in common.
 
     >>> from evenhand.sets import Box
     >>> half = Intersection((Ball((0.0, 0.0), 1.0), Box((0.0, -1.0), (1.0, 1.0))))
@@ -64,12 +64,11 @@ class Intersection:
 
     @property
     def dim(self) -> int:
-        """The number of coordinates."""
         return self.parts[0].dim
 
     @property
     def polyhedron(self) -> Polyhedron | None:
-        """The inequalities of all parts, None if a part is curved."""
+        """The inequalities of all parts; None if a part is curved."""
         return None if self._curved else self._straight
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
@@ -77,7 +76,7 @@ class Intersection:
         return np.asarray(np.logical_and.reduce([part.contains(z, tolerance) for part in self.parts]))
 
     def project(self, z: Floats) -> Floats:
-        """The nearest point, `(m)->(m)`."""
+        """Find the nearest point, `(m)->(m)`."""
         points, shape = rows_of("Intersection.project(z)", z, self.dim)
         ball = self._ball
         if not self._curved:
@@ -92,7 +91,7 @@ class Intersection:
         return out.reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance, by cuts where it is not Euclidean, `(m)->()`."""
+        """Compute the distance, by cuts for other norms than the Euclidean, `(m)->()`."""
         norm = known_norm("Intersection.distance(norm)", norm)
         points, shape = rows_of("Intersection.distance(z)", z, self.dim)
         sides = None if isinstance(norm, str) else self.conic
@@ -107,7 +106,7 @@ class Intersection:
         return np.asarray(out).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """As `ConvexSet.support`; exact for straight sides and one ball, by cuts to about 1e-7 otherwise.
+        """See `ConvexSet.support`; exact for polyhedra with at most one ball, else by cuts to about 1e-7.
 
         Raises:
             InvalidInput: as stated by `ConvexSet`.
@@ -121,7 +120,7 @@ class Intersection:
             inside, centre = self._straight.with_ends(*ends), np.array(ball.centre)
             at, found = extreme_in_ball(slopes, inside.rows, inside.bounds, centre, ball.radius)
             if not found.all():
-                raise apart("Intersection")
+                raise empty_error("Intersection")
             value = (slopes * at).sum(1)
         else:
             inside = self._straight.with_ends(*ends)
@@ -130,7 +129,7 @@ class Intersection:
         return np.asarray(value).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Intersection:
-        """What the shrunk parts have in common.
+        """Intersect the shrunk parts.
 
         Raises:
             InvalidInput: nothing is left.
@@ -139,10 +138,10 @@ class Intersection:
         try:
             return Intersection(tuple(part.shrunk(margin, norm) for part in self.parts))
         except InvalidInput as error:
-            raise used_up("Intersection", margin) from error
+            raise margin_error("Intersection", margin) from error
 
     def halfspaces(self) -> tuple[Floats, Floats] | None:
-        """The rows of all parts, None if a part has none, `->(k,m),(k)`."""
+        """Return the rows of all parts; None if a part has none, `->(k,m),(k)`."""
         rows = [part.halfspaces() for part in self.parts]
         stated = [z for z in rows if z is not None]
         if len(stated) < len(rows):
@@ -151,7 +150,7 @@ class Intersection:
 
     @cached_property
     def conic(self) -> Conic | None:
-        """The straight and round sides of all parts, None if a part has others."""
+        """All parts in conic form; None if a part has no such form."""
         sides = [conic_of(part) for part in self.parts]
         known = [s for s in sides if s is not None]
         return reduce(Conic.and_also, known) if len(known) == len(sides) else None
@@ -167,7 +166,7 @@ class Intersection:
 
     @cached_property
     def _ball(self) -> Ball | None:
-        """The only curved part, if that is a ball and no coordinates are hidden."""
+        """The only curved part, if it is a ball and no coordinates are hidden."""
         only = self._curved[0] if len(self._curved) == 1 and not self._straight.hidden else None
         return ball_of(only)
 

@@ -1,4 +1,4 @@
-"""Distances in L_q norms for a number q, from sets that straight sides and balls describe."""
+"""Distances in L_q norms for a number q, from sets of linear inequalities and balls."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from evenhand.sets.polyhedron import sides_of
 
 @runtime_checkable
 class HasRounds(Protocol):
-    """A set that straight sides and balls may describe."""
+    """A set that may have a conic form: linear inequalities and balls."""
 
     @property
     def conic(self) -> Conic | None:
-        """Its sides, None if it has others."""
+        """The conic form; None if there is none."""
 
 
 def conic_of(part: object) -> Conic | None:
-    """The straight and round sides of a set, None if it has others."""
+    """Return the conic form of a set; None if there is none."""
     straight = sides_of(part)
     if straight is not None:
         return straight.conic
@@ -31,7 +31,7 @@ def conic_of(part: object) -> Conic | None:
 
 
 def lq_distance(within: ConvexSet, sides: Conic, z: Floats, norm: Norm) -> Floats:
-    """min ||z - x||_q over the points x of a set with these sides, 1 < q < infinity, `(m)->()`.
+    """Minimise ||z - x||_q over the points x of a set with this conic form, 1 < q < infinity, `(m)->()`.
 
     Equation: min t with (s_i^(1/q)) (t^(1 - 1/q)) >= |z_i - x_i| and sum_i s_i <= t, which a barrier solves to 1e-10 of
     the Euclidean distance in some ten milliseconds.

@@ -1,4 +1,4 @@
-"""Curved sets beside straight sides: alternating projections, and linear programs with cuts."""
+"""Intersections of curved sets and a polyhedron: alternating projections, and linear programs with cuts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from evenhand.core.types import Floats
 from evenhand.sets.base import ConvexSet
 from evenhand.sets.polyhedron import Polyhedron, box_rows
 
-_SWEEPS, _CUTS, _PRECISE = 20_000, 1000, 1e-7  # by cuts, as tangents that are almost parallel lose digits
+_SWEEPS, _CUTS, _PRECISE = 20_000, 1000, 1e-7  # the precision of cuts is lower, as almost parallel tangents lose digits
 
 
 def alternate(straight: Polyhedron, curved: Sequence[ConvexSet], z: Floats) -> Floats:
-    """The nearest point that all have in common, by Dykstra's corrected alternating projections, `(m)->(m)`.
+    """Find the nearest point of the intersection by Dykstra's corrected alternating projections, `(m)->(m)`.
 
     Raises:
-        InvalidInput: the projections do not settle, as where nothing is in common.
+        InvalidInput: the projections do not converge, for example because the intersection is empty.
     """
     onto: list[Callable[[Floats], Floats]] = [c.project for c in curved]
     if len(straight.rows):
@@ -40,18 +40,18 @@ def alternate(straight: Polyhedron, curved: Sequence[ConvexSet], z: Floats) -> F
 
 
 def support_by_cuts(straight: Polyhedron, curved: Sequence[ConvexSet], slope: Floats) -> Floats:
-    """argmax slope.x over what all have in common, by cuts where a curved set ends, `(m)->(m)`."""
+    """Find argmax slope.x over the intersection by cuts, `(m)->(m)`."""
     free = np.full(len(slope), np.inf)
     return _cut(straight, curved, lambda inside: inside.support(slope[None], -free, free)[1][0])
 
 
 def nearest_by_cuts(straight: Polyhedron, curved: Sequence[ConvexSet], z: Floats, norm: Norm) -> float:
-    """The distance of a point from what all have in common, by cuts, `(m)->()`."""
+    """Compute the distance of a point from the intersection by cuts, `(m)->()`."""
     return float(length(z - _cut(straight, curved, lambda inside: inside.nearest(z, norm)), norm))
 
 
 def _cut(straight: Polyhedron, curved: Sequence[ConvexSet], best: Callable[[Polyhedron], Floats]) -> Floats:
-    """The best point of straight sides, with tangents of curved sets, until it is almost in all of these."""
+    """Find the best point of the polyhedron, adding tangents of curved sets until it is almost in all of them."""
     inside = reduce(Polyhedron.and_also, [_around(c) for c in curved], straight)
     for _ in range(_CUTS):
         x = best(inside)
@@ -70,7 +70,7 @@ def _cut(straight: Polyhedron, curved: Sequence[ConvexSet], best: Callable[[Poly
 
 
 def _around(part: ConvexSet) -> Polyhedron:
-    """The least box around a curved set, without the sides on which it has no end."""
+    """Compute the least box around a curved set, without sides in unbounded directions."""
     low, high = np.full(part.dim, -np.inf), np.full(part.dim, np.inf)
     for i, e in enumerate(np.eye(part.dim)):
         for sign, ends in ((1.0, high), (-1.0, low)):

@@ -1,6 +1,6 @@
-"""Sets that finitely many inequalities describe, perhaps with hidden coordinates: {x : A x + C w <= b for some w}.
+"""Polyhedra, perhaps with hidden coordinates: {x : A x + C w <= b for some w}.
 
-A convex hull of points and what lies below a set have no short list of inequalities in x alone; with hidden w they do.
+Convex hulls of points and downward closures have no short list of inequalities in x alone; with hidden w they do.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, length
 from evenhand.core.types import Floats, Ints
 from evenhand.sets._nearest import extreme_points, nearest_points
-from evenhand.sets.base import Supported, apart, unbounded
+from evenhand.sets.base import Supported, empty_error, unbounded_error
 from evenhand.sets.conic import Conic
 
-_HIDDEN = 3e-5  # hidden coordinates move at the price of 1e-9 of what visible ones do; at 1e-3 steps may be too short
+# Moves of hidden coordinates cost 1e-9 of those of visible ones; at 1e-3 steps may be too short.
+_HIDDEN = 3e-5
 _PASSES = 200
 
 
@@ -27,16 +28,16 @@ class Polyhedral(Protocol):
 
     @property
     def polyhedron(self) -> Polyhedron | None:
-        """Its inequalities, None if it is curved."""
+        """The inequalities; None if the set is curved."""
 
 
 def sides_of(part: object) -> Polyhedron | None:
-    """The inequalities of a set, None if it is curved."""
+    """Return the inequalities of a set; None if it is curved."""
     return part.polyhedron if isinstance(part, Polyhedral) else None
 
 
 class Polyhedron:
-    """{x : A x + C w <= b for some w}, with w in the units of x.
+    """The set {x : A x + C w <= b for some w}, with w in the units of x.
 
     >>> below = Polyhedron("Halfspaces", np.array([[1.0, 1.0]]), np.array([1.0]))
     >>> below.project(np.array([[1.0, 1.0]]))
@@ -44,7 +45,7 @@ class Polyhedron:
     """
 
     def __init__(self, kind: str, rows: Floats, bounds: Floats, hidden: Floats | None = None):
-        """Keep rows A `(d,m)`, bounds b and rows C `(d,k)`; `kind` is what errors call it."""
+        """Normalise rows A `(d,m)`, bounds b and rows C `(d,k)`; `kind` is the set's name in errors."""
         self.kind, self.dim = kind, rows.shape[1]
         both = rows if hidden is None else np.concatenate([rows, hidden], 1)
         size = np.sqrt((both * both).sum(1))
@@ -58,11 +59,11 @@ class Polyhedron:
         return int(self.rows.shape[1] - self.dim)
 
     def with_ends(self, low: Floats, high: Floats) -> Polyhedron:
-        """Its points between two ends, `(m),(m)->`."""
+        """Intersect with a box, `(m),(m)->`."""
         return self.and_also(Polyhedron(self.kind, *box_rows(low, high)))
 
     def and_also(self, other: Polyhedron) -> Polyhedron:
-        """What it has in common with another."""
+        """Intersect with another polyhedron."""
         first = np.column_stack([self.rows, np.zeros((len(self.rows), other.hidden))])
         gap = np.zeros((len(other.rows), self.hidden))
         second = np.column_stack([other.rows[:, : self.dim], gap, other.rows[:, self.dim :]])
@@ -73,36 +74,35 @@ class Polyhedron:
 
     @cached_property
     def size(self) -> float:
-        """The size of its bounds, 1 if all are 0."""
+        """The largest size of a bound, 1 if all are 0."""
         return float(np.abs(self.bounds).max(initial=0.0)) or 1.0
 
     @cached_property
     def conic(self) -> Conic:
-        """Itself, for distances in L_q norms."""
+        """The conic form, for distances in L_q norms."""
         return Conic(self)
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether it has no point."""
         return self.contradiction or self._program(np.zeros(self.rows.shape[1]), None, None) is None
 
     @cached_property
     def _scaled(self) -> tuple[Floats, Floats]:
-        """Rows and bounds in which hidden coordinates are scaled so that they move at a small price."""
+        """Rows and bounds with hidden coordinates scaled so that their moves cost little."""
         rows = self.rows.copy()
         rows[:, self.dim :] /= _HIDDEN
         size = np.sqrt((rows * rows).sum(1))
         return rows / size[:, None], self.bounds / size
 
     def excess(self, z: Floats) -> Floats:
-        """The most by which points are beyond one of the inequalities, if none has hidden coordinates, `(m)->()`."""
+        """Compute the largest excess over an inequality, if none has hidden coordinates, `(m)->()`."""
         out = np.full(len(z), -np.inf)
         for row, bound in zip(self.rows, self.bounds, strict=True):
             np.maximum(out, (z * row).sum(1) - bound, out=out)
         return out
 
     def project(self, z: Floats) -> Floats:
-        """The nearest point to each row; hidden coordinates are free, by proximal steps, `(m)->(m)`."""
+        """Find the nearest point to each row; hidden coordinates are free, by proximal steps, `(m)->(m)`."""
         if not self.hidden:
             return self._solved(*nearest_points(z, self.rows, self.bounds))
         out = np.empty(z.shape)
@@ -125,7 +125,7 @@ class Polyhedron:
         return found
 
     def support(self, direction: Floats, low: Floats, high: Floats) -> Supported:
-        """As `ConvexSet.support`, for rows of directions."""
+        """See `ConvexSet.support`; directions are rows."""
         inside = self.with_ends(low, high) if np.isfinite(low).any() or np.isfinite(high).any() else self
         out, done = np.empty(direction.shape), np.zeros(len(direction), bool)
         if not inside.hidden:
@@ -134,22 +134,23 @@ class Polyhedron:
         for s in np.flatnonzero(~done):
             found = inside._program(np.append(-direction[s], np.zeros(inside.hidden)), None, None)
             if found is None:
-                raise apart(self.kind)
+                raise empty_error(self.kind)
             out[s] = found[: self.dim]
         return (direction * out).sum(1), out
 
     def distance(self, z: Floats, norm: Norm) -> Floats:
-        """The distance of every row, `(m)->()`."""
+        """Compute the distance of every row, `(m)->()`."""
         if norm == "euclidean":
             return length(z - self.project(z), norm)
         return np.array([length(row - self.nearest(row, norm), norm) for row in z])
 
     def nearest(self, z: Floats, norm: Norm) -> Floats:
-        """A nearest point by another norm than the Euclidean, `(m)->(m)`."""
+        """Find a nearest point by another norm than the Euclidean, `(m)->(m)`."""
         if not isinstance(norm, str):
             return self.conic.nearest(z, self.project(z[None])[0], norm)
         m = self.dim
-        spread = np.ones((m, 1)) if norm == "sup" else np.eye(m)  # of auxiliary s >= |x - z|: one, or one for each
+        # Columns of auxiliary s >= |x - z|: one in all, or one per coordinate.
+        spread = np.ones((m, 1)) if norm == "sup" else np.eye(m)
         gaps = [np.column_stack([sign * np.eye(m), np.zeros((m, self.hidden)), -spread]) for sign in (1.0, -1.0)]
         cost = np.append(np.zeros(m + self.hidden), np.ones(spread.shape[1]))
         at = self._program(cost, np.concatenate(gaps), np.append(z, -z))
@@ -158,7 +159,7 @@ class Polyhedron:
         return at[:m]
 
     def _program(self, cost: Floats, more: Floats | None, limits: Floats | None) -> Floats | None:
-        """argmin cost.x by HiGHS, None if there is no point; `more` rows may have further columns."""
+        """Find argmin cost.x by HiGHS, None if there is no point; `more` rows may have further columns."""
         from scipy.optimize import linprog
 
         rows, bounds = self.rows, self.bounds
@@ -169,7 +170,7 @@ class Polyhedron:
         steep = float(np.abs(cost).max()) or 1.0
         if not len(rows):
             rows, bounds = np.zeros((1, len(cost))), np.ones(1)
-        for presolve in (True, False):  # presolve cannot always tell no point from no bound
+        for presolve in (True, False):  # presolve cannot always distinguish infeasible from unbounded
             result = linprog(
                 cost / steep,
                 A_ub=rows,
@@ -187,17 +188,17 @@ class Polyhedron:
             if result.status == 2:
                 return None
             if result.status == 3:
-                raise unbounded(self.kind)
+                raise unbounded_error(self.kind)
         raise InvalidInput(self.kind, "inequalities of similar size", result.message)  # pragma: no cover
 
 
 def everything(kind: str, m: int) -> Polyhedron:
-    """All points."""
+    """Make the polyhedron of all points."""
     return Polyhedron(kind, np.zeros((0, m)), np.zeros(0))
 
 
 def box_rows(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Rows and bounds of low <= x <= high, without infinite ends, `(m),(m)->(k,m),(k)`.
+    """Return rows and bounds of low <= x <= high without infinite ends, `(m),(m)->(k,m),(k)`.
 
     >>> box_rows(np.array([-np.inf, 0.0]), np.array([1.0, np.inf]))
     (array([[ 1.,  0.],

@@ -1,4 +1,4 @@
-"""The convex hull of points."""
+"""Convex hulls of points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
-from evenhand.sets.base import Supported, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.base import Supported, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.halfspaces import Halfspaces, table
 from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron
@@ -22,7 +22,7 @@ _FLAT = 1e-9
 @named("B9", source="evenhand's own: a convex hull as a convex set of Agrawal & Devanur 2014")
 @dataclass(frozen=True)
 class Polytope:
-    """The mixtures of some points.
+    """The set of mixtures of points.
 
     Equation: S = {sum_i w_i points_i : w >= 0, sum_i w_i = 1}. In up to eight dimensions its facets are listed (by
     Qhull), so that recipes take them as linear constraints.
@@ -31,7 +31,7 @@ class Polytope:
         points: the points, `(k,m)`.
 
     Raises:
-        InvalidInput: no points, or points of different lengths.
+        InvalidInput: there are no points, or they have different lengths.
 
     >>> triangle = Polytope(((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))
     >>> triangle.project(np.array([1.0, 1.0])).round(6)
@@ -46,12 +46,11 @@ class Polytope:
 
     @property
     def dim(self) -> int:
-        """The length of a point."""
         return len(self.points[0])
 
     @cached_property
     def polyhedron(self) -> Polyhedron:
-        """Its facets, or x = sum of points with hidden weights if these are too many."""
+        """The facets, or x = sum of points with hidden weights if there are too many facets."""
         if self._facets is not None:
             return Polyhedron("Polytope", *self._facets)
         v = self._v
@@ -64,19 +63,19 @@ class Polytope:
         return Polyhedron("Polytope", rows, bounds, hidden)
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
-        """Whether each facet holds up to a tolerance; by distance where facets are not listed, `(m)->()`."""
+        """Whether each facet holds up to a tolerance; by distance if facets are not listed, `(m)->()`."""
         points, shape = rows_of("Polytope.contains(z)", z, self.dim)
         if self._facets is None:
             return np.asarray(self.polyhedron.distance(points, "euclidean") <= tolerance).reshape(shape)
         return np.asarray(self.polyhedron.excess(points) <= tolerance).reshape(shape)
 
     def project(self, z: Floats) -> Floats:
-        """The nearest mixture, `(m)->(m)`."""
+        """Find the nearest mixture, `(m)->(m)`."""
         points, shape = rows_of("Polytope.project(z)", z, self.dim)
         return self.polyhedron.project(points).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance, by HiGHS where it is not Euclidean, `(m)->()`."""
+        """Compute the distance, by HiGHS for other norms than the Euclidean, `(m)->()`."""
         points, shape = rows_of("Polytope.distance(z)", z, self.dim)
         norm = known_norm("Polytope.distance(norm)", norm)
         if not isinstance(norm, str):
@@ -84,7 +83,7 @@ class Polytope:
         return self.polyhedron.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """The best of the points, or of their mixtures between the ends, `(m),(m),(m)->(),(m)`.
+        """Find the best point, or the best mixture between the ends, `(m),(m),(m)->(),(m)`.
 
         Raises:
             InvalidInput: no mixture is between the ends.
@@ -99,20 +98,20 @@ class Polytope:
         return value.reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Polytope | Halfspaces:
-        """Its facets, moved inwards.
+        """Move the facets inwards.
 
         Raises:
-            InvalidInput: nothing is left, or a margin above 0 in more than eight dimensions.
+            InvalidInput: nothing is left, or the margin is above 0 in more than eight dimensions.
         """
         margin = margin_of("Polytope.shrunk", margin, norm)
         if margin == 0.0:
             return self
         if self._facets is None or self._flat:
-            raise used_up("Polytope", margin)
+            raise margin_error("Polytope", margin)
         return Halfspaces(*self._facets).shrunk(margin, norm)  # type: ignore[arg-type]
 
     def halfspaces(self) -> tuple[Floats, Floats] | None:
-        """Its facets, and both sides of the plane that it lies in if it is flat, `->(k,m),(k)`."""
+        """Return the facets and, if the set is flat, both sides of its plane, `->(k,m),(k)`."""
         return self._facets
 
     @cached_property
@@ -125,7 +124,7 @@ class Polytope:
 
     @cached_property
     def _spread(self) -> Floats:
-        """By how much the points differ in each coordinate, 1 where they do not, `->(m)`."""
+        """The range of the points in each coordinate, 1 if they agree, `->(m)`."""
         spread = np.ptp(self._v, 0)
         return np.where(spread > 0.0, spread, 1.0)
 

@@ -1,4 +1,4 @@
-"""Shares of a total."""
+"""Simplices: shares of a total."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, whole
 from evenhand.sets._closed_forms import fill, onto_simplex
-from evenhand.sets.base import Supported, apart, ends_of, margin_of, rows_of, used_up
+from evenhand.sets.base import Supported, empty_error, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron
 
@@ -20,16 +20,16 @@ from evenhand.sets.polyhedron import Polyhedron
 @named("B9", source="evenhand's own: the probability simplex as a convex set of Agrawal & Devanur 2014")
 @dataclass(frozen=True)
 class Simplex:
-    """The points of at least 0 whose sum is a total.
+    """The set of non-negative points with a given sum.
 
     Equation: S = {x >= 0 : sum_i x_i = total}. For sums of at most a total, take `Halfspaces`.
 
     Args:
         dim: the number of coordinates.
-        total: above 0.
+        total: the sum, above 0.
 
     Raises:
-        InvalidInput: no coordinate, or a total that is not a finite number above 0.
+        InvalidInput: there is no coordinate, or the total is not a finite number above 0.
 
     >>> Simplex(2).project(np.array([1.0, 0.5]))
     array([0.75, 0.25])
@@ -45,7 +45,6 @@ class Simplex:
 
     @cached_property
     def polyhedron(self) -> Polyhedron:
-        """Its inequalities."""
         return Polyhedron("Simplex", *self.halfspaces())
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
@@ -55,12 +54,12 @@ class Simplex:
         return np.asarray(np.maximum(off, -points.min(1)) <= tolerance).reshape(shape)
 
     def project(self, z: Floats) -> Floats:
-        """The nearest point, by sorting, `(m)->(m)`."""
+        """Find the nearest point by sorting, `(m)->(m)`."""
         points, shape = rows_of("Simplex.project(z)", z, self.dim)
         return onto_simplex(points, self.total).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance, by HiGHS where it is not Euclidean, `(m)->()`."""
+        """Compute the distance, by HiGHS for other norms than the Euclidean, `(m)->()`."""
         norm = known_norm("Simplex.distance(norm)", norm)
         points, shape = rows_of("Simplex.distance(z)", z, self.dim)
         if not isinstance(norm, str):
@@ -70,7 +69,7 @@ class Simplex:
         return self.polyhedron.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """The total on the steepest coordinates, as far as the ends allow, `(m),(m),(m)->(),(m)`.
+        """Put the total on the steepest coordinates as far as the ends allow, `(m),(m),(m)->(),(m)`.
 
         Raises:
             InvalidInput: no point of the set is between the ends.
@@ -80,22 +79,22 @@ class Simplex:
         least, most = np.maximum(least, 0.0), np.minimum(most, self.total)
         slack = 1e-12 * self.total
         if (least > most).any() or least.sum() > self.total + slack or most.sum() < self.total - slack:
-            raise apart("Simplex")
+            raise empty_error("Simplex")
         at = fill(slopes, least, most, self.total)
         return np.asarray((slopes * at).sum(1)).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Simplex:
-        """Itself for a margin of 0: every point is on its boundary.
+        """Return the set itself for a margin of 0; no point is inside by more.
 
         Raises:
-            InvalidInput: a margin above 0.
+            InvalidInput: the margin is above 0.
         """
         if margin_of("Simplex.shrunk", margin, norm) > 0.0:
-            raise used_up("Simplex", margin)
+            raise margin_error("Simplex", margin)
         return self
 
     def halfspaces(self) -> tuple[Floats, Floats]:
-        """Both sides of the sum, and a row per coordinate, `->(m+2,m),(m+2)`."""
+        """Return both sides of the sum, and a row per coordinate, `->(m+2,m),(m+2)`."""
         one = np.ones((1, self.dim))
         rows = np.concatenate([one, -one, -np.eye(self.dim)])
         return rows, np.concatenate([[self.total, -self.total], np.zeros(self.dim)])

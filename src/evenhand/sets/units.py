@@ -14,10 +14,10 @@ from evenhand.sets.halfspaces import Halfspaces
 
 
 def in_units(within: ConvexSet, unit: Floats) -> tuple[ConvexSet, Floats]:
-    """The set {x : unit x in S}, and the units: one per coordinate above 0, `(m)->(m)`.
+    """Restate a set as {x : unit x in S}; returns it and the units, one per coordinate and above 0, `(m)->(m)`.
 
-    Straight sides are inequalities in any units. Distances from other sets mix coordinates, so these take the largest
-    unit for all of them.
+    Polyhedra have inequalities in any units. Distances from other sets mix coordinates, so these use the largest unit
+    for all coordinates.
 
     >>> in_units(Box((0.0, 0.0), (3.0, np.inf)), np.array([60.0, 1.0]))
     (Box(low=(0.0, 0.0), high=(0.05, inf)), array([60.,  1.]))
@@ -39,7 +39,7 @@ def in_units(within: ConvexSet, unit: Floats) -> tuple[ConvexSet, Floats]:
 
 
 def _box(rows: Floats, bounds: Floats) -> Box:
-    """The box of inequalities on one coordinate each, `(k,m),(k)->`."""
+    """Build the box of inequalities on one coordinate each, `(k,m),(k)->`."""
     at = (rows != 0.0).argmax(1)
     slope = rows[np.arange(len(rows)), at]
     low, high = np.full(rows.shape[1], -np.inf), np.full(rows.shape[1], np.inf)
@@ -62,7 +62,6 @@ class Scaled:
 
     @property
     def dim(self) -> int:
-        """The number of coordinates."""
         return self.within.dim
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
@@ -70,17 +69,16 @@ class Scaled:
         return self.within.contains(self.unit * np.asarray(z), self.unit * tolerance)
 
     def project(self, z: Floats) -> Floats:
-        """The nearest point; points inside stay exactly where they are, `(m)->(m)`."""
+        """Find the nearest point; points inside stay exactly where they are, `(m)->(m)`."""
         there = self.unit * np.asarray(z)
         near = self.within.project(there)
         return np.where((near == there).all(-1, keepdims=True), z, near / self.unit)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """The distance, `(m)->()`."""
         return self.within.distance(self.unit * np.asarray(z), norm) / self.unit
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """As `ConvexSet.support`, `(m),(m),(m)->(),(m)`.
+        """See `ConvexSet.support`, `(m),(m),(m)->(),(m)`.
 
         Raises:
             InvalidInput: as stated by `ConvexSet`.
@@ -90,7 +88,7 @@ class Scaled:
         return h / self.unit, at / self.unit
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Scaled:
-        """The shrunk set in the same unit.
+        """Return the shrunk set in the same unit.
 
         Raises:
             InvalidInput: nothing is left.
@@ -98,6 +96,6 @@ class Scaled:
         return Scaled(self.within.shrunk(self.unit * margin, norm), self.unit)
 
     def halfspaces(self) -> tuple[Floats, Floats] | None:
-        """As `ConvexSet.halfspaces`, `->(k,m),(k)`."""
+        """See `ConvexSet.halfspaces`, `->(k,m),(k)`."""
         stated = self.within.halfspaces()
         return None if stated is None else (self.unit * stated[0], stated[1])

@@ -1,7 +1,7 @@
-"""Contract checks for any part, yours or ours: each is one function that says which promise is broken.
+"""Contract checks for parts, evenhand's and your own: each is a function that names the broken promise.
 
-They need no test framework and are deterministic: their inputs are pure functions of fixed seeds. Call one from a test,
-on an instance of your part in each configuration that matters to you.
+They need no test framework and are deterministic: their inputs are pure functions of fixed seeds. Call one in a test
+on an instance of your part, in each configuration that matters to you.
 """
 
 from evenhand.testing.choices import check_allocation, check_choice

@@ -14,7 +14,7 @@ from evenhand.problem.constraints.base import Constraint, Curved
 from evenhand.problem.constraints.stated import state
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.testing.dropped import kept_or_refused
+from evenhand.testing.dropped import check_recipes
 from evenhand.testing.frames import Draw
 from evenhand.testing.promises import complete, require, same
 
@@ -22,7 +22,7 @@ _POINTS, _REPLICAS, _ROUNDS = 6, 64, 100
 
 
 def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 5) -> None:
-    """Check that a constraint's rows and measure agree, in a batch and alone, and that no recipe drops it in silence.
+    """Check that a constraint's rows and measure agree, in a batch and alone, and that no recipe drops it silently.
 
     Over sums of made-up runs, averages of the rows are within their bounds exactly where the measure is within its
     limit; where a constraint is `Curved` as well, its rows need not say all. A run without rounds is measured, too.
@@ -32,8 +32,8 @@ def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 
 
     Args:
         constraint: any of `evenhand.problem`, or your own.
-        problem: whose outcomes and groups it refers to.
-        rounds: how many each recipe plays; 0 asks no recipe.
+        problem: the problem whose outcomes and groups it refers to.
+        rounds: the number of rounds that each recipe plays; 0 skips recipes.
 
     Raises:
         AssertionError: naming the promise that is broken.
@@ -77,11 +77,11 @@ def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 
         wrong = (over < -1e-9) & (past > 1e-9)
         require(not bool(wrong.any()), "where all rows are within their bounds, the measure is within its limit")
     if rounds:
-        kept_or_refused(constraint, problem, rounds)
+        check_recipes(constraint, problem, rounds)
 
 
 class _Run(NamedTuple):
-    """Sums of runs that never were."""
+    """The sums of synthetic runs."""
 
     problem: Problem
     elapsed: Floats
@@ -90,19 +90,19 @@ class _Run(NamedTuple):
     group_rounds: Floats
 
     def of(self, which: slice) -> _Run:
-        """The sums of some replicas."""
+        """Select the sums of some replicas."""
         return _Run(self.problem, *(z[:, which].copy() for z in self[1:]))
 
 
 def _made_up(problem: Problem) -> _Run:
-    """Averages all over the ranges of outcomes, with differences between groups from none to large ones."""
+    """Generate averages over the whole ranges of outcomes, with differences between groups from none to large."""
     ids, m = np.arange(_REPLICAS), len(problem.learned)
     found: list[tuple[Floats, ...]] = []
     low, high = (np.clip(z[:m], -1e3, 1e3) for z in problem.amount_span)
     sizes = [len(g.names) for g in problem.groups]
     for point in range(_POINTS):
         draw = Draw(ids, point)
-        lottery = draw(1, len(problem.actions)) ** 4  # now and then one action alone
+        lottery = draw(1, len(problem.actions)) ** 4  # sometimes concentrated on one action
         lottery /= lottery.sum(1, keepdims=True)
         mean = np.column_stack([low + (high - low) * draw(2, m), lottery @ problem.declared])
         rounds = np.full(_REPLICAS, float(_ROUNDS * point))
@@ -110,7 +110,7 @@ def _made_up(problem: Problem) -> _Run:
         for i, (size, shares) in enumerate(zip(sizes, _shares(problem), strict=True)):
             count = rounds[:, None] * shares
             apart = (draw(10 + i, size, 1) - 0.5) * mean[:, None] * draw(30 + i, 1, 1) ** 4
-            apart -= (apart * shares[:, None]).sum(1, keepdims=True)  # as groups together are everybody
+            apart -= (apart * shares[:, None]).sum(1, keepdims=True)  # the groups' weighted deviations cancel
             cases.append(np.broadcast_to(count, (_REPLICAS, size)))
             inside.append((mean[:, None] + apart) * count[:, :, None])
 
@@ -119,13 +119,13 @@ def _made_up(problem: Problem) -> _Run:
 
 
 def _shares(problem: Problem) -> list[Floats]:
-    """The shares of each grouping, as declared or all alike."""
+    """Return the shares of each grouping, as declared or equal."""
     parts = [problem.shares[a:b] for a, b in pairwise(problem.ends.tolist())]
     return [np.where(np.isnan(s), 1.0 / len(s), s) for s in parts]
 
 
 def _averages(rows: Rows, run: _Run) -> Floats:
-    """Average of every row per round, `->(G,R,d)`, from the definition of rows."""
+    """Compute the average of every row per round, `->(G,R,d)`, from the definition of rows."""
     rounds = np.maximum(run.elapsed, 1.0)[:, :, None]
     average = rows.always * (run.totals @ rows.weights.T) / rounds
     shares = np.concatenate([np.zeros(0), *_shares(run.problem)])

@@ -1,4 +1,4 @@
-"""Whether recipes keep a constraint or refuse it: none may drop it in silence."""
+"""Checks that recipes keep a constraint or refuse it: none may drop it silently."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evenhand.testing.recipes import Bazaar, Call, calls
 
 @dataclass(frozen=True)
 class _Stated:
-    """Rows and bounds, and nothing else."""
+    """A constraint that consists of given rows and bounds."""
 
     given: Rows
     bounds: tuple[float, ...]
@@ -47,17 +47,17 @@ class _Stated:
 
 
 class _Reads(NamedTuple):
-    """What a policy looks at: the rows of its goals by value, and the sets of its goals and choice."""
+    """The rows that the goals of a policy read, by value, and the sets of its goals and its choice."""
 
     rows: tuple[tuple[str, bytes], ...]
     sets: tuple[str, ...]
 
 
-def kept_or_refused(constraint: Constraint, problem: Problem, rounds: int) -> None:
+def check_recipes(constraint: Constraint, problem: Problem, rounds: int) -> None:
     """Check every recipe with a problem under this constraint alone.
 
     Raises:
-        AssertionError: naming the recipe that drops it, or that fails without a sentence.
+        AssertionError: a recipe drops the constraint, or fails with an error other than evenhand's; names the recipe.
     """
     under = replace(problem, subject_to=(constraint,))
     (stated,) = under.stated
@@ -86,7 +86,7 @@ def kept_or_refused(constraint: Constraint, problem: Problem, rounds: int) -> No
 
 
 def _made(call: Call, problem: Problem) -> Policy | None:
-    """The policy, None where the recipe refuses the problem with a sentence."""
+    """Make the policy; None if the recipe refuses the problem with an error of evenhand."""
     try:
         return call.make(problem)
     except EvenhandError:

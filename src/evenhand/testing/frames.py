@@ -1,4 +1,4 @@
-"""Contexts and decisions that checks make up, as pure functions of fixed seeds."""
+"""Synthetic contexts and decisions for checks, as pure functions of fixed seeds."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from evenhand.problem.problem import Problem
 
 
 class Draw(NamedTuple):
-    """Numbers in [0, 1) that depend only on the replica, the round and their purpose."""
+    """Draws numbers in [0, 1) that depend only on the replica, the round and their purpose."""
 
     ids: Ints
     t: int
 
     def __call__(self, what: int, *shape: int) -> Floats:
-        """Uniform numbers for a purpose, of every replica."""
+        """Draw uniform numbers for a purpose, for every replica."""
         numbers = Luck(seed=what, replicas=self.ids).uniform(Stream.SAMPLE, np.array([self.t]), math.prod(shape))
         return numbers.reshape(len(self.ids), *shape)
 
 
 def context_of(problem: Problem, draw: Draw, candidates: int, *, each: bool = False) -> Context:
-    """A context whose candidates are random actions of a problem; each has its own groups, or all have the same.
+    """Make a context whose candidates are random actions; each has its own groups, or all have the same.
 
-    Where something is always 0 under an action, they are all actions in order.
+    If an outcome is always 0 under an action, the candidates are all actions in order.
     """
     which = (draw(11, candidates) * len(problem.actions)).astype(np.int64)
     if problem.free.any():
@@ -41,13 +41,13 @@ def context_of(problem: Problem, draw: Draw, candidates: int, *, each: bool = Fa
 
 
 def shares_of(problem: Problem, draw: Draw) -> Floats:
-    """Shares as declared; random ones where a problem leaves them to be estimated."""
+    """Return the shares as declared; random ones if the problem leaves them to be estimated."""
     believed = 0.1 + 0.8 * draw(13, len(problem.shares))
     return np.asarray(np.where(np.isnan(problem.shares), believed, problem.shares))
 
 
 def decision_of(context: Context, shares: Floats, n_plays: int, counted: Floats) -> Decision:
-    """A decision in which each replica plays the first candidates."""
+    """Make a decision in which each replica plays the first candidates."""
     count = len(context.known)
     return Decision(
         id=np.full(2, -1),

@@ -24,8 +24,8 @@ def check_objective(
     Args:
         objective: any of `evenhand.objectives`, or your own.
         low, high: averages between these are in its domain.
-        beta: of the prox.
-        tolerance: how far off its numbers may be, per unit of distance.
+        beta: the beta of the prox.
+        tolerance: the allowed error per unit of distance.
 
     Raises:
         AssertionError: naming the promise that is broken.
@@ -70,7 +70,7 @@ def check_objective(
 
 
 def _able(objective: Objective, ability: type, ask: Callable[[], Floats]) -> bool:
-    """Whether the objective has an ability, which a sum of objectives may refuse; require that `able` says the same."""
+    """Whether the objective has an ability, which sums of objectives may lack; requires that `able` agrees."""
     stated = able(objective, ability)
     try:
         ask()
@@ -82,7 +82,7 @@ def _able(objective: Objective, ability: type, ask: Callable[[], Floats]) -> boo
 
 
 def _answer(ask: Callable[[Floats], Floats], z: Floats) -> Floats:
-    """The answer for a batch; require the same for each row alone, and that the input is not changed."""
+    """Return the answer for a batch; requires the same for each row alone, and unchanged input."""
     given, out = z.copy(), ask(z)
     require(bool(np.isfinite(out).all()), "answers are finite")
     same(z, given, "an objective leaves what it is handed as it is")

@@ -19,7 +19,7 @@ from evenhand.testing.promises import IDS, complete, number, record, require, sa
 
 
 def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], Floats] | None = None) -> None:
-    """Check that a model answers alike in a batch and alone, and learns nothing from what was not seen.
+    """Check that a model answers alike in a batch and alone, and learns nothing from unseen outcomes.
 
     Answers must depend on the state, prices and luck alone. Each round has four candidates and two plays; outcomes are
     0 or 1, and some are not seen. Some updates are half a round, or taught with a weight of 2 to a model that `weighs`.
@@ -83,7 +83,7 @@ def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Fl
 
 
 def _check_luck(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> None:
-    """The mean never depends on luck, and the bonus only if the answer is `random`, which needs luck."""
+    """Require that the mean never depends on luck, and the bonus only if the answer is `random`, which needs luck."""
     worth, again, other = (model.value(state, x, w, z) for z in (u, u.copy(), (u + 0.5) % 1.0))
     same(worth.mean, again.mean, "the same luck gives the same mean")
     same(worth.bonus, again.bonus, "the same luck gives the same bonus")
@@ -95,7 +95,7 @@ def _check_luck(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> No
 
 
 def _check_prices(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> None:
-    """The value of a candidate depends on its own prices alone, and not on the other candidates."""
+    """Require that a candidate's value depends only on its own prices, and not on the other candidates."""
     each, calm = model.value(state, x, w, u), model.value(state, x, w, u[:, :0])
     for a in range(x.shape[1]):
         one, own = slice(a, a + 1), w[:, :, a : a + 1].copy()
@@ -113,8 +113,8 @@ def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30
 
     Args:
         goal: any of `evenhand.goals`, or your own.
-        problem: whose outcomes and groups its rows refer to.
-        plays: per round.
+        problem: the problem whose outcomes and groups its rows refer to.
+        plays: the number of plays per round.
         rounds: how many are checked.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Comparisons for checks; a broken promise is an `AssertionError` of one sentence."""
+"""Assertions for checks; a broken promise is an `AssertionError` of one sentence."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from evenhand.core.checked import narrower
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.policy.saving import flatten
 
-IDS = np.array([0, 3, 8])  # replicas; their numbers are not their places in the batch
+IDS = np.array([0, 3, 8])  # replicas whose numbers differ from their places in the batch
 
 
 def complete(part: object, contract: type) -> None:
-    """Require that a part has every member that its contract asks for."""
+    """Require that a part has every member of its contract."""
     if isinstance(part, type):
         raise AssertionError(f"{part.__name__} is a class: check what {part.__name__}(...) makes")
     members = {name: z for base in contract.__mro__ for name, z in vars(base).items()}
@@ -35,12 +35,12 @@ def record(value: object, kind: type[Any], what: str) -> None:
 
 
 def number(z: object, what: str) -> None:
-    """Require that something is a whole number of at least 0."""
+    """Require a whole number of at least 0."""
     require(isinstance(z, int | np.integer) and bool(z >= 0), f"{what} is a whole number of at least 0, not {z!r}")
 
 
 def snapshot(state: object) -> dict[str, np.ndarray[Any, Any]]:
-    """All arrays of a state, copied."""
+    """Copy all arrays of a state."""
     return {path: z.copy() for path, z in flatten(state)}
 
 
@@ -54,7 +54,7 @@ def unchanged(before: dict[str, np.ndarray[Any, Any]], state: object, promise: s
 
 
 def alone(record: Any, i: int) -> Any:
-    """The part of a record that belongs to one replica; arrays that lead with 1 belong to all."""
+    """Select the part of a record that belongs to one replica; arrays whose first axis is 1 belong to all."""
 
     def cut(z: Any) -> Any:
         if isinstance(z, tuple):
@@ -88,7 +88,7 @@ def require(holds: bool, promise: str) -> None:
 
 
 def sound_plays(plays: Ints, propensities: Floats, count: int) -> None:
-    """No candidate is played twice, empty places come last, and propensities are probabilities, `(count),(count)`."""
+    """Require distinct plays, empty places last, and propensities that are probabilities, `(count),(count)`."""
     for name, z in (("plays", plays), ("propensities", propensities)):
         require(z.ndim == 2 and z.shape[1] == count, f"{name} have shape (R, {count}), not {z.shape}")
     made = plays >= 0
@@ -102,7 +102,7 @@ def sound_plays(plays: Ints, propensities: Floats, count: int) -> None:
 
 
 def sound_pick(pick: Pick, offer: Offer, count: int) -> None:
-    """What was picked is playable and fits together, and its chances are a lottery over what is playable."""
+    """Require that a pick is playable and fits together, and that its lottery is over playable candidates."""
     plays, playable, lottery = pick.plays, offer.playable, pick.lottery
     sound_plays(plays, pick.propensities, count)
     require(bool((plays < playable.shape[1]).all()), "plays are candidates")
@@ -121,7 +121,7 @@ def sound_pick(pick: Pick, offer: Offer, count: int) -> None:
 
 
 def _fitting(plays: Ints, playable: Bools, worst: Floats, left: Floats) -> None:
-    """Plays are playable and fit together, and no place is empty if one more would fit, `(P),(A),(A,d),(d)`."""
+    """Require plays that are playable and fit together, and no empty place if one more fits, `(P),(A),(A,d),(d)`."""
     rest, slack = playable.copy(), 1e-9 * np.abs(left)
     for a in plays:
         if a < 0:
@@ -134,7 +134,7 @@ def _fitting(plays: Ints, playable: Bools, worst: Floats, left: Floats) -> None:
 
 
 def sound_allocation(pick: Pick, offer: Offer, users: int, capacity: Ints, may_stay: bool) -> None:
-    """Every user has one arm that is playable, has room and fits, or none where there is no such arm, `(A)`."""
+    """Require for every user an arm that is playable, has room and fits, or none if there is no such arm, `(A)`."""
     plays, arms = pick.plays, len(capacity)
     sound_plays(plays, pick.propensities, users)
     require(bool((plays < users * arms).all()), "plays are pairs of a user and an arm")

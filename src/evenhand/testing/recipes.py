@@ -1,4 +1,4 @@
-"""Calls of every recipe, made from their signatures, so that a new recipe is checked without being listed."""
+"""Calls of every recipe, derived from their signatures, so that new recipes are checked without being listed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from evenhand.testing.frames import Draw
 from evenhand.testing.promises import require
 
 N_FEATURES = 3
-VALUES: dict[str, Callable[[Problem], Any]] = {  # of parameters without a default, or whose default needs more rounds
+# values of parameters without a default, or whose default needs more rounds
+VALUES: dict[str, Callable[[Problem], Any]] = {
     "n_features": lambda problem: N_FEATURES,
     "choice": lambda problem: TopK(problem.n_plays),
     "recipe": lambda problem: lambda inner: recipes.lin_cbwk(inner, ridge(inner)),
@@ -41,35 +42,35 @@ VALUES: dict[str, Callable[[Problem], Any]] = {  # of parameters without a defau
 
 
 def worth(problem: Problem) -> float:
-    """What an outcome of a play can be worth, for parameters that have a unit."""
+    """Compute the possible worth of an outcome of a play, for parameters that have a unit."""
     objective = problem.objective
     return worth_of_an_outcome(objective, *problem.ranges(tuple(objective.outcomes), plays=1))
 
 
 def prices(problem: Problem) -> tuple[float, ...]:
-    """A tenth of the worth of a play, per unit of what one can add to each row."""
+    """Compute prices: a tenth of the worth of a play, per unit of its largest addition to each row."""
     rows, _ = stated_rows(problem)
     size = sizes(problem, rows)
     return tuple((0.1 * worth(problem) / np.where(size > 0.0, size, 1.0)).tolist())
 
 
 class Call(NamedTuple):
-    """A recipe with arguments."""
+    """A recipe with its arguments, ready to be called on a problem."""
 
     name: str
     make: Callable[[Problem], Policy]  # raises what the recipe raises
 
 
 def ridge(problem: Problem) -> Model:
-    """A model with widths for a problem's learned outcomes."""
+    """Make a model with widths for a problem's learned outcomes."""
     return Ridge(n_features=N_FEATURES, n_outcomes=max(len(problem.learned), 1), width=Fixed(0.2))
 
 
 def calls(model: Callable[[Problem], Model] = ridge) -> Iterator[Call]:
-    """Every exported recipe as it is, and once with each word that one of its options may be.
+    """Yield every exported recipe with its defaults, and once with each literal value of its options.
 
     Raises:
-        AssertionError: a recipe with a parameter for which no value is known here.
+        AssertionError: a recipe has a parameter for which no value is known here.
 
     >>> [call.name for call in calls() if call.name.startswith("dual_bwc")]
     ['dual_bwc', 'dual_bwc, hard=True', "dual_bwc, norm='sup'", "dual_bwc, norm='one'"]
@@ -97,7 +98,7 @@ def _maker(recipe: Callable[..., Policy], chosen: dict[str, Any], model: Callabl
 
 
 def _words(recipe: Callable[..., Policy]) -> Iterator[dict[str, Any]]:
-    """No option, each option that is not its default, and the next words of all options that have words."""
+    """Yield no option, each literal value other than a default, and the next values of all options together."""
     yield {}
     words = {}
     for name, p in inspect.signature(recipe).parameters.items():
@@ -114,7 +115,7 @@ def _words(recipe: Callable[..., Policy]) -> Iterator[dict[str, Any]]:
 
 
 def _literals(hint: Any) -> list[Any]:
-    """The words that a type lists, alone or as a part of a union, such as the named norms."""
+    """Return the literals of a type, alone or within a union, such as the named norms."""
     if get_origin(hint) is Literal:
         return list(get_args(hint))
     if get_origin(hint) in (Union, UnionType):
@@ -125,18 +126,18 @@ def _literals(hint: Any) -> list[Any]:
 class Bazaar(NamedTuple):
     """An environment for any problem: outcome m of a play is low + (high - low) (x_m + luck) / 2; x are features.
 
-    Ends of ranges that are not finite, or far away, are drawn in.
+    Infinite and very large ends of ranges are clipped.
     """
 
     problem: Problem
 
     @property
     def n_features(self) -> int:
-        """As many as `ridge` has."""
+        """The number of features of `ridge`."""
         return N_FEATURES
 
     def start(self, seed: int, replicas: Ints) -> _Stalls:
-        """The same luck for every policy."""
+        """Start a world; luck is the same for every policy."""
         return _Stalls(self.problem, replicas, seed)
 
 

@@ -39,12 +39,12 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
 
     Args:
         environment: any of `evenhand.environments`, or your own.
-        policy: whose decisions it answers; one that draws candidates at random by default.
+        policy: the policy whose decisions it answers; by default one that draws candidates at random.
         rounds: how many are checked.
 
     Raises:
         AssertionError: naming the promise that is broken.
-        InvalidInput: a context or an outcome that does not fit the problem.
+        InvalidInput: a context or an outcome does not fit the problem.
 
     >>> from evenhand.environments import Court
     >>> check_environment(Court())
@@ -71,7 +71,7 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
             require(len(arrivals) == len(together[step].arrivals), promise)
             for a, b in zip(together[step].arrivals, arrivals, strict=True):
                 same(a.y, b.y, promise)
-    in_parts = any(a.pending is not None for r in together for a in r.arrivals)  # at other steps for every replica
+    in_parts = any(a.pending is not None for r in together for a in r.arrivals)  # at different steps for every replica
     for i, replica in enumerate(IDS):
         for step, solo in enumerate(_run(policy, environment, np.array([replica]), steps)):
             whole = together[step]
@@ -120,7 +120,7 @@ def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) 
 
 
 def _brings(a: Arrival, i: int) -> bool:
-    """Whether a part of rounds has an outcome of one replica; where nothing arrives it is NaN."""
+    """Whether an arrival has an outcome of one replica; outcomes that do not arrive are NaN."""
     return bool(a.decision.counted[i] > 0.0 and not np.isnan(a.y[i, a.decision.plays[i] >= 0]).all())
 
 

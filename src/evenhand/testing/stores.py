@@ -16,16 +16,16 @@ _THREADS, _TURNS = 4, 10
 
 
 class _Struck(Exception):
-    """Raised in a transaction, which is rolled back then."""
+    """An error raised in a transaction to roll it back."""
 
 
 def check_store(make: Callable[[], Store]) -> None:
-    """Check that logs are ordered and append-only, keys unique, transactions whole and apart, and snapshots found.
+    """Check that logs are ordered and append-only, keys unique, transactions atomic and isolated, and snapshots stored.
 
-    Four threads write at the same time. What other processes do is not checked.
+    Four threads write at the same time. Concurrent processes are not checked.
 
     Args:
-        make: a new store without campaigns, each time that it is called.
+        make: returns a new store without campaigns at each call.
 
     Raises:
         AssertionError: naming the promise that is broken.
@@ -97,15 +97,15 @@ def _reading(store: Store) -> None:
 def _refusals(store: Store) -> None:
     _fill(store, "one")  # 2, 3, 4 are decisions; 2 is observed and revised, 3 is cancelled, 4 has expired
     before = list(store.scan("one"))
-    _refused(store, "a key is used once", "decided", key="key 0")
-    _refused(store, "only decisions have keys", "switched", key="new")
-    _refused(store, "a decision has one first outcome", "observed", ref=2)
-    _refused(store, "a decision that was observed is not cancelled", "cancelled", ref=2)
-    _refused(store, "a decision that was cancelled is not observed", "observed", ref=3)
-    _refused(store, "a decision expires once", "expired", ref=4)
-    _refused(store, "an outcome is about an event that is there", "observed", ref=99)
-    _refused(store, "an outcome is about a decision", "observed")
-    _refused(store, "a decision is about no other event", "decided", ref=2, key="new")
+    _check_refusal(store, "a key is used once", "decided", key="key 0")
+    _check_refusal(store, "only decisions have keys", "switched", key="new")
+    _check_refusal(store, "a decision has one first outcome", "observed", ref=2)
+    _check_refusal(store, "a decision that was observed is not cancelled", "cancelled", ref=2)
+    _check_refusal(store, "a decision that was cancelled is not observed", "observed", ref=3)
+    _check_refusal(store, "a decision expires once", "expired", ref=4)
+    _check_refusal(store, "an outcome is about an event that is there", "observed", ref=99)
+    _check_refusal(store, "an outcome is about a decision", "observed")
+    _check_refusal(store, "a decision is about no other event", "decided", ref=2, key="new")
     require(list(store.scan("one")) == before, "what is refused is in no log")
     with store.write("one") as log:
         first = log.append("decided", "{}", key="new")
@@ -115,7 +115,7 @@ def _refusals(store: Store) -> None:
     require([e.seq for e in store.scan("one")] == list(range(1, len(before) + 3)), "what is refused takes no number")
 
 
-def _refused(store: Store, promise: str, kind: Kind, ref: int | None = None, key: str | None = None) -> None:
+def _check_refusal(store: Store, promise: str, kind: Kind, ref: int | None = None, key: str | None = None) -> None:
     try:
         with store.write("one") as log:
             log.append("decided", "{}", key="goes with what is refused")

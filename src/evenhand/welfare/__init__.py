@@ -1,4 +1,4 @@
-"""Welfare: concave satisfaction of arms within a round, and oracles that give each of many users one arm."""
+"""Welfare: concave satisfaction of arms within a round, and oracles that allocate an arm to each user."""
 
 from evenhand.welfare.base import Allocation, Oracle, Round
 from evenhand.welfare.continuous_greedy import ContinuousGreedy

@@ -13,7 +13,7 @@ from evenhand.welfare.curves import Curves
 
 @inlined
 def utility(curves: Curves, a: int, x: float) -> float:
-    """r_a(x)."""
+    """Compute r_a(x)."""
     kind, size, knots, values = curves
     if kind[a] == 0:
         return float(min(x, size[a]))
@@ -26,14 +26,14 @@ def utility(curves: Curves, a: int, x: float) -> float:
 
 @inlined
 def drawn(weight: Floats, u: float) -> tuple[int, float]:
-    """An arm and its chance, in proportion to weights of at least 0, `(A),()->(),()`; -1 and 1 if all are 0."""
+    """Draw an arm in proportion to weights; returns it and its probability, `(A),()->(),()`; -1 and 1 if all are 0."""
     total, chosen = 0.0, -1
     for a in range(len(weight)):
         total += weight[a]
     left = u * total
     for a in range(len(weight)):
         if weight[a] > 0.0:
-            chosen = a  # the last one, where rounding leaves something over
+            chosen = a  # the last one if rounding leaves a remainder
             left -= weight[a]
             if left < 0.0:
                 break
@@ -42,7 +42,7 @@ def drawn(weight: Floats, u: float) -> tuple[int, float]:
 
 @kernel
 def between(knots: Floats, values: Floats, a: int, x: float) -> float:
-    """A piecewise function at x; flat after the last knot."""
+    """Evaluate a piecewise linear function at x; it is flat after the last knot."""
     if x >= knots[a, -1]:
         return float(values[a, -1])
     i = piece(knots, a, x)
@@ -52,7 +52,7 @@ def between(knots: Floats, values: Floats, a: int, x: float) -> float:
 
 @kernel
 def piece(knots: Floats, a: int, x: float) -> int:
-    """The last knot that is at most x, but not the last of all, by bisection."""
+    """Find the last knot that is at most x, except the very last, by bisection."""
     low, high = 0, knots.shape[1] - 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -65,14 +65,14 @@ def piece(knots: Floats, a: int, x: float) -> int:
 
 @kernel
 def first_slope(curves: Curves, a: int) -> float:
-    """r_a'(0), the most that a match can add."""
+    """Return r_a'(0), the largest gain of a match."""
     kind, _, knots, values = curves
     return 1.0 if kind[a] < 3 else float((values[a, 1] - values[a, 0]) / (knots[a, 1] - knots[a, 0]))
 
 
 @kernel
-def wanted(curves: Curves, a: int, price: float, most: float) -> float:
-    """The sum x in [0, most] with the largest r_a(x) - price x."""
+def best_sum(curves: Curves, a: int, price: float, most: float) -> float:
+    """Find the sum x in [0, most] that maximises r_a(x) - price x."""
     kind, size, knots, values = curves
     if kind[a] == 0 or (kind[a] == 2 and size[a] == 1.0):
         return float(min(size[a] if kind[a] == 0 else most, most)) if price < 1.0 else 0.0
@@ -94,7 +94,7 @@ def wanted(curves: Curves, a: int, price: float, most: float) -> float:
 
 @kernel
 def welfare(value: Floats, bonus: Floats, curves: Curves, arms: Ints) -> float:
-    """sum_a r_a(sum of the values of its users) + sum of bonuses, `(N,A),(N,A),(N)->()`; -1 is no arm."""
+    """Compute sum_a r_a(sum of its users' values) + sum of bonuses, `(N,A),(N,A),(N)->()`; arm -1 means none."""
     sums, total = np.zeros(value.shape[1]), 0.0
     for i in range(len(arms)):
         if arms[i] >= 0:

@@ -1,4 +1,4 @@
-"""The contract of a welfare oracle: which user gets which arm, where the returns of every arm diminish."""
+"""The contract of a welfare oracle, which allocates arms with diminishing returns to users."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from evenhand.welfare.curves import Curves
 
 
 class Round(NamedTuple):
-    """What a round has to allocate: N users to A arms."""
+    """An allocation problem: N users and A arms."""
 
-    value: Floats  # (R, N, A) what a user brings to an arm, at least 0; enters its satisfaction
-    bonus: Floats  # (R, N, A) added for every user beside it; of either sign
+    value: Floats  # (R, N, A) a user's contribution to an arm's satisfaction, at least 0
+    bonus: Floats  # (R, N, A) a user's additional worth, of either sign
     eligible: Bools  # (R, N, A)
     capacity: Ints  # (A,) the most users of an arm
 
 
 class Allocation(NamedTuple):
-    """Who gets what."""
+    """The arms of all users, with probabilities and prices."""
 
     arms: Ints  # (R, N), -1 for a user without an arm
-    chances: Floats  # (R, N) probability of every user's arm given the arms of the users before; NaN where unknown
-    prices: Floats  # (R, A) what another match of an arm is worth; NaN where the oracle has no prices
+    chances: Floats  # (R, N) probability of every user's arm given those of earlier users; NaN if unknown
+    prices: Floats  # (R, A) the marginal worth of a match of an arm; NaN if the oracle has no prices
 
 
 @runtime_checkable
 class Oracle(Protocol):
-    """Finds arms with large welfare sum_a r_a(sum of the values of its users) + sum of bonuses.
+    """Allocates arms with large welfare sum_a r_a(sum of the values of its users) + sum of bonuses.
 
-    A user gets an arm wherever one is eligible and has room, even where the bonus makes that a loss. Only where no
-    eligible arm has room is a user left without one.
+    A user gets an arm if an eligible one has room, even if the bonus makes that a loss, and stays without one only if
+    no eligible arm has room.
     """
 
     @property
     def blind(self) -> bool:
-        """Whether values change nothing, so that its rounds count as those of a warm-up."""
+        """Whether the oracle ignores values, so that its rounds count as warm-up."""
 
     def draws(self, users: int, arms: int) -> int:
-        """How many uniform numbers it needs per round."""
+        """Return the number of uniform numbers needed per round."""
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
-        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(draws)->(N),(N),(A)`; `prices` are of a round before, or NaN."""
+        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(draws)->(N),(N),(A)`; `prices` are of the previous round, or NaN."""

@@ -1,4 +1,4 @@
-"""Continuous greedy: chances grow towards the arms that add most on average, then every user draws an arm."""
+"""Continuous greedy: probabilities grow towards the arms with the largest mean gain, then every user draws an arm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evenhand.welfare.curves import Curves
 @named("A5", source="Calinescu, Chekuri, Pál & Vondrák 2011; 1 - 1/e for a welfare that is monotone")
 @dataclass(frozen=True)
 class ContinuousGreedy:
-    """At least 1 - 1/e of the best welfare on average, up to steps and samples, where no bonus is below 0.
+    """Reaches 1 - 1/e of the best welfare on average, up to steps and samples, if no bonus is below 0.
 
     Equation: G(x) = E[welfare], every user's arm drawn from x_i and none with the rest of the probability. In each of
     `steps` steps, 1 / steps is added to x_ia for the arm a of every user i with the largest dG/dx_ia, an average over
@@ -28,11 +28,11 @@ class ContinuousGreedy:
     loses nothing.
 
     Args:
-        steps: how often the chances grow; the guarantee is short of 1 - 1/e by a multiple of 1 / steps.
-        samples: per step.
+        steps: the number of growth steps; the guarantee is short of 1 - 1/e by a multiple of 1 / steps.
+        samples: the number of sampled allocations per step.
 
     Raises:
-        InvalidInput: numbers below 1, or, from `allocate`, an arm without room for all users who are eligible.
+        InvalidInput: a number is below 1 or, from `allocate`, an arm lacks room for all its eligible users.
 
     >>> from evenhand.welfare.curves import Capped
     >>> value = np.array([[[0.5, 0.9], [0.5, 0.4]]])
@@ -51,7 +51,7 @@ class ContinuousGreedy:
         whole("ContinuousGreedy.samples", self.samples, 1)
 
     def draws(self, users: int, arms: int) -> int:
-        """One for every user in every sample, and one to draw its arm."""
+        """One per user and sample, and one to draw the user's arm."""
         return (self.steps * self.samples + 1) * users
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
@@ -67,7 +67,7 @@ class ContinuousGreedy:
 
 @kernel
 def _drawn_or_none(x: Floats, u: float) -> int:
-    """An arm with probability x, -1 with the rest, `(A),()->()`."""
+    """Draw an arm with probabilities x, -1 with the remaining probability, `(A),()->()`."""
     for a in range(len(x)):
         u -= x[a]
         if u < 0.0:
@@ -79,12 +79,12 @@ def _drawn_or_none(x: Floats, u: float) -> int:
 def _allocate(
     value: Floats, bonus: Floats, eligible: Bools, curves: Curves, steps: int, samples: int, u: Floats
 ) -> tuple[Ints, Floats]:
-    """Arms and their chances, `(N,A),(N,A),(N,A),(draws)->(N),(N)`."""
+    """Allocate arms and return their probabilities, `(N,A),(N,A),(N,A),(draws)->(N),(N)`."""
     count, users, n_arms = value.shape
     arms, chances = np.full((count, users), -1), np.ones((count, users))
     arm, sums = np.empty(users, np.int64), np.empty(n_arms)
     for r in range(count):
-        times = np.zeros((users, n_arms))  # how often the chance of each pair has grown
+        times = np.zeros((users, n_arms))  # the number of times that each pair's probability has grown
         at = 0
         for _ in range(steps):
             gain = np.zeros((users, n_arms))
@@ -113,7 +113,7 @@ def _allocate(
 
 @kernel
 def _best(gain: Floats, eligible: Bools) -> int:
-    """The eligible arm with the largest gain, -1 if none is eligible, `(A),(A)->()`."""
+    """Find the eligible arm with the largest gain, -1 if none is eligible, `(A),(A)->()`."""
     best = -1
     for a in range(len(gain)):
         if eligible[a] and (best < 0 or gain[a] > gain[best]):

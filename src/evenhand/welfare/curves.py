@@ -1,4 +1,4 @@
-"""Satisfaction of an arm: concave functions of what its users bring it in one round."""
+"""Satisfaction of an arm: concave functions of the sum of its matches in a round."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number, whole
 
 CAPPED, LOGARITHMIC, POWER, PIECEWISE = 0, 1, 2, 3
-_BEND = 1e-9  # rounding that a concave function's slopes may rise by, relative to the largest slope
+_BEND = 1e-9  # tolerated rise of a concave function's slopes, relative to the largest slope
 
 
 class Curves(NamedTuple):
-    """The functions of A arms as kernels read them."""
+    """The functions of A arms in the form that kernels read."""
 
     kind: Ints  # (A,)
     size: Floats  # (A,) the cap, the scale or the exponent
@@ -29,7 +29,7 @@ class Curves(NamedTuple):
 
     @staticmethod
     def of(kind: int, size: float, knots: Floats | None = None, values: Floats | None = None) -> Curves:
-        """The function of one arm; one that is not piecewise needs no knots."""
+        """Make the function of one arm; knots are needed only if it is piecewise."""
         none = np.array([0.0, 1.0])
         x, y = (none, none) if knots is None or values is None else (knots, values)
         return Curves(np.array([kind]), np.array([size]), x[None], y[None])
@@ -46,15 +46,14 @@ class Curve(Protocol):
 @checked
 @dataclass(frozen=True)
 class Linear:
-    """Every match counts alike: r(x) = x.
+    """All matches count equally: r(x) = x.
 
     >>> satisfaction(Linear(), np.array([[0.5, 7.0]]))
     array([[0.5, 7. ]])
     """
 
     def curves(self, arms: int) -> Curves:
-        """The same for all arms."""
-        return _repeated(Curves.of(CAPPED, math.inf), arms)
+        return _repeat(Curves.of(CAPPED, math.inf), arms)
 
 
 @named("A7", source="Shibukawa et al. 2026, Section 5.1: r(x) = min(x, beta)")
@@ -63,10 +62,10 @@ class Capped:
     """Matches count up to a cap: r(x) = min(x, cap).
 
     Args:
-        cap: above 0, in matches per round.
+        cap: the cap in matches per round, above 0.
 
     Raises:
-        InvalidInput: a cap that is not above 0.
+        InvalidInput: the cap is not above 0.
 
     >>> satisfaction(Capped(5.0), np.array([[0.5, 7.0]]))
     array([[0.5, 5. ]])
@@ -78,20 +77,19 @@ class Capped:
         _above_zero("Capped.cap", self.cap)
 
     def curves(self, arms: int) -> Curves:
-        """The same for all arms."""
-        return _repeated(Curves.of(CAPPED, float(self.cap)), arms)
+        return _repeat(Curves.of(CAPPED, float(self.cap)), arms)
 
 
 @checked
 @dataclass(frozen=True)
 class Logarithmic:
-    """Returns diminish at once: r(x) = scale ln(1 + x / scale), whose slope at 0 is 1.
+    """Returns diminish logarithmically: r(x) = scale ln(1 + x / scale), whose slope at 0 is 1.
 
     Args:
         scale: the sum at which the slope is one half; above 0.
 
     Raises:
-        InvalidInput: a scale that is not above 0.
+        InvalidInput: the scale is not above 0.
 
     >>> satisfaction(Logarithmic(1.0), np.array([[0.0, math.e - 1.0]]))
     array([[0., 1.]])
@@ -103,8 +101,7 @@ class Logarithmic:
         _above_zero("Logarithmic.scale", self.scale)
 
     def curves(self, arms: int) -> Curves:
-        """The same for all arms."""
-        return _repeated(Curves.of(LOGARITHMIC, float(self.scale)), arms)
+        return _repeat(Curves.of(LOGARITHMIC, float(self.scale)), arms)
 
 
 @checked
@@ -113,10 +110,10 @@ class Power:
     """Returns diminish as a power: r(x) = ((1 + x)^exponent - 1) / exponent, whose slope at 0 is 1.
 
     Args:
-        exponent: in (0, 1]; 1 is linear.
+        exponent: the exponent, in (0, 1]; 1 is linear.
 
     Raises:
-        InvalidInput: an exponent out of this range.
+        InvalidInput: the exponent is out of this range.
 
     >>> satisfaction(Power(0.5), np.array([[0.0, 3.0]]))
     array([[0., 2.]])
@@ -128,21 +125,20 @@ class Power:
         number("Power.exponent", self.exponent, "a number in (0, 1]", lambda x: 0 < x <= 1)
 
     def curves(self, arms: int) -> Curves:
-        """The same for all arms."""
-        return _repeated(Curves.of(POWER, float(self.exponent)), arms)
+        return _repeat(Curves.of(POWER, float(self.exponent)), arms)
 
 
 @checked
 @dataclass(frozen=True)
 class Piecewise:
-    """Straight lines between points, which start at (0, 0); flat after the last point.
+    """Interpolates linearly between points from (0, 0) on; flat after the last point.
 
     Args:
-        at: where the function bends, increasing and above 0.
-        values: its values there, concave and not decreasing.
+        at: the sums at the points, increasing and above 0.
+        values: the values at the points, concave and not decreasing.
 
     Raises:
-        InvalidInput: points that do not increase, or a function that decreases or is not concave, with the point.
+        InvalidInput: the points do not increase, or the function decreases or is not concave; with the point.
 
     >>> satisfaction(Piecewise(at=(2.0, 4.0), values=(2.0, 3.0)), np.array([[1.0, 3.0, 9.0]]))
     array([[1. , 2.5, 3. ]])
@@ -160,21 +156,20 @@ class Piecewise:
         _check_concave("Piecewise", np.append(0.0, x), np.append(0.0, y))
 
     def curves(self, arms: int) -> Curves:
-        """The same for all arms."""
         x, y = np.array((0.0, *self.at), float), np.array((0.0, *self.values), float)
-        return _repeated(Curves.of(PIECEWISE, 0.0, np.append(x, x[-1] + 1.0), np.append(y, y[-1])), arms)
+        return _repeat(Curves.of(PIECEWISE, 0.0, np.append(x, x[-1] + 1.0), np.append(y, y[-1])), arms)
 
 
 def tabulated(function: Callable[[float], float], up_to: float, pieces: int = 256) -> Piecewise:
-    """A function of your own, as straight lines between equally spaced points; flat after the last one.
+    """Approximate a function of your own by linear pieces between equally spaced points; flat after the last one.
 
     Args:
-        function: of one number, from sums of matches to satisfaction; its value at 0 is subtracted.
-        up_to: the largest sum that matters, such as the number of users; above 0.
-        pieces: how many straight lines.
+        function: maps a sum of matches to satisfaction; its value at 0 is subtracted.
+        up_to: the largest relevant sum, such as the number of users; above 0.
+        pieces: the number of linear pieces.
 
     Raises:
-        InvalidInput: a function whose values are not finite, or that decreases or is not concave, with the point.
+        InvalidInput: the function has infinite values, decreases or is not concave; with the point.
 
     >>> satisfaction(tabulated(math.sqrt, up_to=16.0), np.array([[4.0, 9.0]]))
     array([[2., 3.]])
@@ -193,13 +188,13 @@ def tabulated(function: Callable[[float], float], up_to: float, pieces: int = 25
 @checked
 @dataclass(frozen=True)
 class PerArm:
-    """A function for each arm.
+    """Combines one function per arm.
 
     Args:
-        each: one per arm, in their order; they may be of different kinds.
+        each: one function per arm, in order; their kinds may differ.
 
     Raises:
-        InvalidInput: from `curves`, another number of arms.
+        InvalidInput: from `curves`, the number of arms differs.
 
     >>> satisfaction(PerArm((Capped(1.0), Linear())), np.array([[2.0, 2.0]]))
     array([[1., 2.]])
@@ -208,7 +203,7 @@ class PerArm:
     each: tuple[Curve, ...]
 
     def curves(self, arms: int) -> Curves:
-        """The function of every arm, in their order."""
+        """Return the functions of all arms, in order."""
         if len(self.each) != arms:
             raise InvalidInput("PerArm.each", f"{arms} functions, one per arm", len(self.each))
         parts = [curves_of(f"PerArm.each[{a}]", curve, 1) for a, curve in enumerate(self.each)]
@@ -216,8 +211,8 @@ class PerArm:
         return Curves(
             np.concatenate([p.kind for p in parts]),
             np.concatenate([p.size for p in parts]),
-            np.concatenate([_padded(p.knots, longest, 1.0) for p in parts]),
-            np.concatenate([_padded(p.values, longest, 0.0) for p in parts]),
+            np.concatenate([_pad(p.knots, longest, 1.0) for p in parts]),
+            np.concatenate([_pad(p.values, longest, 0.0) for p in parts]),
         )
 
 
@@ -225,7 +220,7 @@ def curves_of(field: str, curve: Curve, arms: int) -> Curves:
     """The functions of all arms.
 
     Raises:
-        InvalidInput: naming the field, of anything that has none.
+        InvalidInput: the curve has no functions; the error names the field.
     """
     if not isinstance(curve, Curve) or isinstance(curve, type):
         raise InvalidInput(field, "a function of matches, such as Capped(5.0)", repr(curve))
@@ -233,7 +228,7 @@ def curves_of(field: str, curve: Curve, arms: int) -> Curves:
 
 
 def satisfaction(curve: Curve, sums: Floats) -> Floats:
-    """r of every arm's sum of matches, `(A)->(A)`."""
+    """Compute r of every arm's sum of matches, `(A)->(A)`."""
     c = curve.curves(sums.shape[-1])
     kind, size = (np.broadcast_to(z, sums.shape) for z in (c.kind, c.size))
     value = np.minimum(sums, np.where(kind == CAPPED, size, math.inf))
@@ -247,11 +242,11 @@ def satisfaction(curve: Curve, sums: Floats) -> Floats:
 
 
 def plain(curves: Curves) -> Curves:
-    """The same arrays in a plain tuple, which a kernel takes several microseconds sooner than a named one."""
+    """Convert to a plain tuple, which kernels receive several microseconds faster than a named one."""
     return cast("Curves", tuple(curves))
 
 
-def _repeated(curves: Curves, arms: int) -> Curves:
+def _repeat(curves: Curves, arms: int) -> Curves:
     return Curves(
         np.repeat(curves.kind, arms),
         np.repeat(curves.size, arms),
@@ -260,8 +255,8 @@ def _repeated(curves: Curves, arms: int) -> Curves:
     )
 
 
-def _padded(z: Floats, length: int, step: float) -> Floats:
-    """Points after the last one, at which a flat function stays flat, `(1,J)->(1,length)`."""
+def _pad(z: Floats, length: int, step: float) -> Floats:
+    """Extend a flat end by further points, `(1,J)->(1,length)`."""
     more = z[:, -1:] + step * np.arange(1, length - z.shape[1] + 1)
     return np.concatenate([z, more], 1)
 
@@ -271,7 +266,7 @@ def _above_zero(name: str, value: float) -> None:
 
 
 def _check_concave(name: str, x: Floats, y: Floats) -> None:
-    """Refuse a function that decreases or is not concave, at the first point where it is not, `(J),(J)`."""
+    """Refuse a function that decreases or is not concave, naming the first such point, `(J),(J)`."""
     slope = np.diff(y) / np.diff(x)
     slack = _BEND * np.abs(slope).max()
     for i, s in enumerate(slope):

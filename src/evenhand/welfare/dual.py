@@ -1,4 +1,4 @@
-"""Prices of arms: the dual of allocation, smoothed by an entropy, and the bound that any prices certify.
+"""Prices of arms: the entropically smoothed dual of allocation, and the bound that any prices certify.
 
 The welfare of every allocation is at most
 
@@ -17,21 +17,21 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.welfare._kernels import first_slope, utility, wanted
+from evenhand.welfare._kernels import best_sum, first_slope, utility
 from evenhand.welfare.curves import CAPPED, LOGARITHMIC, PIECEWISE, Curves
 
-_FAINT = 18.0  # temperatures below the best arm at which an arm's share counts as none
-_DAMPING = 0.003  # curvature, in units of an arm's whole sum per first slope, where all users have decided
+_FAINT = 18.0  # an arm this many temperatures below the best has no share
+_DAMPING = 0.003  # curvature added once all users have decided, in units of an arm's whole sum per first slope
 _INNER = 3  # passes over the prices in a step
 _BISECTIONS = 30
-_RARE = 0.01  # chance of an arm below which its effect on other arms is left out of a step
-_EDGE = 1e-9  # part of its first slope that a price keeps from the ends, where arms tie or the wanted sum jumps to 0
-_SHORTEST = 0.02  # part of a step that is taken even if it raises the dual
+_RARE = 0.01  # below this probability an arm's effect on other arms is left out of a step
+_EDGE = 1e-9  # distance of a price from its ends, where arms tie or sums jump to 0, per first slope
+_SHORTEST = 0.02  # the part of a step that is taken even if it raises the dual
 
 
 @kernel
 def unit_of(value: Floats, eligible: Bools, curves: Curves) -> float:
-    """What users can add by their first matches, as a mean over users, which is the unit of temperatures."""
+    """Compute the mean over users of their largest first gain, which is the unit of temperatures."""
     users, arms = value.shape
     total = 0.0
     for i in range(users):
@@ -45,7 +45,7 @@ def unit_of(value: Floats, eligible: Bools, curves: Curves) -> float:
 
 @kernel
 def spread_of(bonus: Floats, eligible: Bools) -> float:
-    """How far a user's bonuses are apart, as a mean over users."""
+    """Compute the mean over users of the range of their bonuses."""
     total = 0.0
     for i in range(len(bonus)):
         low, high = np.inf, -np.inf
@@ -58,7 +58,7 @@ def spread_of(bonus: Floats, eligible: Bools) -> float:
 
 @kernel
 def most_of(value: Floats, eligible: Bools) -> Floats:
-    """The sum of every arm if it got all users who are eligible, `(N,A),(N,A)->(A)`."""
+    """Compute the sum of every arm with all its eligible users, `(N,A),(N,A)->(A)`."""
     most = np.zeros(value.shape[1])
     for i in range(len(value)):
         for a in range(len(most)):
@@ -69,24 +69,24 @@ def most_of(value: Floats, eligible: Bools) -> Floats:
 
 @kernel
 def start_cold(curves: Curves, prices: Floats) -> None:
-    """Prices from which a cold start begins, `(A)`."""
+    """Set the initial prices of a cold start in place, `(A)`."""
     for a in range(len(prices)):
         prices[a] = 0.7 * first_slope(curves, a)
 
 
 @kernel
-def _settled(curves: Curves, a: int, start: float, stiffness: float, most: float) -> float:
-    """The price with the least stiffness/2 (price - start)^2 + max_x [r_a(x) - price x].
+def _proximal_price(curves: Curves, a: int, start: float, stiffness: float, most: float) -> float:
+    """Find the price that minimises stiffness/2 (price - start)^2 + max_x [r_a(x) - price x].
 
-    It is start + x / stiffness, with x the sum that is wanted at this price.
+    It is start + x / stiffness, where x is the sum that the arm wants at this price.
     """
     kind, size, knots, values = curves
-    if kind[a] == CAPPED:  # it wants the same at all prices
+    if kind[a] == CAPPED:  # the wanted sum is the same at all prices
         return float(start + min(size[a], most) / stiffness)
     if kind[a] == LOGARITHMIC:  # x = size (1 / price - 1), so the price solves a quadratic equation
         half = 0.5 * (start - size[a] / stiffness)
         return float(min(half + math.sqrt(half * half + size[a] / stiffness), start + most / stiffness))
-    if kind[a] == PIECEWISE:  # the first knot that is wanted, or the slope of the line before it
+    if kind[a] == PIECEWISE:  # the first wanted knot, or the slope of the line before it
         low, high = 0, knots.shape[1] - 1
         while low < high:
             middle = (low + high) // 2
@@ -102,7 +102,7 @@ def _settled(curves: Curves, a: int, start: float, stiffness: float, most: float
     price, width = 0.5, 0.5
     for _ in range(_BISECTIONS):
         width *= 0.5
-        price += width if stiffness * (price - start) < wanted(curves, a, price, most) else -width
+        price += width if stiffness * (price - start) < best_sum(curves, a, price, most) else -width
     return price
 
 
@@ -122,11 +122,11 @@ def lower(
     fees: Floats,
     pace: float,
 ) -> None:
-    """Newton steps on the smoothed dual, in place, `(N,A),(N,A),(N,A),(A),(A),(A)->(A),(A)`.
+    """Lower the smoothed dual by Newton steps, in place, `(N,A),(N,A),(N,A),(A),(A),(A)->(A),(A)`.
 
-    `stretch` is how many users each one stands for, `trust` the most that a price moves, as a part of its first slope,
-    and `pace` the most that a fee of a place moves. A step minimises a quadratic model of the users' part and the exact
-    part of the arms, going over prices and fees in turn; it is shortened while it raises the dual.
+    `stretch` is the number of users that each one represents, `trust` the largest move of a price relative to its first
+    slope, and `pace` the largest move of a place's fee. A step minimises a quadratic model of the users' part and the
+    exact part of the arms, over prices and fees in turn; it is shortened while it raises the dual.
     """
     users, arms = value.shape
     scarce, least, size = bool((capacity < users * stretch).any()), np.inf, 1.0
@@ -142,7 +142,7 @@ def lower(
             prices[a] = min(max(base[a] + size * step[a], edge), first_slope(curves, a) - edge)
             if scarce:
                 fees[a] = max(base[arms + a] + size * step[arms + a], 0.0)
-            x = wanted(curves, a, prices[a], most[a])
+            x = best_sum(curves, a, prices[a], most[a])
             reached += utility(curves, a, x) - prices[a] * x + fees[a] * capacity[a]
         sums[:] = 0.0
         steep[:] = 0.0
@@ -205,7 +205,7 @@ def lower(
                 if j < arms:
                     slope = first_slope(curves, j)
                     pull += stretch * sums[j]
-                    best = _settled(curves, j, base[j] - pull / steep[j, j], steep[j, j], most[j])
+                    best = _proximal_price(curves, j, base[j] - pull / steep[j, j], steep[j, j], most[j])
                     best = min(max(best, base[j] - trust * slope), base[j] + trust * slope)
                     step[j] = min(max(best, 0.0), slope) - base[j]
                 else:
@@ -227,14 +227,14 @@ def bound_at(
     prices: Floats,
     fees: Floats,
 ) -> float:
-    """The bound on welfare that prices certify, `(N,A),(N,A),(N,A),(A),(A),(A),(A),(A)->()`."""
+    """Compute the bound on welfare that prices certify, `(N,A),(N,A),(N,A),(A),(A),(A),(A),(A)->()`."""
     users, arms = value.shape
     total, rivals = 0.0, np.zeros(arms, np.int64)
     for i in range(users):
         for a in range(arms):
             rivals[a] += eligible[i, a]
     for a in range(arms):
-        x = wanted(curves, a, prices[a], most[a])
+        x = best_sum(curves, a, prices[a], most[a])
         total += utility(curves, a, x) - prices[a] * x + fees[a] * capacity[a]
     for i in range(users):
         best, room = -np.inf, 0

@@ -17,26 +17,26 @@ from evenhand.welfare.linear_program import alone, relaxation
 
 
 class Solved(NamedTuple):
-    """The best allocations that were found, and what may be missing."""
+    """The best allocations found, and their optimality gaps."""
 
     arms: Ints  # (R, N)
-    gap: Floats  # (R,) by how much the best allocation can be better at most, relative to this one
+    gap: Floats  # (R,) an upper bound on the relative gain of the best allocation over this one
 
 
 @named("A5", source="evenhand's own: the welfare of concave curves as a mixed-integer program")
 @dataclass(frozen=True)
 class Exact:
-    """The mixed-integer program of the welfare; for small rounds, or for a few seconds each.
+    """Solves the mixed-integer program of the welfare; suited to small rounds.
 
     Logarithms and powers enter by tangents that are at most 1e-4 of their value too high, so the allocation is within
     1e-4 of its satisfaction of the best one beside the gap; `gap` is that of the program with tangents.
 
     Args:
-        seconds: after which the best allocation so far is taken, per round; such results depend on the machine.
-        gap: relative, at which the search ends.
+        seconds: the time limit per round, after which the best allocation so far is taken; this depends on the machine.
+        gap: the relative gap at which the search ends.
 
     Raises:
-        InvalidInput: numbers out of range, or, from `solve`, seconds in which no allocation is found.
+        InvalidInput: a number is out of range or, from `solve`, no allocation is found in time.
 
     >>> from evenhand.welfare.curves import Capped
     >>> value = np.array([[[0.5, 0.9], [0.5, 0.4]]])
@@ -54,7 +54,6 @@ class Exact:
         number("Exact.gap", self.gap, "a number in [0, 1)", lambda x: 0 <= x < 1)
 
     def draws(self, users: int, arms: int) -> int:
-        """None."""
         return 0
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
@@ -63,7 +62,7 @@ class Exact:
         return Allocation(arms, np.ones(arms.shape), np.full(prices.shape, np.nan))
 
     def solve(self, case: Round, curves: Curves) -> Solved:
-        """The best allocation of every replica and its gap, `(N,A),(N,A),(N,A),(A)->(N),()`."""
+        """Find the best allocation of every replica and its gap, `(N,A),(N,A),(N,A),(A)->(N),()`."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         arms, gap = np.full(case.value.shape[:2], -1), np.zeros(len(case.value))

@@ -1,4 +1,4 @@
-"""What allocations of many rounds can reach under constraints on averages over rounds: a linear program, by HiGHS."""
+"""The fluid bound of allocations under constraints on averages over rounds: a linear program, by HiGHS."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from evenhand.welfare.linear_program import highs, matrix, relaxation
 def fluid(
     case: Round, curves: Curves, use: Floats, limit: Floats, *, may_stay: bool = True
 ) -> tuple[float, Floats, Floats]:
-    """What allocations of given rounds can reach if rows are kept on average, `(R,N,A,d),(d)->(),(d),(R,N,A)`.
+    """Compute the best mean welfare of given rounds if rows are kept on average, `(R,N,A,d),(d)->(),(d),(R,N,A)`.
 
-    Equation: max mean_s welfare_s(x_s) s.t. mean_s sum_ia use_sia x_sia <= limit, over chances x_s in every round s: at
-    least what any policy can reach in these rounds, whatever it knows. As hard limits may leave users without an arm,
-    chances of a user sum to at most 1, unless `may_stay` is False. Returns the value, the prices of the rows, and the
-    chances.
+    Equation: max mean_s welfare_s(x_s) s.t. mean_s sum_ia use_sia x_sia <= limit, over probabilities x_s in every round
+    s. No policy can reach more in these rounds, whatever it knows. As hard limits may leave users without an arm,
+    probabilities of a user sum to at most 1, unless `may_stay` is False. Returns the value, the prices of the rows, and
+    the probabilities.
 
     Raises:
         InfeasibleProblem: no allocation of these rounds keeps to the limits.

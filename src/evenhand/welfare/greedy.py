@@ -1,4 +1,4 @@
-"""The greedy welfare oracle: the user and arm that add most come first."""
+"""The greedy welfare oracle: it takes the pair of user and arm with the largest gain first."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from evenhand.welfare.curves import Curves, plain
 
 
 @kernel
-def _adds_most(
+def _best_gain(
     value: Floats, bonus: Floats, eligible: Bools, capacity: Ints, curves: Curves, sums: Floats, held: Ints, i: int
 ) -> tuple[int, float]:
-    """The arm with room to which user i adds most, and how much; -1 and -inf where there is none."""
+    """Find the arm with room that gains most from user i, and this gain; -1 and -inf if there is none."""
     best, most = -1, -np.inf
     for a in range(value.shape[1]):
         if eligible[i, a] and held[a] < capacity[a]:
@@ -31,7 +31,7 @@ def _adds_most(
 
 @kernel
 def _greedy(value: Floats, bonus: Floats, eligible: Bools, capacity: Ints, curves: Curves) -> Ints:
-    """Allocate, `(N,A),(N,A),(N,A),(A),(A)->(N)`; what a user adds only falls, so a stale number is an upper bound."""
+    """Allocate, `(N,A),(N,A),(N,A),(A),(A)->(N)`; gains only fall, so a stale gain is an upper bound."""
     count, users, n_arms = value.shape
     arms = np.full((count, users), -1)
     sums, held = np.empty(n_arms), np.empty(n_arms, np.int64)
@@ -40,12 +40,12 @@ def _greedy(value: Floats, bonus: Floats, eligible: Bools, capacity: Ints, curve
         sums[:] = 0.0
         held[:] = 0
         for i in range(users):
-            want[i], adds[i] = _adds_most(value[r], bonus[r], eligible[r], capacity, curves, sums, held, i)
+            want[i], adds[i] = _best_gain(value[r], bonus[r], eligible[r], capacity, curves, sums, held, i)
         for _ in range(users):
             i = int(np.argmax(adds))
             while adds[i] > -np.inf:
                 before = adds[i]
-                want[i], adds[i] = _adds_most(value[r], bonus[r], eligible[r], capacity, curves, sums, held, i)
+                want[i], adds[i] = _best_gain(value[r], bonus[r], eligible[r], capacity, curves, sums, held, i)
                 if adds[i] >= before:
                     break
                 i = int(np.argmax(adds))
@@ -61,12 +61,12 @@ def _greedy(value: Floats, bonus: Floats, eligible: Bools, capacity: Ints, curve
 @named("A5", source="the greedy algorithm for submodular welfare (Fisher, Nemhauser & Wolsey 1978)")
 @dataclass(frozen=True)
 class Greedy:
-    """The pair of user and arm that adds most, then the next one, until every user has an arm.
+    """Takes the pair of user and arm with the largest gain, then the next one, until every user has an arm.
 
     Equation: (i, a) maximises r_a(s_a + m_ia) - r_a(s_a) + b_ia over users without an arm and eligible arms with room.
-    It reaches half of the optimum if no bonus is negative, and all of it where r is linear and nothing is full. Of
-    pairs that tie, the first one is taken, so `choices.Allocate` lets luck decide beforehand. It may fill arms so that
-    a user is left without one who would get one elsewhere.
+    It reaches half of the optimum if no bonus is negative, and all of it if r is linear and no arm is full. Ties go to
+    the first pair, so `choices.Allocate` breaks them at random beforehand. A user may stay without an arm although
+    another allocation would place all users.
 
     >>> from evenhand.welfare.curves import Linear
     >>> value = np.array([[[0.9, 0.1], [0.8, 0.5]]])
@@ -78,7 +78,6 @@ class Greedy:
     blind: ClassVar[bool] = False
 
     def draws(self, users: int, arms: int) -> int:
-        """No luck."""
         return 0
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:

@@ -1,4 +1,4 @@
-"""The welfare of rounds as a linear program over chances, by HiGHS: an upper bound, and prices of matches."""
+"""The welfare of rounds as a linear program over probabilities, by HiGHS: an upper bound, and prices of matches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Program(NamedTuple):
     """
 
     gain: Floats
-    equal: Any  # sparse; its last rows, one per arm of every round, say that s sums up the matches
+    equal: Any  # sparse; its last rows, one per arm of every round, define s as the sum of matches
     equal_to: Floats
     below: Any  # sparse
     at_most: Floats
@@ -36,15 +36,15 @@ class Program(NamedTuple):
 
 
 class Relaxed(NamedTuple):
-    """The optimum over chances."""
+    """The optimum of a linear program over probabilities."""
 
     value: Floats  # (R,) at least that of any allocation
-    chances: Floats  # (R, N, A) with which it is reached
-    prices: Floats  # (R, A) what another match of an arm is worth
+    chances: Floats  # (R, N, A) the optimal probabilities
+    prices: Floats  # (R, A) the marginal worth of a match of an arm
 
 
 def bound(case: Round, curves: Curves) -> Floats:
-    """An upper bound on the welfare of any allocation, `(N,A),(N,A),(N,A),(A)->()`.
+    """Compute an upper bound on the welfare of any allocation, `(N,A),(N,A),(N,A),(A)->()`.
 
     Equation: max sum_a z_a + sum b x s.t. z_a <= every line of r_a at sum_i m_ia x_ia, chances x_i of the eligible arms
     that add up to 1, and sum_i x_ia <= capacity_a. Logarithms and powers enter by tangents that are at most 1e-4 of
@@ -56,11 +56,11 @@ def bound(case: Round, curves: Curves) -> Floats:
     >>> bound(case, Capped(1.25).curves(2)).round(6)
     array([2.5])
     """
-    return relaxed(case, curves).value
+    return solve_relaxation(case, curves).value
 
 
-def relaxed(case: Round, curves: Curves) -> Relaxed:
-    """The linear program of every replica by itself, `(N,A),(N,A),(N,A),(A)->(),(N,A),(A)`."""
+def solve_relaxation(case: Round, curves: Curves) -> Relaxed:
+    """Solve the linear program of each replica separately, `(N,A),(N,A),(N,A),(A)->(),(N,A),(A)`."""
     count, _, arms = case.value.shape
     value, chances, prices = np.zeros(count), np.zeros(case.value.shape), np.zeros((count, arms))
     for r in range(count):
@@ -72,14 +72,14 @@ def relaxed(case: Round, curves: Curves) -> Relaxed:
 
 
 def alone(case: Round, r: int) -> Round:
-    """The round of one replica."""
+    """Select the round of one replica."""
     return case._replace(value=case.value[r : r + 1], bonus=case.bonus[r : r + 1], eligible=case.eligible[r : r + 1])
 
 
 def relaxation(case: Round, curves: Curves, *, may_stay: bool = False) -> Program:
-    """The program of all rounds at once: to maximise the sum of their welfare, `(N,A),(N,A),(N,A),(A)->`.
+    """Build the program that maximises the total welfare of all rounds, `(N,A),(N,A),(N,A),(A)->`.
 
-    With `may_stay` anybody may be left without an arm, else only those whose arms can be full.
+    With `may_stay` any user may stay without an arm, otherwise only users whose arms can all be full.
     """
     count, users, arms = case.value.shape
     pairs = np.nonzero(case.eligible)
@@ -98,7 +98,7 @@ def relaxation(case: Round, curves: Curves, *, may_stay: bool = False) -> Progra
     capacity = np.tile(np.minimum(case.capacity, users), count)
     leaves = _may_be_left(case).ravel() & (not may_stay)
     stays = leaves | ~case.eligible.any(2).ravel() | may_stay
-    out = np.flatnonzero(leaves[user])  # pairs of users who may be left without an arm
+    out = np.flatnonzero(leaves[user])  # pairs of users who may stay without an arm
     cut = (np.arange(count)[:, None] * arms + cuts.arm).ravel()  # the arm of every line
     slope, height = np.tile(cuts.slope, count) * matches / unit, np.tile(cuts.height, count) / unit
 
@@ -136,10 +136,10 @@ def relaxation(case: Round, curves: Curves, *, may_stay: bool = False) -> Progra
 
 
 def solve(program: Program) -> tuple[float, Floats, Floats]:
-    """Value, chances of the pairs, and prices of matches.
+    """Solve a program; returns its value, the probabilities of the pairs, and the prices of matches.
 
     Raises:
-        InvalidInput: HiGHS finds no optimum, as with values that are not finite.
+        InvalidInput: HiGHS finds no optimum, for example because values are not finite.
     """
     found = highs(program)
     if found.status != 0:
@@ -150,7 +150,7 @@ def solve(program: Program) -> tuple[float, Floats, Floats]:
 
 
 def highs(program: Program, rows: Any = None, limits: Floats | None = None) -> Any:
-    """HiGHS, with more rows that are to be kept."""
+    """Run HiGHS, optionally with further inequality rows."""
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 
@@ -163,7 +163,7 @@ def highs(program: Program, rows: Any = None, limits: Floats | None = None) -> A
 
 
 def _most(case: Round) -> Floats:
-    """The largest sum that an arm can reach in any round, `->(A)`."""
+    """Compute the largest sum that each arm can reach in any round, `->(A)`."""
     best = -np.sort(-np.where(case.eligible, case.value, 0.0), axis=1)
     fits = np.arange(case.value.shape[1])[:, None] < case.capacity
     return np.asarray(np.where(fits, best, 0.0).sum(1).max(0))
@@ -172,16 +172,16 @@ def _most(case: Round) -> Floats:
 def _may_be_left(case: Round) -> Bools:
     """Whether the other users can fill all eligible arms of a user, `(N,A),(A)->(N)`."""
     left = np.zeros(case.eligible.shape[:2], bool)
-    full = case.capacity < case.eligible.sum(1)  # (R, A) arms that can be full for somebody
+    full = case.capacity < case.eligible.sum(1)  # (R, A) arms that can be full for some user
     for r, eligible in enumerate(case.eligible):
         some = eligible.any(1) & ~(eligible & ~full[r]).any(1)
         mine = eligible[some].astype(float)
-        left[r, some] = mine @ case.capacity < (mine @ eligible.T > 0.0).sum(1)  # of all that rival for these arms
+        left[r, some] = mine @ case.capacity < (mine @ eligible.T > 0.0).sum(1)  # of all rivals for these arms
     return left
 
 
 def matrix(parts: Sequence[_Entries], rows: int, columns: int) -> Any:
-    """A sparse matrix from (row, column, number) of its entries."""
+    """Build a sparse matrix from its entries (row, column, number)."""
     from scipy.sparse import csr_array
 
     row, column = (np.concatenate([part[k] for part in parts]) for k in (0, 1))

@@ -1,4 +1,4 @@
-"""Concave functions of arms as the least of straight lines: the form that linear programs read."""
+"""Concave functions of arms as minima of straight lines, the form that linear programs need."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Lines(NamedTuple):
 
 
 def lines(curves: Curves, most: Floats, error: float = ERROR) -> Lines:
-    """Lines whose least is r_a on [0, most_a], or at most `error` r_a above it where r_a is curved, `(A)->`.
+    """Compute lines whose minimum is r_a on [0, most_a], or at most `error` r_a above it if r_a is curved, `(A)->`.
 
-    Functions that are capped or piecewise linear take their own lines. Curved ones take tangents.
+    Capped and piecewise linear functions consist of lines; curved ones are bounded by tangents.
 
     >>> from evenhand.welfare.curves import Capped
     >>> lines(Capped(5.0).curves(1), np.array([9.0]))
@@ -54,7 +54,7 @@ def lines(curves: Curves, most: Floats, error: float = ERROR) -> Lines:
 
 @kernel
 def _excess(curves: Curves, a: int, x: float, y: float) -> float:
-    """The most that the lower of the tangents at x < y is above r between them, relative to r: where they meet."""
+    """Compute the largest relative excess over r of the tangents at x < y, which is where they meet."""
     rx, ry = utility(curves, a, x), utility(curves, a, y)
     sx, sy = steepness(curves, a, x)[0], steepness(curves, a, y)[0]
     if sx - sy <= 1e-14 * sx:  # the lines are the same up to rounding
@@ -66,7 +66,7 @@ def _excess(curves: Curves, a: int, x: float, y: float) -> float:
 
 @kernel
 def _tangent_points(curves: Curves, a: int, most: float, error: float) -> Floats:
-    """Points from 0 on at which tangents are within the error on [0, most]: each as far from the last as it can be."""
+    """Choose points from 0 on, as sparse as possible, whose tangents are within the error on [0, most]."""
     found, x, step = [0.0], 0.0, error * max(most, 1e-300)
     while True:
         r = utility(curves, a, most)

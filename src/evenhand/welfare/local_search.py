@@ -1,4 +1,4 @@
-"""From prices to an allocation: fill arms in the order of regret, then move, swap and chain users while that helps."""
+"""From prices to an allocation: fill arms by regret, then move, swap and chain users while welfare rises."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import numpy as np
 
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.welfare._kernels import first_slope, utility, wanted
+from evenhand.welfare._kernels import best_sum, first_slope, utility
 from evenhand.welfare.curves import Curves
 
-_GAIN = 1e-10  # part of what one user can change that a change must gain, so that rounding is no gain
-_ENOUGH = 1e-3  # gain of a pass, per user and in this unit, at which the search ends
+_GAIN = 1e-10  # the least gain of a change, relative to the largest change by one user; excludes rounding
+_ENOUGH = 1e-3  # the search ends when a pass gains less than this per user, in the same unit
 
 
 @kernel
 def best_arms(
     value: Floats, bonus: Floats, eligible: Bools, prices: Floats, fees: Floats, lists: Ints, regret: Floats
 ) -> None:
-    """Fill in every user's best arms at the prices, best first, -1 after the last, and what the second one is short of.
+    """Write every user's best arms at the prices, best first, -1 after the last, and the regret of the second best.
 
     `(N,A),(N,A),(N,A),(A),(A)->(N,L),(N)`; the regret of a user with one arm is infinite.
     """
@@ -62,7 +62,7 @@ def fill(
     sums: Floats,
     counts: Ints,
 ) -> None:
-    """Give each user in turn the arm that pays most: at its price up to what it wants at this price, then what it adds.
+    """Give each user in turn the best arm: at its price up to the sum wanted at this price, then by the gain.
 
     `(N,A),(N,A),(N,A),(A),(A),(A),(A),(A),(N)->(N),(A),(A)`.
     """
@@ -71,7 +71,7 @@ def fill(
     counts[:] = 0
     goal, at_goal = np.empty(n_arms), np.empty(n_arms)
     for a in range(n_arms):
-        goal[a] = wanted(curves, a, prices[a], most[a])
+        goal[a] = best_sum(curves, a, prices[a], most[a])
         at_goal[a] = utility(curves, a, goal[a])
     for i in order:
         best, most_paid = -1, -np.inf
@@ -104,7 +104,7 @@ def _transfer(
     member: Ints,
     place: Ints,
 ) -> None:
-    """Take a user from one arm (or none) to another one (or none); keep sums, utilities and members."""
+    """Move a user from one arm (or none) to another (or none), and update sums, utilities and members."""
     if start >= 0:
         sums[start] -= value[user, start]
         counts[start] -= 1
@@ -137,7 +137,7 @@ def climb(
     sums: Floats,
     counts: Ints,
 ) -> None:
-    """Change the allocation of one user after the other, in place, by what gains most, until little is gained.
+    """Improve the allocation user by user, in place, by the change with the largest gain, until gains are small.
 
     A user i moves to an arm c of its list; or moves there while one user j of c goes to i's arm (a swap), or to another
     arm of j's list (a chain over three arms). A user without an arm for whom nobody can make room takes j's place.
@@ -167,7 +167,7 @@ def climb(
                 out = utility(curves, a, max(sums[a] - value[i, a], 0.0)) - reached[a] - bonus[i, a]
             least = _GAIN * (unit + spread)
             best_c, best_j, best_d, gain = -1, -1, -1, least if a >= 0 else -np.inf
-            worse_c, worse_j = -1, -1  # an arm that is full, and who would be left without one
+            worse_c, worse_j = -1, -1  # a full arm, and the user who would lose it
             for t in range(length):
                 c = lists[i, t]
                 if c < 0:
@@ -205,8 +205,8 @@ def climb(
                 best_c, best_j, gain = worse_c, worse_j, least
             if best_c < 0:
                 continue
-            gained += max(gain, _ENOUGH * unit)  # a user without an arm may gain a loss
-            if best_j >= 0:  # first, so that an arm never holds more users than there are
+            gained += max(gain, _ENOUGH * unit)  # placing a user without an arm may be a loss
+            if best_j >= 0:  # first, so that no arm ever holds more users than exist
                 _transfer(best_j, best_c, best_d, value, curves, arms, sums, counts, reached, member, place)
             _transfer(i, a, best_c, value, curves, arms, sums, counts, reached, member, place)
         if gained <= _ENOUGH * unit * users:

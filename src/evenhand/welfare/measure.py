@@ -1,4 +1,4 @@
-"""How satisfied the arms are with a round: a measure of all its plays together."""
+"""The satisfaction of the arms in a round: a joint measure of all its plays."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @kernel
-def _satisfied(plays: Ints, y: Floats, column: int, curves: Curves, arms: int) -> Floats:
-    """sum_a r_a(sum of the outcomes of the plays of arm a), `(P),(P,M+B)->()`."""
+def _satisfaction(plays: Ints, y: Floats, column: int, curves: Curves, arms: int) -> Floats:
+    """Compute sum_a r_a(sum of the outcomes of the plays of arm a), `(P),(P,M+B)->()`."""
     total, sums = np.zeros(len(plays)), np.empty(arms)
     for r in range(len(plays)):
         sums[:] = 0.0
@@ -37,7 +37,7 @@ def _satisfied(plays: Ints, y: Floats, column: int, curves: Curves, arms: int) -
 @named("A7", source="Shibukawa et al. 2026, Section 3.1: satisfaction of the arms")
 @dataclass(frozen=True)
 class Satisfaction:
-    """How satisfied the arms are with what their users bring them in a round.
+    """Measures the satisfaction of the arms with the matches of their users in a round.
 
     Equation: sum_a r_a(sum of y over the plays of arm a), where candidate = user * arms + arm. At true means, y stands
     for the mean of every play; as r is concave, that is more than the mean of the satisfaction at the outcomes.
@@ -45,12 +45,12 @@ class Satisfaction:
     Args:
         curve: r, such as `Capped(5.0)`.
         arms: A.
-        of: the outcome that is summed; observed, and never negative.
-        name: of the measure.
+        of: the outcome to sum; observed, and never negative.
+        name: the name of the measure.
 
     Raises:
-        InvalidInput: a name that is empty, an end that is neither "low" nor "high", or what is no function of matches;
-            from a `Problem`, another number of actions than plays x arms, or no such outcome.
+        InvalidInput: the name is empty, `worst` is neither "low" nor "high", or the curve is not a function of matches;
+            from a `Problem`, the number of actions is not plays x arms, or there is no such outcome.
 
     >>> from evenhand.problem import Outcome, Problem
     >>> from evenhand.welfare.curves import Capped
@@ -76,7 +76,7 @@ class Satisfaction:
         curves_of("Satisfaction.curve", self.curve, self.arms)
 
     def on(self, problem: Problem) -> Reading:
-        """The satisfaction of the arms of a problem."""
+        """Return the function that measures the satisfaction in a problem's rounds."""
         if self.of not in problem.observed:
             expected = f"one of the outcomes {list(problem.observed)} that are observed"
             raise InvalidInput("Satisfaction.of", expected, repr(self.of))
@@ -91,16 +91,16 @@ class Satisfaction:
         curves, arms = plain(self.curve.curves(self.arms)), self.arms
 
         def reading(plays: Ints, outcomes: Floats) -> Floats:
-            return _satisfied(plays, outcomes, column, curves, arms)
+            return _satisfaction(plays, outcomes, column, curves, arms)
 
         return reading
 
 
 def satisfaction_of(problem: Problem) -> Satisfaction:
-    """The satisfaction that a problem measures, from which recipes of allocations take r and the number of arms.
+    """Return the satisfaction that a problem measures; recipes for allocations read r and the number of arms from it.
 
     Raises:
-        InvalidInput: it measures none, or several.
+        InvalidInput: the problem measures none, or several.
     """
     found = [m for m in problem.measures if isinstance(m, Satisfaction)]
     if len(found) != 1:

@@ -1,4 +1,4 @@
-"""A place for everybody: chains along which users pass on arms until one with room is reached."""
+"""Places all users, by chains along which users pass on arms until one with room is reached."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evenhand.core.types import Bools, Floats, Ints
 
 @kernel
 def place_all(value: Floats, eligible: Bools, capacity: Ints, arms: Ints, sums: Floats, counts: Ints) -> bool:
-    """Give an arm to users without one, in place, wherever others can make room, `(N,A),(N,A),(A)->(N),(A),(A)`.
+    """Give an arm to users without one, in place, if others can make room, `(N,A),(N,A),(A)->(N),(A),(A)`.
 
     Each gets it along a shortest chain of arms (augmenting paths, so that no allocation places more users). Returns
     whether anybody got one.
@@ -20,7 +20,7 @@ def place_all(value: Floats, eligible: Bools, capacity: Ints, arms: Ints, sums: 
     for user in range(users):
         if arms[user] >= 0:
             continue
-        mover[:] = -1  # who would go to an arm
+        mover[:] = -1  # the user who would move to an arm
         first, last, end = 0, 0, -1
         for a in range(n_arms):
             if eligible[user, a]:

@@ -1,4 +1,4 @@
-"""evenhand's own welfare oracle: prices of arms, then an allocation at these prices, then a local search."""
+"""evenhand's own welfare oracle: it computes prices of arms, allocates at these prices, and searches locally."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from evenhand.welfare.dual import bound_at, lower, most_of, spread_of, start_col
 from evenhand.welfare.local_search import best_arms, climb, fill
 from evenhand.welfare.places import place_all
 
-_COLD = (0.2, 0.1, 0.05, 0.02)  # temperatures of a cold start, in units of what a user can add
+_COLD = (0.2, 0.1, 0.05, 0.02)  # temperatures of a cold start, in units of a user's largest gain
 _LAST = (0.01, 0.005)
-_WARM = (0.005,)  # from the prices of the round before
-_EXACT = (0.01, 0.005, 0.002, 0.001)  # of a certificate
-_PARTS = (1.0, 0.7, 0.4, 0.2, 0.1, 0.0)  # of the prices: where all arms have enough, smoothed ones fall to 0 slowly
-_SAMPLE = 300  # users of a cold start
-_TRUST = 0.2  # the most that a price moves in a step, as a part of its first slope
-_PACE = 0.2  # the largest move of a fee, as a part of what one user can change
+_WARM = (0.005,)  # from the prices of the previous round
+_EXACT = (0.01, 0.005, 0.002, 0.001)  # temperatures of a certificate
+_PARTS = (1.0, 0.7, 0.4, 0.2, 0.1, 0.0)  # factors of the prices: smoothed prices of satisfied arms fall slowly
+_SAMPLE = 300  # sampled users in a cold start
+_TRUST = 0.2  # the largest move of a price in a step, relative to its first slope
+_PACE = 0.2  # the largest move of a fee, relative to the largest change by one user
 _PASSES = 30  # of the local search, over all users
-_SHORT = 0.03  # of the bound, in parts of the satisfaction, at which another start is tried
+_SHORT = 0.03  # the shortfall from the bound, relative to the satisfaction, at which another start is tried
 _WARM_START, _COLD_START, _BY_GAIN = 0, 1, 2  # attempts at a round
 
 
@@ -75,7 +75,7 @@ def _allocate(
     arms, trial, sums = np.empty((count, users), np.int64), np.empty(users, np.int64), np.empty(n_arms)
     counts, fees, tried = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(n_arms)
     lists, regret, free = np.empty((users, length), np.int64), np.empty(users), np.zeros(n_arms)
-    slopes = np.array([first_slope(curves, a) for a in range(n_arms)])  # prices at which an arm wants nothing
+    slopes = np.array([first_slope(curves, a) for a in range(n_arms)])  # the prices at which arms want nothing
     for r in range(count):
         m, b, ok = value[r], bonus[r], eligible[r]
         most, unit, spread, reached = most_of(m, ok), unit_of(m, ok, curves), spread_of(b, ok), -np.inf
@@ -111,7 +111,7 @@ def _allocate(
 
 @kernel
 def _certify(value: Floats, bonus: Floats, eligible: Bools, capacity: Ints, curves: Curves) -> Floats:
-    """The least bound at (parts of) the prices of a cold start, in every replica, `(N,A),(N,A),(N,A),(A),(A)->()`."""
+    """Compute the least bound at (parts of) the prices of a cold start, in every replica; shapes as in `_allocate`."""
     bound, prices, fees = np.empty(len(value)), np.empty(value.shape[2]), np.zeros(value.shape[2])
     for r in range(len(value)):
         m, b, ok = value[r], bonus[r], eligible[r]
@@ -128,7 +128,7 @@ def _certify(value: Floats, bonus: Floats, eligible: Bools, capacity: Ints, curv
 @named("A5", source="evenhand's own")
 @dataclass(frozen=True)
 class Priced:
-    """Prices of arms by Newton steps on the smoothed dual, then a local search from the allocation at these prices.
+    """Computes prices of arms by Newton steps on the smoothed dual, allocates at these prices, and searches locally.
 
     Equation: with prices lam_a of a match, from `welfare.dual`, users in the order of what they would lose without
     their best arm choose the arm that pays most, lam_a m_ia + b_ia while the arm wants more at its price, and what they
@@ -141,10 +141,10 @@ class Priced:
     tie, the one that comes first is taken, so `choices.Allocate` lets luck decide beforehand.
 
     Args:
-        arms: how many arms per user the local search looks at, at least 1.
+        arms: the number of arms per user that the local search considers, at least 1.
 
     Raises:
-        InvalidInput: a number of arms below 1.
+        InvalidInput: the number of arms is below 1.
 
     >>> from evenhand.welfare.curves import Capped
     >>> value = np.array([[[0.9, 0.8], [0.9, 0.1]]])
@@ -160,7 +160,6 @@ class Priced:
         whole("Priced.arms", self.arms, 1)
 
     def draws(self, users: int, arms: int) -> int:
-        """No luck."""
         return 0
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
@@ -171,7 +170,7 @@ class Priced:
 
 
 def certificate(case: Round, curves: Curves) -> Floats:
-    """An upper bound on the welfare of any allocation, by weak duality, `(N,A),(N,A),(N,A),(A)->()`.
+    """Compute an upper bound on the welfare of any allocation by weak duality, `(N,A),(N,A),(N,A),(A)->()`.
 
     It holds for fractional allocations too. On 320 instances of `Matching` it was at most 0.13 % above the linear
     program's bound, with 6 places per arm for 50 users at most 0.33 %, in a tenth of its time.

@@ -1,4 +1,4 @@
-"""Arms drawn for every user on its own: the lottery of FairX, and the uniform one."""
+"""Oracles that draw each user's arm separately: the lottery of FairX, and the uniform one."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def _draw(value: Floats, eligible: Bools, capacity: Ints, u: Floats) -> tuple[In
 @named("A6", source="FairX: Wang et al. 2021, as in Shibukawa et al. 2026, Appendix F.1 (Algorithm 6)")
 @dataclass(frozen=True)
 class Proportional:
-    """Each user's arm is drawn in proportion to what the user brings to it, P(a) = m_ia / sum_c m_ic.
+    """Draws each user's arm in proportion to the user's values, P(a) = m_ia / sum_c m_ic.
 
-    Satisfaction and bonuses change nothing. Where an arm is full, the others share its chance.
+    Satisfaction and bonuses have no effect. If an arm is full, the others share its probability.
 
     >>> from evenhand.welfare.curves import Linear
     >>> case = Round(np.array([[[0.6, 0.2]]]), np.zeros((1, 1, 2)), np.ones((1, 1, 2), bool), np.array([1, 1]))
@@ -65,7 +65,7 @@ class Proportional:
 @named("A6", source="Shibukawa et al. 2026, Section 5.1: baseline")
 @dataclass(frozen=True)
 class Anyone:
-    """Each user's arm is drawn uniformly from the eligible arms with room.
+    """Draws each user's arm uniformly from the eligible arms with room.
 
     >>> from evenhand.welfare.curves import Linear
     >>> case = Round(np.array([[[0.6, 0.2]]]), np.zeros((1, 1, 2)), np.ones((1, 1, 2), bool), np.array([1, 1]))

@@ -1,4 +1,4 @@
-"""Rounding of a linear program: every user's arm is drawn from its chances."""
+"""Rounding of a linear program: each user's arm is drawn from the program's probabilities."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.welfare._kernels import drawn
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves
-from evenhand.welfare.linear_program import relaxed
+from evenhand.welfare.linear_program import solve_relaxation
 
-_LEAST = 1e-9  # chances below this are rounding of the solver
+_LEAST = 1e-9  # smaller probabilities are rounding errors of the solver
 
 
 @named("A5", source="the linear program of the welfare of concave curves; rounding user by user is evenhand's own")
 @dataclass(frozen=True)
 class Rounded:
-    """The linear program of `bound`, then every user's arm drawn independently from its chances.
+    """Solves the linear program of `bound`, and draws each user's arm independently from its probabilities.
 
-    A user whose arms are all full by then gets the arm that pays most at the prices of the program among those with
-    room. A reference: it is as fast as HiGHS.
+    A user whose arms are all full by then gets, among arms with room, the best at the prices of the program. It serves
+    as a reference; its time is that of HiGHS.
 
     >>> from evenhand.welfare.curves import Capped
     >>> value = np.array([[[0.5, 0.9], [0.5, 0.4]]])
@@ -36,12 +36,12 @@ class Rounded:
     blind: ClassVar[bool] = False
 
     def draws(self, users: int, arms: int) -> int:
-        """One for every user."""
+        """One uniform number per user."""
         return users
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
         """Allocate, `(N,A),(N,A),(N,A),(A),(A),(N)->(N),(N),(A)`; `prices` are not used."""
-        found = relaxed(case, curves)
+        found = solve_relaxation(case, curves)
         worth = found.prices[:, None, :] * case.value + case.bonus
         lottery = np.where(found.chances > _LEAST, found.chances, 0.0)
         arms, chances = _draw(lottery, worth, case.eligible, case.capacity, u)
@@ -50,7 +50,7 @@ class Rounded:
 
 @kernel
 def _draw(lottery: Floats, worth: Floats, eligible: Bools, capacity: Ints, u: Floats) -> tuple[Ints, Floats]:
-    """Arms and their chances given the users before, `(N,A),(N,A),(N,A),(A),(N)->(N),(N)`."""
+    """Draw arms and return their probabilities given earlier users, `(N,A),(N,A),(N,A),(A),(N)->(N),(N)`."""
     arms, chances = np.full(u.shape, -1), np.ones(u.shape)
     weight = np.empty(lottery.shape[2])
     for r in range(len(u)):

@@ -1,4 +1,4 @@
-"""The randomised welfare routine of the paper: users in order, each drawn towards what adds most."""
+"""The paper's randomised welfare routine: users draw arms in order, with probabilities that rise with the gain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evenhand.welfare.curves import Curves, plain
 def _sequential(
     value: Floats, bonus: Floats, eligible: Bools, capacity: Ints, curves: Curves, u: Floats
 ) -> tuple[Ints, Floats]:
-    """Draw arms and state their chances, `(N,A),(N,A),(N,A),(A),(A),(N)->(N),(N)`."""
+    """Draw arms and return their probabilities, `(N,A),(N,A),(N,A),(A),(A),(N)->(N),(N)`."""
     count, users, n_arms = value.shape
     arms, chances = np.full((count, users), -1), np.ones((count, users))
     sums, held, weight = np.empty(n_arms), np.empty(n_arms, np.int64), np.empty(n_arms)
@@ -50,11 +50,11 @@ def _sequential(
 @named("A5", source="Shibukawa et al. 2026, Appendix F.2: sequential randomised routine")
 @dataclass(frozen=True)
 class Sequential:
-    """Users in their order; each draws an arm in proportion to a power of what it would add.
+    """Lets users in order draw an arm in proportion to a power of its gain.
 
     Equation: P(a) ~ max(r_a(s_a + m_ia) - r_a(s_a) + b_ia, 0)^(A - 1), s_a the sum of the users before, over the
-    eligible arms with room; uniform where nothing would add anything. In expectation it reaches half of the optimum if
-    no bonus is negative. On the instances of `Matching` it reaches 0.90 to 0.99 of the linear program's bound.
+    eligible arms with room; uniform if no arm would gain. In expectation it reaches half of the optimum if no bonus is
+    negative. On the instances of `Matching` it reaches 0.90 to 0.99 of the linear program's bound.
 
     >>> from evenhand.welfare.curves import Linear
     >>> case = Round(np.array([[[0.9, 0.1]]]), np.zeros((1, 1, 2)), np.ones((1, 1, 2), bool), np.array([1, 1]))

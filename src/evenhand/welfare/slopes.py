@@ -1,4 +1,4 @@
-"""Slopes of concave functions of arms, and their conjugates, smoothed."""
+"""Slopes of concave functions of arms, and their smoothed conjugates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HALVINGS = 60  # of the interval in which a maximiser lies
 
 @kernel
 def steepness(curves: Curves, a: int, x: float) -> tuple[float, float]:
-    """r_a' to the right of x, and -r_a'', `()->(),()`."""
+    """Compute r_a' to the right of x, and -r_a'', `()->(),()`."""
     kind, size, knots, values = curves
     if kind[a] == 0:
         return 1.0 if x < size[a] else 0.0, 0.0
@@ -31,7 +31,7 @@ def steepness(curves: Curves, a: int, x: float) -> tuple[float, float]:
 def conjugate(
     curves: Curves, a: int, price: float, most: float, bend: float, matches: float, unit: float
 ) -> tuple[float, float, float]:
-    """max over y in [0, most] of r_a(matches y) / unit - price y - bend y^2 / 2, its maximiser, and minus its slope.
+    """Maximise r_a(matches y) / unit - price y - bend y^2 / 2 over y in [0, most]; returns also y and minus its slope.
 
     `()->(),(),()`; the slope is that of the maximiser in the price. With a bend above 0 the maximiser is unique, and
     the slope -y of the maximum in the price is continuous.

@@ -16,7 +16,7 @@ LONG, SHORT = 10_000, 5_000  # rounds of Figures 2a and 2b, and of the others
 @named("A7", source="Shibukawa et al. 2026, Figures 2 and 3")
 @dataclass(frozen=True, kw_only=True)
 class AllocationExperiment:
-    """Every algorithm of the paper, and ours, on the synthetic instances; beside a reference and an upper bound."""
+    """Compares the paper's algorithms and ours on the synthetic instances with a reference and an upper bound."""
 
     name: ClassVar[str] = "allocation"
     title: ClassVar[str] = "users to arms whose returns diminish (2026)"
@@ -39,5 +39,5 @@ class AllocationExperiment:
         object.__setattr__(self, "figures", distinct("figures", self.figures))
 
     def horizon(self, published: int) -> int:
-        """The rounds of a run, where the paper's has so many."""
+        """Return the number of rounds of a run: `rounds` if set, else the paper's."""
         return self.rounds or published

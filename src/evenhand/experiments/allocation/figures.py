@@ -1,4 +1,4 @@
-"""What all figures measure, and the table that they share."""
+"""The measurements and the table that all figures share."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ TO_REFERENCE, TO_BOUND = "/ reference", "/ bound"
 REFERENCE, ORACLE, BOUND = "reference: the routine, true parameter", "our oracle, true parameter", "upper bound"
 
 
-def satisfied(trace: Trace) -> Floats:
-    """Average satisfaction per round at the true means, at every point, `->(G,R)`."""
+def mean_satisfaction(trace: Trace) -> Floats:
+    """Compute the average satisfaction per round at the true means, at every point, `->(G,R)`."""
     whole = trace.in_expectation()
     assert whole is not None  # every world here has a truth
     return whole.average("satisfaction")
 
 
-def matched(trace: Trace) -> Floats:
-    """Average matches per round, as realised, `->(G,R)`."""
+def mean_matches(trace: Trace) -> Floats:
+    """Compute the average realised matches per round, `->(G,R)`."""
     return trace.average("match")
 
 
 def measurements(runs: Sequence[Run], standards: Callable[[Point], Standards | None]) -> Iterator[Measurement]:
-    """All measurements of systems at their ends, and of the standards where they are known."""
+    """Yield all measurements of systems at the end, and of the standards where they are known."""
     for case, trace in runs:
         assert trace is not None  # nothing here is refused
-        own = satisfied(trace)[-1]
+        own = mean_satisfaction(trace)[-1]
         yield Measurement.of(case.system, case.at, SATISFACTION, own, worst="low")
         known = standards(case.at)
         if known is not None:
             yield Measurement.of(case.system, case.at, TO_REFERENCE, own / known.reference, worst="low")
             yield Measurement.of(case.system, case.at, TO_BOUND, own / known.bound, worst="low")
-        yield Measurement.of(case.system, case.at, MATCHES, matched(trace)[-1], worst="low")
+        yield Measurement.of(case.system, case.at, MATCHES, mean_matches(trace)[-1], worst="low")
         yield Measurement.of(case.system, case.at, REALISED, trace.average("satisfaction")[-1], worst="low")
     for at in _points(runs):
         known = standards(at)
@@ -51,7 +51,7 @@ def measurements(runs: Sequence[Run], standards: Callable[[Point], Standards | N
 
 
 def summary(results: Results, at: Point) -> str:
-    """One line per system: satisfaction with its band and worst replica, both ratios, and matches apart."""
+    """Format one line per system: satisfaction with its band and worst replica, both ratios, and matches."""
     rows = [r for r in results.rows if r.at == at]
     lines = []
     for system in dict.fromkeys(r.system for r in rows):

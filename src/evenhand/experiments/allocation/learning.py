@@ -1,4 +1,4 @@
-"""Figures 2a and 2b: satisfaction and matches over the rounds; and the same on listeners and artists."""
+"""Figures 2a and 2b: satisfaction and matches over the rounds, also on listeners and artists of Last.fm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evenhand.environments import AudienceMatching, LastFM, Matching
 from evenhand.experiments.allocation import LONG, AllocationExperiment
-from evenhand.experiments.allocation.figures import matched, measurements, satisfied, summary
+from evenhand.experiments.allocation.figures import mean_matches, mean_satisfaction, measurements, summary
 from evenhand.experiments.allocation.standards import Standards, standards
 from evenhand.experiments.allocation.systems import SYSTEMS, World, policy
 from evenhand.experiments.experiment import Case, Point, Run, Session
@@ -20,7 +20,7 @@ LISTENERS = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Learning:
-    """All systems over the rounds, in one world."""
+    """Runs all systems over the rounds in one world."""
 
     settings: AllocationExperiment
     session: Session
@@ -66,8 +66,8 @@ class Learning:
         for known in self.known:
             lines = {"paper's routine, true parameter": known.reference.mean(), "upper bound": known.bound.mean()}
         panels = [
-            Panel("satisfaction per round", satisfied, lines, zoom=True, unit="satisfaction per round"),
-            Panel("matches per round", matched, {}, zoom=True, unit="matches per round"),
+            Panel("satisfaction per round", mean_satisfaction, lines, zoom=True, unit="satisfaction per round"),
+            Panel("matches per round", mean_matches, {}, zoom=True, unit="matches per round"),
         ]
         axes = over_rounds([run.trace for run in runs if run.trace], panels)
         return [save(axes, out / f"allocation-{'listeners' if self.listeners else '2ab'}.png")]

@@ -19,15 +19,15 @@ from evenhand.run.simulation import simulate
 
 PARTS = (0.2, 0.4, 0.6, 0.8, 1.0)  # of the longest run
 PER_ROUND = "microseconds per round and replica"
-KEPT = 1.0  # microseconds; a round that took less was not run, but kept by an earlier call
+KEPT = 1.0  # microseconds; a faster round was loaded from an earlier call
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunTime:
-    """All systems in runs of several lengths; what else the machine does counts."""
+    """Times all systems in runs of several lengths; other load on the machine counts."""
 
     settings: AllocationExperiment
-    took: dict[tuple[str, float], float] = field(default_factory=dict)  # by system and length, as they are done
+    took: dict[tuple[str, float], float] = field(default_factory=dict)  # by system and length, filled as runs end
 
     @property
     def title(self) -> str:

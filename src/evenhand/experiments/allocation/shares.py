@@ -1,4 +1,4 @@
-"""Figures 2e and 2f: who gets how many users, and how many matches, where all users want the same arms."""
+"""Figures 2e and 2f: users and matches of each arm if all users prefer the same arms."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import number, table
 from evenhand.run.trace import Trace
 
-LAST = 100  # rounds; the grid of a run has no point there, so it is those since the last point before
+LAST = 100  # rounds; the interval starts at the last grid point before them
 
 
 @dataclass(frozen=True)
 class OfArm:
-    """The users, or the matches, of one arm in a round."""
+    """A measure of one arm's users or matches in a round."""
 
     arm: int
     arms: int
@@ -35,11 +35,11 @@ class OfArm:
 
     @property
     def name(self) -> str:
-        """Such as "users of arm 3"."""
+        """The name, such as "users of arm 3"."""
         return f"{self.what} of arm {self.arm}"
 
     def on(self, problem: Problem) -> Reading:
-        """The count or the sum over the plays of the arm."""
+        """Return the function that counts users or sums matches over the arm's plays."""
 
         def reading(plays: Ints, outcomes: Floats) -> Floats:
             mine = (plays >= 0) & (plays % self.arms == self.arm)
@@ -50,7 +50,7 @@ class OfArm:
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:
-    """Users and matches by arm, at lam = 1."""
+    """Measures users and matches by arm at lam = 1."""
 
     settings: AllocationExperiment
 
@@ -77,12 +77,12 @@ class Shares:
             yield Case(point, name, self.world, policy(name, self.world))
 
     def shares(self, trace: Trace) -> Floats:
-        """The share of each arm in the users of all rounds, `->(A,R)`."""
+        """Compute the share of each arm in the users of all rounds, `->(A,R)`."""
         users = np.stack([trace.total(f"users of arm {a}") for a in range(self.world.arms)])
         return np.asarray(users / users.sum(0))
 
     def matches(self, trace: Trace) -> Floats:
-        """Expected matches of each arm per round, over the last rounds, `->(A,R)`."""
+        """Compute the expected matches of each arm per round over the last rounds, `->(A,R)`."""
         whole = trace.in_expectation()
         assert whole is not None  # this world has a truth
         end = trace.times[-1]

@@ -1,4 +1,4 @@
-"""What systems are compared with: the paper's routine and ours at the true parameter, and an upper bound."""
+"""The standards of comparison: the paper's routine and ours at the true parameter, and an upper bound."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from evenhand.experiments.allocation.systems import World
 from evenhand.welfare import Curves, Oracle, Priced, Round, Sequential, satisfaction_of
 from evenhand.welfare.linear_program import bound
 
-ROUNDS = 50  # per replica, on which the bound and our oracle are compared with the routine
+ROUNDS = 50  # per replica, for comparing the bound and our oracle with the routine
 
 
 class Standards(NamedTuple):
-    """Satisfaction per round at the true means."""
+    """The standards' satisfaction per round at the true means."""
 
-    reference: Floats  # (R,) of the paper's routine with the true parameter, in all rounds
+    reference: Floats  # (R,) of the paper's routine with the true parameter, over all rounds
     ours: Floats  # (R,) of our oracle with the true parameter
-    bound: Floats  # (R,) of a linear program: no allocation can have more
+    bound: Floats  # (R,) of a linear program, an upper bound for every allocation
 
 
 def standards(world: World, replicas: int, seed: int) -> Standards:
-    """The standards of the rounds that systems meet in a world.
+    """Compute the standards on the rounds that systems meet in a world.
 
-    The routine is run in all rounds. Our oracle and the bound are run in `ROUNDS` of them, evenly spaced, and stated by
+    The routine runs in all rounds. Our oracle and the bound run in `ROUNDS` of them, evenly spaced, and are scaled by
     their ratio to the routine there, which varies far less than a round's satisfaction.
     """
     ids, problem = np.arange(replicas), world.problem
@@ -40,11 +40,11 @@ def standards(world: World, replicas: int, seed: int) -> Standards:
         context = run.context(step)
         case = _round(run.means(context), context.offered, capacity)
         u = luck.uniform(Stream.CHOICE, np.array([step]), world.users)
-        reached = reading(*_played(case, routine, curves, u))
+        reached = reading(*_allocate(case, routine, curves, u))
         total += reached
         if step in sampled:
             some += reached
-            ours += reading(*_played(case, oracle, curves, u))
+            ours += reading(*_allocate(case, oracle, curves, u))
             most += bound(case, curves)
     reference = total / world.horizon
     return Standards(reference, reference * ours / some, reference * most / some)
@@ -55,8 +55,8 @@ def _round(means: Floats, offered: Bools, capacity: Ints) -> Round:
     return Round(means, np.zeros(means.shape), eligible, capacity)
 
 
-def _played(case: Round, oracle: Oracle, curves: Curves, u: Floats) -> tuple[Ints, Floats]:
-    """Plays, one per user, and their means, `->(N),(N,1)`."""
+def _allocate(case: Round, oracle: Oracle, curves: Curves, u: Floats) -> tuple[Ints, Floats]:
+    """Allocate a round; returns plays, one per user, and their means, `->(N),(N,1)`."""
     count, users, arms = case.value.shape
     chosen = oracle.allocate(case, curves, np.full((count, arms), np.nan), u).arms
     plays = np.where(chosen >= 0, np.arange(users) * arms + chosen, -1)

@@ -13,10 +13,10 @@ from evenhand.experiments.experiment import Section, Session
 
 
 def sections(settings: AllocationExperiment, session: Session) -> Iterator[Section]:
-    """The figures that were asked for; 2a and 2b, and 2e and 2f, are two panels of one picture."""
+    """Yield the requested figures; 2a and 2b, and 2e and 2f, are two panels of one picture."""
     wanted, listeners = set(settings.figures), Learning(settings=settings, session=session, listeners=True)
     if settings.data:
-        _ = listeners.world  # a missing file is noticed before the first run
+        _ = listeners.world  # so that a missing file is noticed before the first run
     if wanted & {"2a", "2b"}:
         yield Learning(settings=settings, session=session)
     for figure in ("2c", "2d"):

@@ -1,4 +1,4 @@
-"""Figures 2c, 2d, 3a and 3b: satisfaction, as a part of the reference, against one parameter."""
+"""Figures 2c, 2d, 3a and 3b: satisfaction relative to the reference against one parameter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.environments import Matching
 from evenhand.experiments.allocation import SHORT, AllocationExperiment
-from evenhand.experiments.allocation.figures import TO_BOUND, TO_REFERENCE, measurements, satisfied
+from evenhand.experiments.allocation.figures import TO_BOUND, TO_REFERENCE, mean_satisfaction, measurements
 from evenhand.experiments.allocation.standards import Standards, standards
 from evenhand.experiments.allocation.systems import GAMMA, LOOKS, SYSTEMS, policy
 from evenhand.experiments.experiment import Case, Point, Run, Session
@@ -21,12 +21,12 @@ from evenhand.welfare import Capped
 
 
 class Parameter(NamedTuple):
-    """What is varied in a figure."""
+    """The parameter that a figure varies."""
 
     name: str
     says: str
     values: tuple[float, ...]
-    systems: tuple[str, ...] = SYSTEMS  # that it changes; the others are run at the first value alone
+    systems: tuple[str, ...] = SYSTEMS  # the affected systems; others run at the first value only
 
 
 # The paper prints none of the values; those here span its figures.
@@ -40,7 +40,7 @@ SWEEPS: Mapping[str, Parameter] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """All systems at every value of a parameter."""
+    """Runs all systems at every value of a parameter."""
 
     settings: AllocationExperiment
     session: Session
@@ -64,7 +64,7 @@ class Sweep:
         return [{self.parameter.name: float(x)} for x in self.parameter.values]
 
     def world(self, x: float) -> Matching:
-        """The world at a value."""
+        """Build the world at a value of the parameter."""
         rounds, name = self.settings.horizon(SHORT), self.parameter.name
         if name == "lam":
             return Matching(horizon=rounds, popularity=x)
@@ -101,7 +101,9 @@ class Sweep:
 
         p, reference, bound = self.parameter, [], []
         for name in SYSTEMS:
-            found = {r.case.at[p.name]: satisfied(r.trace)[-1] for r in runs if r.case.system == name and r.trace}
+            found = {
+                r.case.at[p.name]: mean_satisfaction(r.trace)[-1] for r in runs if r.case.system == name and r.trace
+            }
             if name not in p.systems and found:  # it does not depend on the parameter
                 found = dict.fromkeys(self.known, next(iter(found.values())))
             at = [x for x in found if x in self.known]

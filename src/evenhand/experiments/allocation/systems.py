@@ -1,4 +1,4 @@
-"""The algorithms of the paper at its settings, and ours."""
+"""The algorithms of the paper with its settings, and ours."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LOOKS = {name: f"C{i}--" if "exploration" in name else f"C{i}-" for i, name in e
 
 
 def model(world: World, width: float | None = None) -> Logistic:
-    """The regularised likelihood with lambda_0 = n and c_1 = sqrt(n); kappa, which the paper does not give, is 1."""
+    """Build the regularised likelihood with lambda_0 = n and c_1 = sqrt(n); the paper omits kappa, which is 1 here."""
     n = world.n_features
     return Logistic(n_features=n, ridge=float(n), width=Fixed(math.sqrt(n) if width is None else width), clipped=False)
 
 
 def policy(name: str, world: World, gamma: float = GAMMA) -> Policy:
-    """A system by its name, for a world."""
+    """Build a system by its name for a world."""
     problem, n, users = world.problem, world.n_features, world.users
     learner, greedy, wide = model(world), model(world, 0.0), math.sqrt(n * users)
     recipes: Mapping[str, Callable[[], Policy]] = {

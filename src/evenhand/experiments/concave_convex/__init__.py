@@ -1,4 +1,4 @@
-"""Concave rewards and convex knapsacks: how fast averages approach the optimum and the set, after Agrawal & Devanur."""
+"""Concave rewards and convex knapsacks after Agrawal & Devanur: rates of convergence to the optimum and the set."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ WORLDS = ("arms", "gini", "disc", "knapsacks", "sensors", "points", "types", "ed
 @named("B11", source="Agrawal & Devanur 2014, who print no experiments: worlds and settings are evenhand's own")
 @dataclass(frozen=True, kw_only=True)
 class ConcaveConvexExperiment:
-    """Both average regrets against the length of a run, for every way to keep to a set and to pursue an objective.
+    """Measures both average regrets by the length of a run, for all combinations of primal and dual updates.
 
     Raises:
-        InvalidInput: a world that there is not, or too few rounds to tell a rate.
+        InvalidInput: a world is unknown, or the rounds are too few to estimate a rate.
     """
 
     name: ClassVar[str] = "concave-convex"

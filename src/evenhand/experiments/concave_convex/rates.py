@@ -1,4 +1,4 @@
-"""At which rate something falls with the length of a run."""
+"""Estimates of the rate at which a quantity falls with the length of a run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from evenhand.core.types import Floats
 
 
 class Rate(NamedTuple):
-    """An exponent with its standard error; NaN where something was not above 0."""
+    """An exponent with its standard error; NaN if a mean was not above 0."""
 
     exponent: float
     se: float
 
 
 def rate(rounds: Floats, values: Floats) -> Rate:
-    """x of value ~ T^-x: the slope of the means' logarithms, with a jackknife over replicas, `(G),(G,R)->`.
+    """Estimate x of value ~ T^-x by the slope of the means' logarithms, with a jackknife over replicas, `(G),(G,R)->`.
 
     >>> rate(np.array([100.0, 400.0, 1600.0]), np.array([[0.4, 0.6], [0.2, 0.3], [0.1, 0.15]]))
     Rate(exponent=0.5, se=0.0)

@@ -23,22 +23,22 @@ from evenhand.sets import Ball
 
 PARTS = (64, 16, 4, 1)  # of the longest run
 REGRET, OUTSIDE, PER_ROUND = "regret", "outside", "microseconds per round and replica"
-ROUNDING = 1e-12  # of averages: hard budgets that are used up are not exceeded
-HARD = ", hard"  # how names of hard variants end
+ROUNDING = 1e-12  # tolerance of averages: an exhausted hard budget is not exceeded
+HARD = ", hard"  # the suffix of hard variants
 OURS = "resolving"
-CONTEXTS = 4000  # of which an optimum is computed
-KEPT = 0.1  # microseconds; a round that took less was not run, but kept by an earlier call
+CONTEXTS = 4000  # the number of contexts for computing an optimum
+KEPT = 0.1  # microseconds; a faster round was loaded from an earlier call
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lengths:
-    """A world in runs of several lengths."""
+    """Runs the systems in one world for several lengths."""
 
     settings: ConcaveConvexExperiment
     session: Session
     setting: Setting
     optimum: dict[str, float] = field(default_factory=dict)  # by the name of the world
-    took: dict[tuple[str, float], float] = field(default_factory=dict)  # by system and length, as they are done
+    took: dict[tuple[str, float], float] = field(default_factory=dict)  # by system and length, filled as runs end
 
     @property
     def title(self) -> str:
@@ -67,7 +67,7 @@ class Lengths:
                 self.took[name, point["T"]] = each
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
-        rows, here = [], self.setting.at_instance  # as the systems of all worlds are in one list
+        rows, here = [], self.setting.at_instance  # all worlds share one list of systems
         for case, trace in runs:
             if trace is None or not self.optimum:
                 continue
@@ -112,7 +112,7 @@ class Lengths:
         for metric in (REGRET, OUTSIDE):
             for system, by in found.items():
                 rounds, values = by[metric]
-                above = values.mean(1) > 0.0  # nothing else has a place on a logarithmic scale
+                above = values.mean(1) > 0.0  # a logarithmic scale shows positive values only
                 if above.sum() > 1:
                     curve = Curve(system, rounds[above].tolist(), values[above], looks[system])
                     panels.setdefault(metric, []).append(curve)
@@ -125,7 +125,7 @@ class Lengths:
         return drawn
 
     def _paths(self, runs: Sequence[Run]) -> dict[str, Floats]:
-        """Averages of the first replica in the longest run of every system, from round 10 on, `(G,2)`."""
+        """Return the averages of the first replica in the longest run of every system, from round 10 on, `(G,2)`."""
         longest = self.points[-1]["T"]
         return {
             case.system: np.stack([trace.average(name)[trace.times >= 10, 0] for name in PLANE], 1)
@@ -134,11 +134,11 @@ class Lengths:
         }
 
     def _regret(self, trace: Trace) -> Floats:
-        """The optimum minus the objective at the averages of true means, `->(R)`."""
+        """Compute the optimum minus the objective at the averages of true means, `->(R)`."""
         return np.asarray(self.optimum[self.setting.name] - trace.objective()[-1])
 
     def _found(self, runs: Sequence[Run]) -> dict[str, dict[str, tuple[Floats, Floats]]]:
-        """Lengths and values of every replica, `(G),(G,R)`, by system and metric."""
+        """Collect lengths and values of every replica, `(G),(G,R)`, by system and metric."""
         found: dict[str, dict[str, tuple[Floats, Floats]]] = {}
         for system in dict.fromkeys(run.case.system for run in runs):
             mine = [(run.case.at["T"], t) for run in runs if run.case.system == system and (t := run.trace) is not None]
@@ -150,7 +150,7 @@ class Lengths:
 
 
 def looks_of(systems: Sequence[str]) -> dict[str, str]:
-    """A colour per recipe, the first one for ours; dashed where its hard variant stands beside a soft one.
+    """Choose a colour per recipe, the first one for ours; hard variants are dashed.
 
     >>> looks_of(["bwcr", "bwcr, hard", "resolving"])
     {'bwcr': 'C1', 'bwcr, hard': 'C1--', 'resolving': 'C0'}
@@ -161,7 +161,7 @@ def looks_of(systems: Sequence[str]) -> dict[str, str]:
 
 
 def outside(trace: Trace) -> Floats:
-    """How far averages are from what all constraints allow: the root of the sum of squared excesses, `->(R)`."""
+    """Compute the distance of averages from the constraints: the root of the sum of squared excesses, `->(R)`."""
     total = np.zeros(len(trace.replicas))
     for c in trace.problem.subject_to:
         sign = 1.0 if c.worst == "high" else -1.0
@@ -171,7 +171,7 @@ def outside(trace: Trace) -> Floats:
 
 
 def outline(disc: Ball) -> Floats:
-    """Points around a disc, `->(n,2)`.
+    """Return points on the boundary of a disc, `->(n,2)`.
 
     >>> outline(Ball((0.0, 0.0), 2.0))[0]
     array([2., 0.])
@@ -181,6 +181,6 @@ def outline(disc: Ball) -> Floats:
 
 
 def sections(experiment: ConcaveConvexExperiment, session: Session) -> Iterator[Lengths]:
-    """One section per world."""
+    """Yield one section per world."""
     for setting in settings(experiment.worlds, experiment.instances):
         yield Lengths(settings=experiment, session=session, setting=setting)

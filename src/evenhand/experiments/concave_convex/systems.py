@@ -1,4 +1,4 @@
-"""The systems of the experiment: every way to keep to constraints and to pursue an objective that suits a world."""
+"""The systems of the experiment: all combinations of primal and dual updates that suit a world."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Make = Callable[[Problem, Model], Policy]
 
 
 def systems(setting: Setting, world: Environment) -> Iterator[tuple[str, Policy | None, str]]:
-    """The systems that suit a world: their names, and policies or the reasons why there is none."""
+    """Yield the systems of a world: each name with its policy, or with the reason why it refuses the world."""
     model = _model(setting, world)
     for name, make in _makers(setting, world.problem).items():
         try:
@@ -35,7 +35,7 @@ def systems(setting: Setting, world: Environment) -> Iterator[tuple[str, Policy 
 
 
 def _model(setting: Setting, world: Environment) -> Model:
-    """Tables at a part of the theory's gamma, or, where users have features, evenhand's own regression."""
+    """Build the model: tables at a part of the theory's gamma, or a Bayesian regression if users have features."""
     outcomes = len(world.problem.learned)
     if setting.name in ("clicks", "families"):
         return BayesianRidge(n_features=world.n_features, n_outcomes=outcomes)
@@ -44,7 +44,7 @@ def _model(setting: Setting, world: Environment) -> Model:
 
 
 def _makers(setting: Setting, problem: Problem) -> dict[str, Make]:
-    """Recipes by the name that they have in tables."""
+    """Return the recipes of a setting by their names in tables."""
     if setting.contexts:
         return {"resolving": resolving, "fw_dual": fw_dual, "bwcr, primal-primal": bwcr}
     found: dict[str, Make] = {}
@@ -62,7 +62,7 @@ def _makers(setting: Setting, problem: Problem) -> dict[str, Make]:
 
 
 def _bwcr(objective: Updates, constraints: Updates, hard: bool, problem: Problem, model: Model) -> Policy:
-    """Soft ones take no margin, as the theorem's violation is what is measured."""
+    """Build a variant of `bwcr`; soft variants have no margin, as the experiment measures the theorem's violation."""
     return bwcr(
         problem, model, objective_by=objective, constraints_by=constraints, margin=None if hard else 0.0, hard=hard
     )

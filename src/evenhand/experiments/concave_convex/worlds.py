@@ -1,4 +1,4 @@
-"""The worlds of the experiment: what each is called, and how it is made with a horizon."""
+"""The experiment's worlds by name, each built for a given horizon."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Setting(NamedTuple):
 
     name: str
     says: str
-    at: Callable[[int], Environment]  # of a horizon
+    at: Callable[[int], Environment]  # builds the world for a horizon
     contexts: bool = False
 
     @property
     def at_instance(self) -> dict[str, float]:
-        """Which of its instances this is, by the name of the world.
+        """The number of this instance, by the name of the world.
 
         >>> next(settings(("knapsacks",), 1)).at_instance
         {'knapsacks': 0.0}
@@ -55,26 +55,25 @@ class Restated:
 
     @cached_property
     def inner(self) -> BernoulliKnapsacks:
-        """The instance."""
+        """The random instance that is restated."""
         return BernoulliKnapsacks(horizon=self.horizon)
 
     @cached_property
     def problem(self) -> Problem:
-        """What is asked of it."""
+        """The instance's problem with this objective and these constraints."""
         return replace(self.inner.problem, maximize=self.maximize, subject_to=self.subject_to)
 
     @property
     def n_features(self) -> int:
-        """One per arm."""
         return self.inner.n_features
 
     def start(self, seed: int, replicas: Ints) -> World:
-        """The same luck."""
+        """Start the instance; its random numbers are unchanged."""
         return self.inner.start(seed, replicas)
 
 
 def settings(worlds: tuple[str, ...], instances: int) -> Iterator[Setting]:
-    """The worlds that were asked for, one after the other."""
+    """Yield the settings of the requested worlds, in order."""
     for world in worlds:
         if world == "arms":
             yield Setting("arms", "four arms, two budgets", _arms)

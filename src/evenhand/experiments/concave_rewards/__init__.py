@@ -13,9 +13,9 @@ from evenhand.experiments.options import distinct, option
 @named("C9", source="Do et al. 2023, Figure 1 (left), Figure 5 and Appendix B.2")
 @dataclass(frozen=True, kw_only=True)
 class ConcaveRewardsExperiment:
-    """Every system for every number of arms and outcomes, beside one that knows the truth of the same replica.
+    """Compares all systems for every number of arms and outcomes with one that knows the truth of the same replica.
 
-    Its replicas run in one process, as they share the model that knows their parameters.
+    All replicas run in one process, as they share the model that knows their parameters.
     """
 
     name: ClassVar[str] = "concave-rewards"

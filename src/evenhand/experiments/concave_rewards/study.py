@@ -33,7 +33,7 @@ from evenhand.run.trace import Trace
 
 EARLY = 50
 RIDGE = 0.1
-EPSILON = 0.01  # of fw_linucb, whose width is sqrt(epsilon) with alpha_t = 1, and of fw_epsilon_greedy
+EPSILON = 0.01  # for fw_linucb, whose width is sqrt(epsilon) with alpha_t = 1, and for fw_epsilon_greedy
 GAMMA = 1e4
 WIDER = (0.1, 1.0)  # epsilon of fw_linucb in the sweep
 MORE_GREEDY = (0.1,)  # epsilon of fw_epsilon_greedy
@@ -45,7 +45,7 @@ SWEPT = ("truth", "fw_linucb", "fw_squarecb", "fw_epsilon_greedy", "molincb")  #
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Truth:
-    """A model that knows each replica's parameters and learns nothing: Frank-Wolfe without uncertainty."""
+    """A model that knows each replica's parameters and learns nothing."""
 
     theta: Floats  # (R, M, n)
 
@@ -58,31 +58,30 @@ class Truth:
         return int(self.theta.shape[1])
 
     def start(self, replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
-        """The state of a ridge that has converged.
+        """Start with the state of a converged ridge regression.
 
         Raises:
-            InvalidInput: other replicas than those whose parameters it has.
+            InvalidInput: the replicas are not those whose parameters the model has.
         """
-        if replicas != len(self.theta):  # a later chunk of replicas would get the parameters of the first ones
+        if replicas != len(self.theta):  # a later chunk would get the parameters of the first replicas
             raise InvalidInput("replicas", f"all {len(self.theta)} in one process", replicas)
         state = Ridge(n_features=self.n_features, n_outcomes=self.n_outcomes).start(replicas, low, high, horizon)
         state.theta[:] = self.theta
         return state
 
     def draws(self, candidates: int) -> int:
-        """No luck."""
         return 0
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """True worth, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
+        """Compute the true worth, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         return Ridge(n_features=self.n_features, n_outcomes=self.n_outcomes).value(state, x, w, u)
 
     def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
-        """Nothing to learn."""
+        """Do nothing: the parameters are known."""
 
 
 def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
-    """Frank-Wolfe that knows the truth, the paper's algorithms with one ridge of 0.1 for all, and the baselines."""
+    """Build Frank-Wolfe with the true parameters, the paper's algorithms with a ridge of 0.1, and the baselines."""
     p, n, m = world.problem, world.n_features, world.n_outcomes
     known = Truth(theta=world.start(seed, np.arange(replicas)).theta)
     ridge = Ridge(n_features=n, n_outcomes=m, ridge=RIDGE)
@@ -102,7 +101,7 @@ def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
 
 
 def more_exploration(p: Problem, ridge: Ridge) -> list[Policy]:
-    """The sweep of Figure 5: the same algorithms with more exploration."""
+    """Build the sweep of Figure 5: the same algorithms with more exploration."""
     linucb = [fw_linucb(p, replace(ridge, width=width(e)), name=f"fw_linucb, epsilon={e:g}") for e in WIDER]
     squarecb = [fw_squarecb(p, ridge, rate=Rate(g, 0.5), name=f"fw_squarecb, gamma_0={g:,g}") for g in LOWER]
     greedy = [fw_epsilon_greedy(p, ridge, epsilon=e, name=f"fw_epsilon_greedy, epsilon={e:g}") for e in MORE_GREEDY]
@@ -110,17 +109,17 @@ def more_exploration(p: Problem, ridge: Ridge) -> list[Policy]:
 
 
 def width(epsilon: float) -> Fixed:
-    """The paper's sqrt(epsilon) alpha_t with alpha_t = 1."""
+    """Return the paper's width sqrt(epsilon) alpha_t with alpha_t = 1."""
     return Fixed(float(np.sqrt(epsilon)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Instances:
-    """One number of arms and outcomes. Each replica has parameters of its own: standard errors are over instances.
+    """Runs one number of arms and outcomes; each replica has its own parameters: standard errors are over instances.
 
     `share` is the objective divided by that of `truth` in the same replica. The optimum in hindsight is the best value
-    that a policy could reach if it knew the parameters and all contexts in advance; it is computed for the first 20
-    replicas.
+    that a policy could reach with knowledge of the parameters and all contexts in advance; it is computed for the first
+    20 replicas.
     """
 
     settings: ConcaveRewardsExperiment
@@ -151,7 +150,7 @@ class Instances:
         self.hindsight.extend(self._look_back())
 
     def _look_back(self) -> list[float]:
-        """The optima in hindsight, or none after Ctrl-C."""
+        """Compute the optima in hindsight; none after Ctrl-C."""
         found, world, s = [], self.world, self.settings
         hidden = bar_disabled(self.session.progress)
         for r in tqdm(range(min(s.replicas, SOLVED)), desc=OPTIMUM, unit="replica", leave=False, disable=hidden):
@@ -186,7 +185,7 @@ class Instances:
 
 
 def sections(settings: ConcaveRewardsExperiment, session: Session) -> Iterator[Instances]:
-    """One section per number of arms and outcomes."""
+    """Yield one section per number of arms and outcomes."""
     for arms in settings.arms:
         for outcomes in settings.outcomes:
             yield Instances(settings=settings, session=session, arms=arms, outcomes=outcomes)
@@ -197,7 +196,7 @@ def _traces(runs: Sequence[Run]) -> list[Trace]:
 
 
 def picture(traces: list[Trace], values: Floats, path: Path) -> Path:
-    """The objective over the rounds as a share of that of `truth`, and what is missing, on logarithmic axes."""
+    """Draw the objective over the rounds as a share of that of `truth`, and the missing share on logarithmic axes."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
     end = traces[0].objective()[-1]
@@ -215,7 +214,7 @@ def picture(traces: list[Trace], values: Floats, path: Path) -> Path:
 
 
 def _rows(trace: Trace, truth: Trace, at: Mapping[str, float]) -> list[Measurement]:
-    """The objective early and at the end, and as a share of that of `truth` at the end."""
+    """Measure the objective early and at the end, also as a share of that of `truth` at the end."""
     rows = []
     rounds = int(trace.times[-1])
     value, end = trace.objective(), truth.objective()[-1]

@@ -13,7 +13,7 @@ from evenhand.experiments.options import distinct, option
 @named("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Table 1 and Figure 1")
 @dataclass(frozen=True, kw_only=True)
 class CourtExperiment:
-    """Every policy of Table 1 at every tolerance, with our numbers beside the published ones."""
+    """Runs every policy of Table 1 at every tolerance, and shows our numbers beside the published ones."""
 
     name: ClassVar[str] = "court"
     title: ClassVar[str] = "court assistance: budgets and parity (NeurIPS 2023)"

@@ -28,7 +28,7 @@ from evenhand.run.trace import Trace
 
 GAMMAS = (0.01, 0.02, 0.04, 0.05, 0.1)
 MARGIN = 0.005
-SAMPLE = {"replicas": 10, "seed": 10**6}  # of the optimum: other people than those of the policies
+SAMPLE = {"replicas": 10, "seed": 10**6}  # for the optimum: people other than those of the policies
 METRICS = ("reward", "ride", "voucher", "fairness")
 WORST: dict[str, Literal["low", "high"]] = {"reward": "low", "ride": "high", "voucher": "high", "fairness": "high"}
 HORIZON = 10_000
@@ -59,12 +59,12 @@ PUBLISHED: dict[float, dict[str, tuple[float, ...]]] = {
 
 
 def model() -> Logistic:
-    """The paper's model: logistic with C_delta = 0.025; its ridge of 0 is 1e-6 here."""
+    """Build the paper's model: logistic with C_delta = 0.025; its ridge of 0 is 1e-6 here."""
     return Logistic(n_features=5, ridge=1e-6, width=Logarithmic(0.025))
 
 
 def policies(problem: Problem, prices: Floats) -> list[Policy]:
-    """The rows of Table 1, the paper's primal policy (which the paper does not run), `resolving`, and the baseline."""
+    """Build the rows of Table 1, the primal policy that the paper does not run, `resolving`, and the baseline."""
     fixed = [pgd(problem, model(), step=gamma, margin=MARGIN) for gamma in GAMMAS]
     adaptive = pgd_adaptive(problem, model(), margin=MARGIN)
     mixed = mixed_oracle(problem, model(), tuple(prices.tolist()), margin=MARGIN)
@@ -73,7 +73,7 @@ def policies(problem: Problem, prices: Floats) -> list[Policy]:
 
 
 def fairness(trace: Trace) -> Floats:
-    """Mean absolute fairness cost over groups and parities, at every point, `->(G,R)`."""
+    """Compute the mean absolute fairness cost over groups and parities at every point, `->(G,R)`."""
     gaps = [np.abs(disparity(trace, c.outcome, by)) for c, by in by_group(trace.problem.subject_to)]
     return np.asarray(np.concatenate(gaps, -1).mean(-1))
 
@@ -88,7 +88,7 @@ MEASURES: dict[str, Callable[[Trace], Floats]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One tolerance: every row of Table 1, and what the best static policy reaches."""
+    """Runs every row of Table 1 at one tolerance, and computes the optimum of static policies."""
 
     settings: CourtExperiment
     session: Session
@@ -100,7 +100,7 @@ class Table:
 
     @cached_property
     def optima(self) -> dict[str, Optimum]:
-        """The optimum with the budgets as they are, and with the margin taken off."""
+        """The optimum with the full budgets, and with budgets reduced by the margin."""
         progress = self.session.progress
         return {
             "OPT(B)": opt(self.court, **SAMPLE, progress=progress),
@@ -135,13 +135,13 @@ class Table:
 
 
 def sections(settings: CourtExperiment, session: Session) -> Iterator[Table]:
-    """One section per tolerance."""
+    """Yield one section per tolerance."""
     for tau in settings.taus:
         yield Table(settings=settings, session=session, tau=tau)
 
 
 def picture(traces: list[Trace], best: float, inside: float | None, path: Path) -> Path:
-    """A column of Figure 1: running reward, ride, voucher and fairness, without `mixed_oracle` as in the paper."""
+    """Draw a column of Figure 1: running reward, ride, voucher and fairness, without `mixed_oracle` as in the paper."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
     problem = traces[0].problem

@@ -1,4 +1,4 @@
-"""The main job in one run: several policies share scarce help among people of two groups."""
+"""A demonstration: several policies share scarce help among people of two groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evenhand.experiments.options import option
 
 @dataclass(frozen=True, kw_only=True)
 class DemoExperiment:
-    """Rides and vouchers for people who must reach a court: random sharing, published policies, and our own."""
+    """Compares random sharing, published policies and ours on rides and vouchers for people summoned to a court."""
 
     name: ClassVar[str] = "demo"
     title: ClassVar[str] = "the main job: several policies share scarce help"

@@ -1,4 +1,4 @@
-"""The main job in one run: several policies share scarce help among people of two groups."""
+"""A demonstration: several policies share scarce help among people of two groups."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from evenhand.run.trace import Trace
 
 
 def policies(problem: Problem) -> list[Policy]:
-    """Random sharing, the published policies, one of them also with hard budgets, and our own."""
+    """Build random sharing, the published policies, one of them also with hard budgets, and ours."""
     return [
         uniform(problem, n_features=5),
         pgd(problem, model(), step=0.02),
@@ -38,7 +38,7 @@ def policies(problem: Problem) -> list[Policy]:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """All policies on the same people, beside the best policy that knows every person's probabilities."""
+    """Compares all policies on the same people with the best policy that knows every person's probabilities."""
 
     settings: DemoExperiment
     session: Session
@@ -66,7 +66,7 @@ class Comparison:
         return [{}]
 
     def cases(self, point: Point) -> Iterator[Case]:
-        _ = self.optimum  # computed before the policies run, as it takes a while and has its own progress bar
+        _ = self.optimum  # computed before the policies run, as it takes time and has its own progress bar
         for policy in policies(self.court.problem):
             yield Case(point, policy.name, self.court, policy)
 
@@ -100,7 +100,7 @@ class Comparison:
 
 
 def sections(settings: DemoExperiment, session: Session) -> Iterator[Comparison]:
-    """A single section."""
+    """Yield the single section."""
     yield Comparison(settings=settings, session=session)
 
 

@@ -16,7 +16,7 @@ AIMS = ("eq. 2", "gini welfare", "equal exposure", "welfare")
 @named("C9", source="Do et al. 2023, Figures 1 (middle, right) to 4 and Appendix B.1")
 @dataclass(frozen=True, kw_only=True)
 class FairRankingExperiment:
-    """Rankings of artists for listeners: four objectives over the rounds, and utility against inequality.
+    """Ranks artists for listeners: four objectives over the rounds, and utility against inequality.
 
     The paper's systems are run as printed, with upper confidence bounds that may exceed the largest click, 1. Beside
     them are Frank-Wolfe and Unbiased-LinUCBRank with bounds clipped at 1 (the default of `Bilinear`), and Frank-Wolfe

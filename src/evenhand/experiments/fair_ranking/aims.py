@@ -10,7 +10,7 @@ from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linea
 CLICK = "click"
 SMOOTHING = Moreau(1.0)  # the paper's beta_0 = 1
 POWER = 0.5
-OFFSET = 1e-3  # bounds the slope of the welfare where an item was never exposed
+OFFSET = 1e-3  # bounds the slope of the welfare for items that were never exposed
 
 
 class Aim(NamedTuple):
@@ -23,17 +23,16 @@ class Aim(NamedTuple):
 
     @property
     def objective(self) -> WeightedSum:
-        """f."""
         return WeightedSum(((1.0, Linear({CLICK: 1.0})), (self.beta, self.of_items)))
 
 
 def inequality(exposures: Sequence[str], beta: float = 1.0) -> Aim:
-    """Equation 2: f_item is minus the mean absolute difference of exposures."""
+    """Return the objective of equation 2: f_item is minus the mean absolute difference of exposures."""
     return Aim("eq. 2", beta, GeneralizedGini.difference(exposures), SMOOTHING)
 
 
 def aim(name: str, exposures: Sequence[str]) -> Aim:
-    """One of the objectives of Section 5 and Appendix B.1, at the paper's beta.
+    """Return an objective of Section 5 and Appendix B.1 by name, at the paper's beta.
 
     >>> aim("gini welfare", ("a", "b")).objective.outcomes
     ('click', 'a', 'b')

@@ -1,4 +1,4 @@
-"""Fair rankings of music under constraints: floors, parity and fees beside the best policy that keeps to them."""
+"""Fair rankings of music under floors, parity and fees, compared with the optimum under these constraints."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from evenhand.recipes import fw_linucb_rank, resolving
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import opt
 
-LABELS = 5  # in the order of popularity, so that some of them fall short
-LEAST = 0.85  # of an even share of the exposures, for every label
-FEE = 1.0  # per round at most; two items in five cost 1 per exposure, and clicks alone spend some 1.4
-APART = 0.05  # clicks on a label over its share, above or below those of everybody
+LABELS = 5  # formed by popularity, so that some of them fall short
+LEAST = 0.85  # the floor of every label, as a part of an even share of the exposures
+FEE = 1.0  # the limit per round; two items in five cost 1 per exposure, and maximising clicks spends about 1.4
+APART = 0.05  # the tolerance of the parity: clicks on a label over its share, above or below the average
 SHARE_OF_OPTIMUM = "utility / optimum"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Constrained:
-    """The clicks of two recipes under each set of constraints, and what they keep of the constraints."""
+    """Measures the clicks of two recipes under each set of constraints, and how well the constraints are kept."""
 
     settings: FairRankingExperiment
     session: Session
@@ -44,7 +44,7 @@ class Constrained:
 
     @cached_property
     def sets(self) -> Mapping[str, tuple[Constraint, ...]]:
-        """The constraints by name."""
+        """The sets of constraints by name."""
         floor = Floor("exposure", rate=LEAST * float(self.world.looked.sum()), by="label")
         fee, parity = Budget("fee", rate=FEE), Parity("click", by="label", tolerance=APART)
         sets = ((floor,), (fee,), (floor, fee), (floor, parity, fee))

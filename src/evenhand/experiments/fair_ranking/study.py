@@ -1,4 +1,4 @@
-"""Fair rankings of music: the paper's objectives over the rounds, and utility against inequality."""
+"""Fair rankings of music: the paper's objectives over the rounds, and utility against inequality of exposures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import Optimum, opt
 from evenhand.run.trace import Trace
 
-SHARE = 0.75  # FairLearn's c where objectives are compared, of the most that is possible, k / m: 0.15 of 50 artists
+SHARE = 0.75  # FairLearn's c relative to its maximum k / m where objectives are compared: 0.15 for 50 artists
 BETAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.95)  # of k / m
 OPTIMUM, MISSING = "optimum", "% missing"
@@ -31,18 +31,18 @@ BASELINES = ("linucb_rank", UNBIASED, f"{UNBIASED}, clipped", "fairlearn_rank") 
 
 
 def most(ranking: Ranking) -> float:
-    """k / m, the largest share of rounds in which every item can be ranked."""
+    """Return k / m, the largest share of rounds in which every item can be ranked."""
     return ranking.slots / len(ranking.audience.items)
 
 
 def value(trace: Trace, objective: Objective) -> Floats:
-    """Any objective at the averages of a run, `->(G,R)`."""
+    """Compute an objective at the averages of a run, `->(G,R)`."""
     return replace(trace, problem=replace(trace.problem, maximize=objective)).objective()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Objectives:
-    """FW-LinUCBRank for each objective, and baselines that do not look at objectives, measured on all of them."""
+    """Runs FW-LinUCBRank for each objective, and baselines without an objective, which are measured on all."""
 
     settings: FairRankingExperiment
     session: Session
@@ -93,7 +93,7 @@ class Objectives:
 
     @cached_property
     def times(self) -> list[int]:
-        """Powers of ten, and the end."""
+        """The rounds at which objectives are measured: powers of ten, and the end."""
         end = self.settings.rounds
         return [*(10**e for e in range(3, 8) if 10**e < end), end]
 
@@ -135,7 +135,7 @@ class Objectives:
 
 @dataclass(frozen=True, kw_only=True)
 class TradeOff:
-    """Utility against inequality at the end, for beta of equation 2 and for the share that FairLearn guarantees."""
+    """Measures utility and inequality at the end by beta of equation 2 and by the share that FairLearn guarantees."""
 
     settings: FairRankingExperiment
 
@@ -167,7 +167,7 @@ class TradeOff:
             yield Case(point, f"fairlearn_rank, c={share:.3g}", self.world, policy)
 
     def ends(self, run: Run) -> tuple[Floats, Floats]:
-        """Inequality and utility at the end, `->(R),(R)`."""
+        """Return inequality and utility at the end, `->(R),(R)`."""
         assert run.trace is not None  # nothing here is refused
         item = inequality(self.world.exposures).of_items
         return -value(run.trace, item)[-1], value(run.trace, Linear({CLICK: 1.0}))[-1]
@@ -199,7 +199,7 @@ class TradeOff:
 
 
 def sections(settings: FairRankingExperiment, session: Session) -> Iterator[Objectives | TradeOff | Constrained]:
-    """The parts that were asked for."""
+    """Yield the requested parts."""
     if "objectives" in settings.parts:
         yield Objectives(settings=settings, session=session)
     if "trade-off" in settings.parts:
@@ -209,7 +209,7 @@ def sections(settings: FairRankingExperiment, session: Session) -> Iterator[Obje
 
 
 def picture(traces: Sequence[Trace], a: Aim, best: Optimum | None, path: Path) -> Path:
-    """Utility, the objective of items, and f over the rounds, on a logarithmic axis."""
+    """Draw utility, the objective of items, and f over the rounds on a logarithmic axis."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
     line = {} if best is None else {OPTIMUM: best.value}

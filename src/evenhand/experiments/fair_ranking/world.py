@@ -1,4 +1,4 @@
-"""Listeners, artists and the model of their tastes, which all parts of the experiment share."""
+"""The world and the models that all parts of the experiment share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTH = SelfNormalised(delta=0.1 / 3)
 
 
 def world(settings: FairRankingExperiment) -> Ranking:
-    """The audience of the data, or a synthetic one of the same shape, with 10 slots."""
+    """Build the rankings of 10 slots for the audience of the data, or for a synthetic one of the same shape."""
     wide = settings.items == "2k"
     if settings.data:
         audience = LastFM(path=settings.data, items="2k" if wide else 50, factors=settings.factors).audience
@@ -26,22 +26,22 @@ def world(settings: FairRankingExperiment) -> Ranking:
 
 
 def model(settings: FairRankingExperiment) -> Bilinear | BayesianBilinear:
-    """The regression of all systems."""
+    """Build the regression that all systems share."""
     if settings.model == "bayesian":
         return untuned(settings)
     return clipped(settings) if settings.model == "clipped" else printed(settings)
 
 
 def printed(settings: FairRankingExperiment) -> Bilinear:
-    """The ridge regression of the paper, whose bounds are not clipped."""
+    """Build the ridge regression of the paper, whose confidence bounds are not clipped."""
     return Bilinear(who=settings.factors, what=settings.factors, ridge=RIDGE, width=WIDTH, clipped=False)
 
 
 def clipped(settings: FairRankingExperiment) -> Bilinear:
-    """The same with bounds that end at 0 and 1, the range of a click."""
+    """Build the same regression with bounds clipped at 0 and 1, the range of a click."""
     return replace(printed(settings), clipped=True)
 
 
 def untuned(settings: FairRankingExperiment) -> BayesianBilinear:
-    """The model without a width to set."""
+    """Build the Bayesian model, which has no width to set."""
     return BayesianBilinear(who=settings.factors, what=settings.factors)

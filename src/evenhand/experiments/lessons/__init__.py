@@ -1,4 +1,4 @@
-"""Everything at once: a concave objective, budgets and a parity; and what contexts are worth."""
+"""A concave objective, budgets and a parity combined, with and without contexts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.experiments.options import option
 @named("X2", source="evenhand's own: Do et al. 2023 and Agrawal & Devanur 2014 have a half of it each")
 @dataclass(frozen=True, kw_only=True)
 class LessonsExperiment:
-    """Two recipes on the whole problem, one on each half of it, and one without contexts, beside the optimum."""
+    """Compares two recipes on the whole problem, one on each half, and one without contexts with the optimum."""
 
     name: ClassVar[str] = "lessons"
     title: ClassVar[str] = "everything at once: a concave goal, budgets, a parity and contexts"

@@ -1,4 +1,4 @@
-"""Everything at once: a concave objective, budgets and a parity; and what contexts are worth."""
+"""A concave objective, budgets and a parity combined, with and without contexts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from evenhand.run.optimum import Optimum, opt, opt_without_contexts
 from evenhand.run.trace import Trace
 
 GAMMA = 0.5  # of `Tabular`: the best of 0.02 to 16, see docs/goals.md
-PUPILS, SAMPLES, OTHERS = 4000, 16, 10**6  # of the optimum: other pupils than those of the policies
+PUPILS, SAMPLES, OTHERS = 4000, 16, 10**6  # for the optimum: pupils other than those of the policies
 
 
 def cases(rounds: int) -> list[Case]:
-    """`resolving` and `fw_dual`, `resolving` on each half of the problem, `bwcr` without contexts, and the baseline."""
+    """List the cases: `resolving` and `fw_dual`, `resolving` on each half, `bwcr` without contexts, and a baseline."""
     both = Lessons(horizon=rounds)
     goal = Lessons(horizon=rounds, constrained=False)
     limits = Lessons(horizon=rounds, objective=Linear(dict.fromkeys(SUBJECTS, 1.0)))
@@ -48,17 +48,17 @@ def cases(rounds: int) -> list[Case]:
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """All policies; constraints that a policy ignores are measured all the same."""
+    """Runs all policies; constraints that a policy ignores are measured all the same."""
 
     settings: LessonsExperiment
     session: Session
 
     @cached_property
     def optima(self) -> dict[str, Optimum]:
-        """What static policies that know the truth reach, by convex programs on sampled pupils."""
+        """The optima of static policies that know the truth, from convex programs on sampled pupils."""
         sample = {"contexts": PUPILS, "replicas": SAMPLES, "seed": OTHERS}
         seeing = opt(Lessons(), **sample, progress=self.session.progress)
-        # one lottery for everybody satisfies the parity by itself
+        # one lottery for all pupils satisfies the parity by itself
         blind = opt_without_contexts(Lessons(parity=False), **sample, progress=self.session.progress)
         return {"optimum": seeing, "optimum, no contexts": blind}
 
@@ -72,7 +72,7 @@ class Lesson:
         return [{}]
 
     def cases(self, point: Point) -> Iterator[Case]:
-        _ = self.optima  # computed before the policies run, as it takes a while and has its own progress bar
+        _ = self.optima  # computed before the policies run, as it takes time and has its own progress bar
         yield from cases(self.settings.rounds)
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
@@ -99,12 +99,12 @@ class Lesson:
 
 
 def sections(settings: LessonsExperiment, session: Session) -> Iterator[Lesson]:
-    """A single section."""
+    """Yield the single section."""
     yield Lesson(settings=settings, session=session)
 
 
 def picture(traces: list[Trace], seeing: float, blind: float, path: Path) -> Path:
-    """The objective, the hours used, and their gap between near and far pupils, over the rounds."""
+    """Draw the objective, the hours used, and their gap between near and far pupils over the rounds."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
     parity = _parity()
@@ -116,7 +116,7 @@ def picture(traces: list[Trace], seeing: float, blind: float, path: Path) -> Pat
             unit="at the averages",
             zoom=True,
         ),
-        Panel("hours, share of the budget", lambda t: _used(t, "hours"), {"budget": 1.0}, zoom=True, unit="share"),
+        Panel("hours, share of the budget", lambda t: _use(t, "hours"), {"budget": 1.0}, zoom=True, unit="share"),
         Panel(
             "hours: gap between near and far",
             lambda t: t.measure(parity),
@@ -134,17 +134,17 @@ def _rows(trace: Trace, optimum: float) -> list[Measurement]:
         Measurement.of(trace.policy, {}, "share", goal / optimum, worst="low"),
     ]
     for name in ("hours", "money"):
-        found.append(Measurement.of(trace.policy, {}, f"{name} used", _used(trace, name)[-1], worst="high"))
+        found.append(Measurement.of(trace.policy, {}, f"{name} used", _use(trace, name)[-1], worst="high"))
     return [*found, Measurement.of(trace.policy, {}, "parity gap", trace.measure(_parity())[-1], worst="high")]
 
 
 def _goal(trace: Trace) -> Floats:
-    """The generalised Gini of the subjects' true means, whatever the policy's own objective, `->(G, R)`."""
+    """Compute the generalised Gini of the subjects' true means, for all policies, `->(G, R)`."""
     return replace(trace, problem=Lessons().problem).objective()
 
 
-def _used(trace: Trace, name: str) -> Floats:
-    """Use so far as a share of what the budget allows by then, `->(G, R)`."""
+def _use(trace: Trace, name: str) -> Floats:
+    """Compute the use so far as a share of the budget up to then, `->(G, R)`."""
     (budget,) = (b for b in of_one_outcome(Lessons().problem.spending) if b.outcome == name)
     return trace.measure(budget) / budget.limit(Lessons().horizon)
 

@@ -1,4 +1,4 @@
-"""How small may budgets be? Every constrained policy on the court, with total budgets from sqrt(T) to T / 2."""
+"""Small budgets: every constrained policy on the court, with total budgets from sqrt(T) to T / 2."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ EXPONENTS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0)  # of T; the last i
 @named("X1", source="evenhand's own: total budgets from sqrt(T) to T / 2 (cf. Chzhen et al. 2023, Section 1)")
 @dataclass(frozen=True, kw_only=True)
 class SmallBudgetsExperiment:
-    """Every policy at every budget: what it gains and what it overspends.
+    """Measures the gain and the overspending of every policy at every budget.
 
     Raises:
-        InvalidInput: an exponent outside of (0, 1], or none.
+        InvalidInput: there are no exponents, or one is outside of (0, 1].
     """
 
     name: ClassVar[str] = "small-budgets"

@@ -1,4 +1,4 @@
-"""How small may budgets be? Every constrained policy on the court, with total budgets from sqrt(T) to T / 2."""
+"""Small budgets: every constrained policy on the court, with total budgets from sqrt(T) to T / 2."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from evenhand.run.optimum import draw, opt
 from evenhand.run.trace import Trace
 
 TOLERANCE = 0.025
-OTHERS = 10**6  # the seed of the optimum: other people than those of the policies
+OTHERS = 10**6  # the seed of the optimum: people other than those of the policies
 WORKS = 0.9, 0.01  # a policy works if it gains the first on average, and overspends at most the second
 LOOKS = {
     "uniform": "0.5:",
@@ -56,17 +56,17 @@ LOOKS = {
 
 
 class Outcomes(NamedTuple):
-    """How one policy did with one budget, per replica."""
+    """The outcomes of one policy with one budget, per replica."""
 
-    gained: Floats  # share of what the best static policy gains over giving nothing
+    gained: Floats  # as a share of the best static policy's gain over giving nothing
     overspent: Floats  # the largest excess over a budget as a share of it, at least 0
 
 
-Found = dict[str, dict[float, Outcomes | None]]  # by policy and total budget; None where it was refused
+Found = dict[str, dict[float, Outcomes | None]]  # by policy and total budget; None if it was refused
 
 
 class World(NamedTuple):
-    """The court with one budget, and what static policies reach there."""
+    """The court with one budget, and the values of the best and the null static policy."""
 
     court: Court
     best: float
@@ -74,7 +74,7 @@ class World(NamedTuple):
 
 
 def recipes() -> dict[str, Callable[[Problem], Policy]]:
-    """Every policy, with one model for all."""
+    """Return all policies by name; they share one kind of model."""
     return {
         "uniform": partial(uniform, n_features=5),
         "pgd": lambda p: pgd(p, _model()),
@@ -96,13 +96,13 @@ def _model() -> BayesianLogistic:
 
 
 def _gamma(problem: Problem) -> float:
-    """The theory's rate for five features: costs are known, so only rewards have regret."""
+    """Return the theory's rate for five features: costs are known, so only rewards have regret."""
     return square_cbwk_rate(problem, 3, 5 * float(np.log(problem.horizon)), 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Every policy at every budget."""
+    """Runs every policy at every budget."""
 
     settings: SmallBudgetsExperiment
     worlds: dict[float, World]  # by total budget, filled as they are reached
@@ -149,7 +149,7 @@ class Sweep:
         return sorted(rows, key=lambda m: order.index(m.at["total"]))
 
     def found(self, runs: Sequence[Run]) -> Found:
-        """What was gained and overspent, by policy and budget."""
+        """Collect gains and overspending by policy and budget."""
         found: Found = {name: {} for name in recipes()}
         for case, trace in runs:
             found[case.system][case.at["total"]] = None if trace is None else self._outcomes(trace, case.at["total"])
@@ -176,17 +176,17 @@ class Sweep:
 
 
 def sections(settings: SmallBudgetsExperiment, session: Session) -> Iterator[Sweep]:
-    """A single section, whose points are the budgets."""
+    """Yield the single section, whose points are the budgets."""
     yield Sweep(settings=settings, worlds={})
 
 
 def total(exponent: float, rounds: int) -> float:
-    """The budget T B = T^exponent, or T / 2 where that is less."""
+    """Return the total budget min(T^exponent, T / 2)."""
     return min(math.pow(rounds, exponent), 0.5 * rounds)
 
 
 def _table(found: Found, budgets: Sequence[float]) -> str:
-    """Mean share gained, and in brackets what the worst replica overspent, from 0.5% on."""
+    """Format the mean gained share and, in brackets from 0.5% on, the worst replica's overspending."""
     lines = []
     for name, there in found.items():
         cells = [name]
@@ -202,7 +202,7 @@ def _table(found: Found, budgets: Sequence[float]) -> str:
 
 
 def _lock_ins(results: Results, names: Sequence[str], budgets: Sequence[float]) -> str:
-    """The share of replicas that gain less than half of the mean gain over uniform play."""
+    """Format the share of replicas that gain less than half of the mean gain over uniform play."""
     lines = []
     for name in names:
         there = [results.find(name, LOCKED_IN, {"total": budget}) for budget in budgets]
@@ -214,7 +214,7 @@ def _lock_ins(results: Results, names: Sequence[str], budgets: Sequence[float]) 
 
 
 def _limits(found: Found) -> str:
-    """The smallest budget at which each policy works, given that it works at all larger ones (see `WORKS`)."""
+    """Format the smallest budget at which each policy works, as it does at all larger ones (see `WORKS`)."""
     enough, most = WORKS
     lines = []
     for name, there in found.items():
@@ -230,7 +230,7 @@ def _limits(found: Found) -> str:
 
 
 def picture(found: Found, path: Path) -> Path:
-    """What was gained and overspent, against the budget."""
+    """Draw gains and overspending against the budget."""
     from evenhand.report.plots import Curve, over_sweep, save  # matplotlib only when asked for
 
     panels: dict[str, list[Curve]] = {"share of the possible gain": [], "overspent, share of the budget": []}

@@ -16,10 +16,10 @@ AXES = ("m", "K", "T")  # dimension, arms, rounds
 @named("S5", source="Han et al. 2022, Appendix C and Figure 1, with the settings of the authors' code")
 @dataclass(frozen=True, kw_only=True)
 class SquareCBwKExperiment:
-    """Every system at the points whose numbers are known, or along whole axes of the figure.
+    """Runs every system at the points with published numbers, or along whole axes of the figure.
 
     Raises:
-        InvalidInput: a sweep other than "m", "K" and "T".
+        InvalidInput: a sweep is not "m", "K" or "T".
     """
 
     name: ClassVar[str] = "square-cbwk"

@@ -20,7 +20,7 @@ from evenhand.report.summary import number, standard_error, table
 from evenhand.run.trace import Trace
 
 OPT = 0.5  # per round: arm 1 every other round
-RUNS = 10  # behind every published number
+RUNS = 10  # per published number
 
 # Regret over ten runs in the authors' notebook: mean, and standard deviation where the notebook shows it.
 PUBLISHED: dict[Point, dict[str, tuple[float, float | None]]] = {
@@ -32,7 +32,7 @@ POINTS = (*PUBLISHED, Point(5, 3, 2000))
 
 
 class Sweep(NamedTuple):
-    """A part of the figure: its points by panel, and whether it shows the mean or the median of ten runs."""
+    """A part of the figure: its points by panel, and its statistic of ten runs, the mean or the median."""
 
     label: str
     panels: dict[str, tuple[Point, ...]]
@@ -48,7 +48,7 @@ SWEEPS = {
         "median",
     ),
 }
-# Published options are dashed; corrected ones are solid, in the same colour.
+# Published options are dashed; corrected ones are solid in the same colour.
 OURS = "resolving"
 LOOKS = {NEWTON: "C1--", GRADIENT: "C2--", UCB: "C3--", "newton": "C1-", "gradient": "C2-", OURS: "C0-"}
 
@@ -57,10 +57,10 @@ Found = dict[Point, dict[str, Floats]]  # the regret of every replica, by point 
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A single point whose numbers are known, or the points of one panel of a sweep."""
+    """Runs a single point with published numbers, or the points of one panel of a sweep."""
 
     settings: SquareCBwKExperiment
-    letter: str  # of the sweep, empty for a single point
+    letter: str  # the letter of the sweep, empty for a single point
     name: str
     instances: tuple[Point, ...]
     found: Found  # shared by the panels of a sweep, which form one picture
@@ -100,7 +100,7 @@ class Block:
 
 
 def sections(settings: SquareCBwKExperiment, session: Session) -> Iterator[Block]:
-    """One section per panel of each sweep, or per point where nothing is swept."""
+    """Yield one section per panel of each sweep or, without a sweep, per point."""
     found: Found = {}
     blocks = [(s, title, points) for s in settings.sweeps for title, points in SWEEPS[s].panels.items()]
     for letter, title, points in blocks or [("", str(p), (p,)) for p in POINTS]:
@@ -108,7 +108,7 @@ def sections(settings: SquareCBwKExperiment, session: Session) -> Iterator[Block
 
 
 def _reward(trace: Trace) -> Floats:
-    """The sum of expected rewards, `->(R)`."""
+    """Compute the sum of expected rewards, `->(R)`."""
     return np.asarray(trace.objective()[-1] * trace.elapsed[-1])
 
 
@@ -117,7 +117,7 @@ def _instance(at: Mapping[str, float]) -> Point:
 
 
 def picture(letter: str, found: Found, path: Path) -> Path:
-    """A sweep as in Figure 1, as far as it was run."""
+    """Draw a sweep as in Figure 1, with the runs so far."""
     from evenhand.report.plots import Curve, over_sweep, save  # matplotlib only when asked for
 
     sweep, panels = SWEEPS[letter], {}
@@ -134,7 +134,7 @@ def picture(letter: str, found: Found, path: Path) -> Path:
 
 
 def _report(letter: str, points: Sequence[Point], found: Found) -> list[str]:
-    """The regret at every point of a sweep, and a comparison where there are published numbers."""
+    """Format the regret at every point of a sweep, and a comparison at points with published numbers."""
     there = [p for p in points if p in found]
     if not letter:
         return [_compare(p, found[p]) for p in there]
@@ -149,7 +149,7 @@ def _middle(values: Floats | None, middle: Literal["mean", "median"]) -> str:
 
 
 def _compare(point: Point, found: dict[str, Floats]) -> str:
-    """Every system of a point; a published number is met if the difference is within two standard errors."""
+    """Format every system of a point; a published number is met if it differs by at most two standard errors."""
     head = ["system", "regret", "se", "worst", LOCKED_IN, "published", "difference", "2 se", "met"]
     rows, base = [], found.get(BASELINE, np.full(1, np.nan)).mean()
     for name, values in found.items():
@@ -169,7 +169,7 @@ def _compare(point: Point, found: dict[str, Floats]) -> str:
 
 
 def against(point: Point, name: str, values: Floats) -> tuple[float, float, float]:
-    """The published mean, ours minus it, and two standard errors of that; an unknown spread is assumed to be ours."""
+    """Return the published mean, our difference, and two standard errors of it; unknown spreads are taken from ours."""
     published, spread = PUBLISHED[point][name]
     ours = standard_error(values)
     theirs = ours * math.sqrt(len(values) / RUNS) if spread is None else spread / math.sqrt(RUNS)

@@ -1,4 +1,4 @@
-"""The systems compared in the experiment of Han et al. 2022, with the settings of the authors' code."""
+"""The systems in the experiment of Han et al. 2022, with the settings of the authors' code."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from evenhand.recipes import lin_cbwk, resolving, square_cbwk, uniform
 NEWTON, GRADIENT, UCB = "newton, published", "gradient, published", "ucb, published"
 OUTCOMES = 5  # a reward and four costs
 SCALE = 4.0  # Z = T / B
-RANGE = 4.0  # of every outcome, in whose units widths are stated
+RANGE = 4.0  # of every outcome; widths are stated in its units
 
 
 class Point(NamedTuple):
-    """Dimension, arms and rounds of an instance, by the paper's letters."""
+    """The dimension, arms and rounds of an instance by the paper's letters."""
 
     m: int
     K: int
@@ -30,7 +30,7 @@ class Point(NamedTuple):
 
 
 def systems(point: Point, orders: int) -> list[tuple[FixedContexts, Policy]]:
-    """The published systems, both oracles with the right projection, `resolving` and the baseline, with worlds."""
+    """Build the published systems, both oracles with the corrected projection, `resolving` and the baseline."""
     world = FixedContexts(dimension=point.m, arms=point.K, horizon=point.T, orders=orders)
     free = replace(world, null_arm=True)
     return [
@@ -45,12 +45,12 @@ def systems(point: Point, orders: int) -> list[tuple[FixedContexts, Policy]]:
 
 
 def newton(world: FixedContexts, projection: Projection, name: str) -> Policy:
-    """SquareCBwK with Newton oracles."""
+    """Build SquareCBwK with Newton oracles."""
     oracle = Glmtron(
         n_features=world.n_features,
         n_outcomes=OUTCOMES,
         ridge=2.25,
-        step=3.0,  # the authors' 1.5 on the gradient of the square, which has a factor of 2
+        step=3.0,  # the authors' 1.5, as their gradient of the square has a factor of 2
         radius=1.0,
         projection=projection,
         start_at=1 / math.sqrt(world.n_features),
@@ -61,7 +61,7 @@ def newton(world: FixedContexts, projection: Projection, name: str) -> Policy:
 
 
 def gradient(world: FixedContexts, projection: Projection, name: str) -> Policy:
-    """SquareCBwK with gradient descent; the steps are twice the authors', for the same reason as in `newton`."""
+    """Build SquareCBwK with gradient descent; steps are twice the authors', for the same reason as in `newton`."""
     oracle = Gradient(
         n_features=world.n_features,
         n_outcomes=OUTCOMES,
@@ -78,16 +78,16 @@ def gradient(world: FixedContexts, projection: Projection, name: str) -> Policy:
 
 
 def ucb(world: FixedContexts, name: str) -> Policy:
-    """The baseline: linear confidence bounds of radius sqrt(m), and the same dual."""
+    """Build the baseline: linear confidence bounds of radius sqrt(m), and the same dual."""
     model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, width=Fixed(math.sqrt(world.n_features) / RANGE))
     return replace(lin_cbwk(world.problem, model, max_price=SCALE, step=dual_step(world)), name=name)
 
 
 def resolver(world: FixedContexts) -> Policy:
-    """`resolving` with its usual model, in a world that also offers the null arm, which OPT may play."""
+    """Build `resolving` with its usual model for a world that also offers the null arm, which OPT may play."""
     return resolving(world.problem, BayesianRidge(n_features=world.n_features, n_outcomes=OUTCOMES))
 
 
 def dual_step(world: FixedContexts) -> float:
-    """The step of the exponentiated gradient, 2 ln d / sqrt T."""
+    """Return the step of the exponentiated gradient, 2 ln d / sqrt T."""
     return 2 * math.log(len(world.problem.spending)) / math.sqrt(world.horizon)

@@ -1,1 +1,1 @@
-"""What a campaign looks like: reports of where it stands, as JSON and as pages that the server draws."""
+"""Reports of a campaign's status, as JSON and as pages that the server renders."""

@@ -1,4 +1,4 @@
-"""The page of one decision: what was asked, how likely each action was, why, and all that the log says of it."""
+"""The page of one decision: its case, the probability of each action, the explanation, and its events."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 from evenhand.core.faces import amount
 from evenhand.live.dashboard.charts import bars
-from evenhand.live.dashboard.page import rendered
-from evenhand.live.dashboard.view import Card, Key, Section, Table, Tile, duration, moment, part
+from evenhand.live.dashboard.page import render
+from evenhand.live.dashboard.view import Card, Key, Section, Table, Tile, duration, moment, percent
 
-_MOST = 30  # actions that are drawn; the table has all
+_MOST = 30  # actions in the chart; the table has all
 
 
 def decision_page(campaign: str, policy: str, found: Mapping[str, Any], explained: str | None) -> str:
-    """The page of a decision.
+    """Render the page of a decision.
 
     Args:
         campaign, policy: their names.
-        found: as of `asked.stored`.
-        explained: what the policy said of it, None of a decision that another policy made.
+        found: the stored decision, from `asked.lookup`.
+        explained: the policy's explanation, None if another policy made the decision.
     """
     sections = [
         Section(name="why", title="The choice", cards=_why(found, explained)),
@@ -29,7 +29,7 @@ def decision_page(campaign: str, policy: str, found: Mapping[str, Any], explaine
         Section(name="log", title="The log", cards=[_events(found)]),
     ]
     actions = ", ".join("(nothing)" if name is None else name for name in found["actions"])
-    chances = ", ".join("unknown" if p is None else part(p) for p in found["probabilities"])
+    chances = ", ".join("unknown" if p is None else percent(p) for p in found["probabilities"])
     values = {
         "title": f"Decision {found['id']}",
         "campaign": campaign,
@@ -39,18 +39,18 @@ def decision_page(campaign: str, policy: str, found: Mapping[str, Any], explaine
         "sections": sections,
         "style": None,
     }
-    return rendered("decision.html", values)
+    return render("decision.html", values)
 
 
 def _why(found: Mapping[str, Any], explained: str | None) -> list[Card]:
-    said = found["explanation"][:1].upper() + found["explanation"][1:] + "."
+    why = found["explanation"][:1].upper() + found["explanation"][1:] + "."
     chances = found["chances"]
     if chances is None:
-        words = f"{said} Those of other actions are not in the log: the policy cannot tell them, or there are too many."
-        cards = [Card(name="chances", title="Probabilities", said=words)]
+        words = f"{why} Those of other actions are not in the log: the policy cannot tell them, or there are too many."
+        cards = [Card(name="chances", title="Probabilities", summary=words)]
     else:
         order = sorted(chances, key=lambda name: (name not in found["actions"], -chances[name]))
-        shown = [(name, chances[name], name in found["actions"], part(chances[name])) for name in order]
+        shown = [(name, chances[name], name in found["actions"], percent(chances[name])) for name in order]
         about = "probabilities: " + ", ".join(f"{name} {p}" for name, _, _, p in shown[:_MOST])
         rows = [(name, p, "yes" if played else "no") for name, _, played, p in shown]
         long = f"All {len(rows)} actions" if len(rows) > 8 else ""
@@ -60,7 +60,7 @@ def _why(found: Mapping[str, Any], explained: str | None) -> list[Card]:
             Card(
                 name="chances",
                 title="Probabilities" if len(found["actions"]) == 1 else "Probabilities at the first place",
-                said=said,
+                summary=why,
                 chart=bars(about, shown[:_MOST]),
                 keys=keys,
                 tables=[table],
@@ -70,7 +70,7 @@ def _why(found: Mapping[str, Any], explained: str | None) -> list[Card]:
         text, words = "", "Another policy made this decision, so that the one that decides now cannot explain it."
     else:
         text, words = dedent(explained), "Prices, worths and limits are those of the decision."
-    return [*cards, Card(name="explained", title="What the policy says", said=words, text=text, wide=True)]
+    return [*cards, Card(name="explained", title="What the policy says", summary=words, text=text, wide=True)]
 
 
 def _case(found: Mapping[str, Any]) -> list[Card]:
@@ -78,7 +78,7 @@ def _case(found: Mapping[str, Any]) -> list[Card]:
     offered = found.get("offered")
     words = "All actions." if offered is None else ", ".join(offered)
     tables = [_named(("known outcome", "value"), found["known"])] if found.get("known") else []
-    return [*cards, Card(name="offered", title="Offered", said=words, tables=tables)]
+    return [*cards, Card(name="offered", title="Offered", summary=words, tables=tables)]
 
 
 def _named(head: Sequence[str], values: Mapping[str, Any]) -> Table:
@@ -90,15 +90,15 @@ def _events(found: Mapping[str, Any]) -> Card:
     rows = [first]
     for event in found["events"]:
         after = duration((event["at"] - found["at"]) / 1e6)
-        said = "" if event["outcomes"] is None else _plain(event["outcomes"])
-        rows.append((str(event["number"]), event["kind"], moment(event["at"]), after, said))
+        outcomes = "" if event["outcomes"] is None else _plain(event["outcomes"])
+        rows.append((str(event["number"]), event["kind"], moment(event["at"]), after, outcomes))
     words = f"The outcome is overdue at {moment(found['deadline'])} UTC."
     head = ("event", "what", "when (UTC)", "after", "outcomes")
-    return Card(name="events", title="Events", said=words, tables=[Table(head, rows, texts=True)], wide=True)
+    return Card(name="events", title="Events", summary=words, tables=[Table(head, rows, texts=True)], wide=True)
 
 
 def _plain(value: Any) -> str:
-    """A value of a case or an outcome, as short as it can be told."""
+    """Format a value of a case or an outcome briefly."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_plain(z)}" for name, z in value.items())
     if isinstance(value, list):

@@ -1,20 +1,20 @@
-"""The section on what came of decisions: the objective, outcomes that came late or not at all, and prices."""
+"""The section on outcomes: the objective, late and missing outcomes, and prices."""
 
 from __future__ import annotations
 
 from itertools import accumulate
 
 from evenhand.core.faces import count
-from evenhand.live.dashboard.alarms import due
+from evenhand.live.dashboard.alarms import count_due
 from evenhand.live.dashboard.charts import course
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.view import Card, Key, Section, Table, duration, part, said
+from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, duration, percent
 from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
 
 def outcomes(campaign: Watched, status: Status, tally: Tally) -> Section:
-    """The objective, and what came, late or not at all."""
+    """Show the objective, the counts of timely, late and missing outcomes, and prices."""
     return Section(
         name="outcomes", title="Outcomes", cards=[*_objective(campaign, status, tally), *_came(status, tally)]
     )
@@ -26,27 +26,27 @@ def _objective(campaign: Watched, status: Status, tally: Tally) -> list[Card]:
     values = [(float(x), y) for x, y in zip(rounds, found, strict=True) if y is not None]
     reference, warm = tally.reference()
     problem = campaign.policy.problem
-    rows = [("so far", said(status.objective))]
+    rows = [("so far", digits(status.objective))]
     if reference is None:
         words = "There is no reference: outcomes of warm-up rounds and of others are needed for one."
     else:
         words = (
             f"The reference is the average of {count(warm, 'warm-up round')}, which no value or budget price decided."
         )
-        rows.append(("warm-up rounds", said(reference)))
-    rows += [(f"average {name}", said(x)) for name, x in status.averages.items()]
+        rows.append(("warm-up rounds", digits(reference)))
+    rows += [(f"average {name}", digits(x)) for name, x in status.averages.items()]
     title = f"Objective: average {problem.maximize}" if isinstance(problem.maximize, str) else "Objective"
     tables = [Table(("per round", "average"), rows)]
     if not values:
-        return [Card(name="objective", title=title, said=words, tables=tables)]
-    lines = [(f"{x:,.0f}", said(y)) for x, y in values]
-    beside = "" if reference is None else f"; {said(reference)} in the warm-up"
+        return [Card(name="objective", title=title, summary=words, tables=tables)]
+    lines = [(f"{x:,.0f}", digits(y)) for x, y in values]
+    beside = "" if reference is None else f"; {digits(reference)} in the warm-up"
     return [
         Card(
             name="objective",
             title=title,
-            said=words,
-            chart=course(f"objective: {said(status.objective)} so far{beside}", values, reference),
+            summary=words,
+            chart=course(f"objective: {digits(status.objective)} so far{beside}", values, reference),
             keys=[Key("spent", "so far"), *([Key("reference", "warm-up")] if reference is not None else [])],
             tables=[*tables, Table(("rounds", "objective"), lines, title="Over the rounds")],
         )
@@ -54,11 +54,11 @@ def _objective(campaign: Watched, status: Status, tally: Tally) -> list[Card]:
 
 
 def _came(status: Status, tally: Tally) -> list[Card]:
-    n, whole = tally.counts, max(due(tally), 1)
+    n, whole = tally.counts, max(count_due(tally), 1)
     rows = [
-        ("observed in time", f"{n['observed'] - n['late']:,}", part((n["observed"] - n["late"]) / whole)),
-        ("observed late, after expiry", f"{n['late']:,}", part(n["late"] / whole)),
-        ("expired, no outcome yet", f"{n['overdue']:,}", part(n["overdue"] / whole)),
+        ("observed in time", f"{n['observed'] - n['late']:,}", percent((n["observed"] - n["late"]) / whole)),
+        ("observed late, after expiry", f"{n['late']:,}", percent(n["late"] / whole)),
+        ("expired, no outcome yet", f"{n['overdue']:,}", percent(n["overdue"] / whole)),
     ]
     others = [
         ("waiting", f"{status.waiting:,}"),
@@ -73,5 +73,5 @@ def _came(status: Status, tally: Tally) -> list[Card]:
         prices = [(name, f"{x:+.4g}" if x else "0") for name, x in status.prices.items()]
         words = "What one more unit is worth at present."
         table = Table(("of", "price"), prices, title="" if len(prices) <= 6 else f"All {len(prices)} prices")
-        cards.append(Card(name="prices", title="Prices", said=words, tables=[table], wide=True))
+        cards.append(Card(name="prices", title="Prices", summary=words, tables=[table], wide=True))
     return cards

@@ -1,4 +1,4 @@
-"""The page that shows where a campaign stands, on a server and as one file."""
+"""The dashboard of a campaign, on a server and as one file."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenhand.live.dashboard.alarms import alarms, due
+from evenhand.live.dashboard.alarms import alarms, count_due
 from evenhand.live.dashboard.budgets import budgets, constraints
 from evenhand.live.dashboard.outcomes import outcomes
 from evenhand.live.dashboard.plays import latest, plays
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.view import Section, Tile, part, said
+from evenhand.live.dashboard.view import Section, Tile, digits, percent
 from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
@@ -28,36 +28,36 @@ _TEMPLATES = Environment(
 )
 
 
-def rendered(template: str, values: dict[str, Any]) -> str:
-    """A page; every text of a user is escaped, as whatever is no `Markup` is."""
+def render(template: str, values: dict[str, Any]) -> str:
+    """Render a page. Everything but `Markup` is escaped, so texts of users are."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
     return _TEMPLATES.get_template(template).render(**values, now=now)
 
 
 def page(campaign: Watched, status: Status, tally: Tally) -> str:
-    """The page of a server, as it is at present."""
-    return rendered("dashboard.html", _values(campaign, status, tally, linked=True) | {"style": None})
+    """Render the dashboard for a server."""
+    return render("dashboard.html", _values(campaign, status, tally, linked=True) | {"style": None})
 
 
-def saved(campaign: Watched) -> str:
-    """The same as one file, which loads nothing and runs nothing: a report to keep or to send.
+def render_file(campaign: Watched) -> str:
+    """Render the dashboard as one self-contained file without scripts, to keep or to send.
 
     Args:
-        campaign: in any state; its log is read once.
+        campaign: the campaign, in any state; its log is read once.
 
     Raises:
-        Busy: the store cannot be written, which a status has to, as it lets overdue decisions expire.
+        Busy: the store cannot be written; a status writes because it expires overdue decisions.
 
     >>> import evenhand as eh
     >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
-    >>> text = saved(eh.Campaign.open("memory://", "shop", eh.uniform(shop, 1)))
+    >>> text = render_file(eh.Campaign.open("memory://", "shop", eh.uniform(shop, 1)))
     >>> text.startswith("<!doctype html>"), "<script" in text, "<style>" in text
     (True, False, True)
     """
     status, tally = campaign.status(), Tally(campaign)
     tally.update(status)
     style = Markup(files("evenhand.live.dashboard").joinpath("static/page.css").read_text("utf-8"))
-    return rendered("dashboard.html", _values(campaign, status, tally, linked=False) | {"style": style})
+    return render("dashboard.html", _values(campaign, status, tally, linked=False) | {"style": style})
 
 
 def _values(campaign: Watched, status: Status, tally: Tally, *, linked: bool) -> dict[str, Any]:
@@ -79,15 +79,17 @@ def _values(campaign: Watched, status: Status, tally: Tally, *, linked: bool) ->
 
 def _tiles(campaign: Watched, status: Status, tally: Tally) -> list[Tile]:
     n, reference = tally.counts, tally.reference()[0]
-    whole, held = due(tally), campaign.terms.on_expiry == "hold"  # what expired then waits as before
+    whole, held = count_due(tally), campaign.terms.on_expiry == "hold"  # expired decisions then keep waiting
     return [
         Tile("Decided", f"{status.rounds:,}", f"of {status.horizon:,} rounds"),
         Tile(
             "Objective so far",
-            said(status.objective),
-            "no reference" if reference is None else f"warm-up {said(reference)}",
+            digits(status.objective),
+            "no reference" if reference is None else f"warm-up {digits(reference)}",
         ),
         Tile("Waiting", f"{status.waiting:,}", f"{n['overdue']:,} of them overdue" if held else "for their outcome"),
         Tile("Late", f"{n['late']:,}", "observed after expiry"),
-        Tile("Expired", f"{n['expired']:,}", f"{part(n['expired'] / whole)} of those due" if whole else "none was due"),
+        Tile(
+            "Expired", f"{n['expired']:,}", f"{percent(n['expired'] / whole)} of those due" if whole else "none was due"
+        ),
     ]

@@ -1,4 +1,4 @@
-"""Sections on what was played: actions over time, how probable they were, and the last decisions."""
+"""Sections on plays: actions over time, their probabilities, and the latest decisions."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 from evenhand.core.faces import count
 from evenhand.live.dashboard.charts import HUES, histogram, shares
 from evenhand.live.dashboard.tally import BINS, RARE, Tally
-from evenhand.live.dashboard.view import Card, Key, Link, Section, Table, moment, part, said
+from evenhand.live.dashboard.view import Card, Key, Link, Section, Table, digits, moment, percent
 from evenhand.live.dashboard.watched import Watched
 
 
 def plays(campaign: Watched, tally: Tally) -> Section:
-    """Actions over time, and how probable what was played was."""
+    """Show actions over time and the probabilities of the plays."""
     return Section(name="actions", title="Actions", cards=[_actions(campaign, tally), _probabilities(tally)])
 
 
 def _actions(campaign: Watched, tally: Tally) -> Card:
-    """The actions that are played most have a colour each, all others one together."""
+    """Chart the actions over time; the most played have a colour each, all others share one."""
     names: list[str | None] = list(campaign.policy.problem.actions)
     columns = {name: i for i, name in enumerate(names)} | {None: len(names)}
     names += [None] if tally.played[None] else []
     order = sorted(names, key=lambda name: -tally.played[name])
     top = order if len(order) <= HUES else order[: HUES - 1]
-    single = [name for name in names if name in top]  # in their own order, so that colours stay as they are
+    single = [name for name in names if name in top]  # in the order of the problem, so that colours are stable
     others = [columns[name] for name in order if name not in single]
     spans = tally.spans.all
     counted = [[int(s.plays[columns[name]]) for name in single] for s in spans]
@@ -37,14 +37,14 @@ def _actions(campaign: Watched, tally: Tally) -> Card:
     rows = []
     for name in order:
         times, mean = tally.played[name], tally.probability(name)
-        rows.append((_label(name), f"{times:,}", part(times / whole), said(mean)))
+        rows.append((_label(name), f"{times:,}", percent(times / whole), digits(mean)))
     about = "shares of plays over the rounds: " + ", ".join(f"{row[0]} {row[2]}" for row in rows[:HUES])
     lines = [(f"{x:,.0f}", *(f"{n:,}" for n in row)) for x, row in zip(rounds, counted, strict=True)]
     head = ("action", "plays", "share", "probability")
     return Card(
         name="actions-over-time",
         title="Actions over time",
-        said="Shares of plays, in spans of equally many rounds. Probabilities are means where an action was played.",
+        summary="Shares of plays, in spans of equally many rounds. Probabilities are means where an action was played.",
         chart=shares(about, counted, rounds),
         keys=[Key(f"hue{min(i, HUES - 1)}", name) for i, name in enumerate(shown)],
         tables=[
@@ -61,17 +61,17 @@ def _probabilities(tally: Tally) -> Card:
         words += f" Of {count(tally.unstated, 'play')} the policy cannot tell it."
     edges = np.linspace(0.0, 1.0, BINS + 1)
     rows = [
-        (f"{low:.2f} to {high:.2f}", f"{n:,}", part(n / whole))
+        (f"{low:.2f} to {high:.2f}", f"{n:,}", percent(n / whole))
         for low, high, n in zip(edges, edges[1:], tally.bins, strict=False)
         if n
     ]
     below = [(f"below {RARE}", tally.rare)]
     below += [(f"below {x}", sum(tally.bins[: round(x * BINS)])) for x in (0.05, 0.25, 0.5)]
-    short = [(name, f"{n:,}", part(n / whole)) for name, n in [*below, ("any", sum(tally.bins))]]
+    short = [(name, f"{n:,}", percent(n / whole)) for name, n in [*below, ("any", sum(tally.bins))]]
     return Card(
         name="probabilities",
         title="Probabilities",
-        said=words,
+        summary=words,
         chart=histogram(f"how many plays had which probability; {words}", tally.bins),
         keys=[Key("bar", "plays by their probability")],
         tables=[
@@ -82,7 +82,7 @@ def _probabilities(tally: Tally) -> Card:
 
 
 def latest(tally: Tally, linked: bool) -> Section:
-    """The last decisions, each with a link to its own page where there is a server."""
+    """Show the latest decisions, each with a link to its page if there is a server."""
     rows = [
         (
             Link(str(z.number), f"/decisions/{z.number}/page") if linked else str(z.number),
@@ -97,7 +97,7 @@ def latest(tally: Tally, linked: bool) -> Section:
     head = ("number", "key", "action", "probability", "state", "decided (UTC)")
     tables = [Table(head, rows, texts=True)]
     words = "" if rows else "No decision yet."
-    card = Card(name="last", title="The last 20, the newest first", said=words, tables=tables, wide=True)
+    card = Card(name="last", title="The last 20, the newest first", summary=words, tables=tables, wide=True)
     return Section(name="latest", title="Latest decisions", cards=[card])
 
 

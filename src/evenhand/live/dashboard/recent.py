@@ -1,4 +1,4 @@
-"""The last decisions of a campaign, and how long outcomes took."""
+"""The latest decisions of a campaign, and the delays of outcomes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STEP = math.log(1.02)  # delays are counted in classes of 2 %
 
 @dataclass
 class Line:
-    """One of the last decisions."""
+    """One line of the table of latest decisions."""
 
     number: int
     key: str
@@ -28,31 +28,28 @@ class Line:
 
 
 class Recent:
-    """The last 20 decisions, the last one first."""
+    """The 20 latest decisions, newest first."""
 
     def __init__(self) -> None:
-        """No decision yet."""
         self._lines: deque[Line] = deque(maxlen=SHOWN)
 
     def decided(self, event: Event, body: Mapping[str, Any], actions: Sequence[str]) -> None:
-        """Take in a decision."""
-        said = reply(event, body, actions)
+        found = reply(event, body, actions)
         state = "waiting" if body["n"] else "played nothing"
-        self._lines.appendleft(Line(said.id, said.key, said.at, said.actions, said.probabilities, state))
+        self._lines.appendleft(Line(found.id, found.key, found.at, found.actions, found.probabilities, state))
 
     def changed(self, event: Event) -> None:
-        """Take in what is said about a decision."""
+        """Update the state of a decision after an event about it."""
         for line in self._lines:
             if line.number == event.ref:
                 line.state = event.kind
 
     def lines(self) -> list[Line]:
-        """All of them."""
         return list(self._lines)
 
 
 class Delays:
-    """How long outcomes took, to 2 %, in a memory that does not grow with their number.
+    """The distribution of delays of outcomes, to 2 %, in memory that does not grow with their number.
 
     >>> delays = Delays()
     >>> for seconds in range(1, 102):
@@ -62,15 +59,13 @@ class Delays:
     """
 
     def __init__(self) -> None:
-        """None yet."""
         self._counts = Counter[int]()
 
     def add(self, seconds: float) -> None:
-        """Take in one."""
         self._counts[round(math.log(max(seconds, 1e-6)) / _STEP)] += 1
 
     def quantile(self, part: float) -> float | None:
-        """The seconds that a part of the delays do not exceed, None where there is none."""
+        """The quantile of the delays in seconds, None without delays."""
         rest = part * self._counts.total()
         for place, count in sorted(self._counts.items()):
             rest -= count

@@ -1,4 +1,4 @@
-"""Where a campaign stands, as JSON."""
+"""The report of a campaign as JSON."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ KINDS = {
 
 
 def report(campaign: Watched) -> dict[str, Any]:
-    """Where a campaign stands, read off its whole log."""
+    """Report on a campaign after reading its whole log."""
     status, tally = campaign.status(), Tally(campaign)
     tally.update(status)
-    return reported(campaign, status, tally)
+    return to_json(campaign, status, tally)
 
 
-def reported(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
-    """A status as JSON, which has null where there is no number."""
+def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
+    """Convert a status and a tally to JSON; missing numbers become null."""
     found: dict[str, Any] = _finite(asdict(status))
     for name, standing in status.standings.items():
         found["standings"][name] |= {"kept": standing.kept, "verdict": standing.verdict}
@@ -48,7 +48,7 @@ def reported(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """Mappings of numbers without those that JSON does not have."""
+    """Replace numbers that JSON cannot represent by None, also inside mappings."""
     if isinstance(value, dict):
         return {name: _finite(z) for name, z in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value

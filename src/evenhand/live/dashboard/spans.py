@@ -1,4 +1,4 @@
-"""What happened over the rounds of a campaign, in a bounded number of spans."""
+"""The history of a campaign over its rounds, in a bounded number of spans."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ MOST = 60
 
 @dataclass
 class Span:
-    """Some rounds in a row, and what happened while they were decided."""
+    """Consecutive rounds, with the counts and sums of the events during them."""
 
-    rounds: int  # that were decided and count
-    restricted: int  # decisions in which a hard limit masked something that was offered
-    plays: Ints  # by action; the last number is of places where nothing was played
-    moved: Floats  # what the sums of the campaign gained, see `Uses`
+    rounds: int  # decided rounds that count
+    restricted: int  # decisions in which a hard limit masked an offered action
+    plays: Ints  # by action; the last number counts empty places
+    moved: Floats  # the increments of the campaign's sums, see `Uses`
 
     def add(self, other: Span) -> None:
-        """Take in the span that follows."""
+        """Merge the span that follows."""
         self.rounds += other.rounds
         self.restricted += other.restricted
         self.plays += other.plays
@@ -27,9 +27,9 @@ class Span:
 
 
 class Spans:
-    """The rounds of a campaign in at most 60 spans of equal length, of which the last may be shorter.
+    """The rounds of a campaign in at most 60 spans of equal length; the last may be shorter.
 
-    Neighbours are merged when there would be more, so that a log of any length takes the same memory.
+    Neighbours are merged when there would be more, so a log of any length takes the same memory.
 
     >>> import numpy as np
     >>> spans = Spans()
@@ -40,12 +40,11 @@ class Spans:
     """
 
     def __init__(self) -> None:
-        """No round yet."""
         self.all: list[Span] = []
         self._width = 1
 
     def add(self, one: Span) -> None:
-        """Take in what happened next: a decision, or news about an earlier one."""
+        """Add the next event: a decision, or an event about an earlier one."""
         if self.all and (self.all[-1].rounds + one.rounds <= self._width):
             self.all[-1].add(one)
             return

@@ -1,4 +1,4 @@
-"""What a page is made of: tiles, sections, cards and tables, with all numbers written out."""
+"""The elements of a page: tiles, sections, cards and tables, with formatted numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.core.faces import amount
 
 @dataclass(frozen=True)
 class Link:
-    """A cell that leads to another page of this server."""
+    """A table cell that links to another page of this server."""
 
     text: str
     to: str
@@ -26,13 +26,13 @@ class Table:
 
     head: Sequence[str]
     rows: Sequence[Sequence[str | Link]]
-    title: str = ""  # of what unfolds, where the table is long
-    texts: bool = False  # whether columns are texts, which start at the left, and not numbers
+    title: str = ""  # of the fold, if the table is long
+    texts: bool = False  # whether columns are left-aligned texts instead of numbers
 
 
 @dataclass(frozen=True)
 class Key:
-    """What a colour or a kind of line stands for."""
+    """A legend entry for a colour or a kind of line."""
 
     kind: str  # a class of the style sheet
     text: str
@@ -40,15 +40,15 @@ class Key:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """A chart with what it says in words, and the same as a table."""
+    """A chart with its description in words and its numbers as tables."""
 
-    name: str  # within the page, so that what is unfolded stays so
+    name: str  # unique within the page, so that open folds stay open
     title: str
-    said: str = ""
+    summary: str = ""
     chart: Markup | None = None
     keys: Sequence[Key] = ()
     tables: Sequence[Table] = ()
-    text: str = ""  # as it is, line by line
+    text: str = ""  # shown verbatim, line by line
     wide: bool = False  # over all columns
 
 
@@ -71,19 +71,19 @@ class Tile:
     note: str = ""
 
 
-def said(x: float | None) -> str:
-    """A number in sensible digits, a dash where there is none.
+def digits(x: float | None) -> str:
+    """Format a number with a sensible number of digits; a missing one is a dash.
 
-    >>> said(0.012345), said(53210.7), said(None)
+    >>> digits(0.012345), digits(53210.7), digits(None)
     ('0.01235', '53,211', '–')
     """
     return "–" if x is None or math.isnan(x) else amount(x)
 
 
-def part(x: float | None) -> str:
-    """A share in percent.
+def percent(x: float | None) -> str:
+    """Format a share in percent.
 
-    >>> part(0.5), part(0.0004), part(1.0), part(12.0), part(None)
+    >>> percent(0.5), percent(0.0004), percent(1.0), percent(12.0), percent(None)
     ('50.0%', '0.04%', '100%', '1,200%', '–')
     """
     if x is None or math.isnan(x):
@@ -94,7 +94,7 @@ def part(x: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A time span in its own unit.
+    """Format a time span in a fitting unit.
 
     >>> duration(0.25), duration(90), duration(21_178), duration(400_000)
     ('250 ms', '1.5 min', '5.9 h', '4.6 days')
@@ -108,7 +108,7 @@ def duration(seconds: float | None) -> str:
 
 
 def moment(at: int) -> str:
-    """A time of the store.
+    """Format a time of the store.
 
     >>> moment(1_767_600_000_000_000)
     '2026-01-05 08:00:00'

@@ -1,4 +1,4 @@
-"""What a report reads of a campaign."""
+"""The interface of a campaign that reports read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.policy.status import Status
 
 
 class Watched(Protocol):
-    """A campaign as reports know it, so that campaigns can make reports and reports need no campaign."""
+    """The contract between campaigns and reports, so that neither module imports the other."""
 
     @property
     def name(self) -> str: ...

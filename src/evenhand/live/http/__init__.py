@@ -1,4 +1,4 @@
-"""Campaigns over HTTP: decisions, outcomes and reports as JSON, for whatever language asks."""
+"""Campaigns over HTTP: decisions, outcomes and reports as JSON, for clients in any language."""
 
 from evenhand.core.errors import MissingExtra
 

@@ -1,4 +1,4 @@
-"""Answers as JSON, and which error has which status."""
+"""Responses as JSON, and the status of each error."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from evenhand.live.events import Busy, Conflict, Unknown
 
 LOG = logging.getLogger("evenhand.live.http")
 BUSY = "the store cannot be written at present: say the same again, with the same key"
-FAILED = "an error of the server, which its log has; say the same again, with the same key"  # it may be committed
+# The request of an error may have been committed all the same.
+FAILED = "an error of the server, which its log has; say the same again, with the same key"
 
 
 class Refused(Exception):
-    """A request that is refused before any verb runs.
+    """A request that is refused before it reaches the campaign.
 
     Args:
-        status: of the response.
-        text: for whoever asked.
+        status: the status of the response.
+        text: the message to the client.
     """
 
     def __init__(self, status: int, text: str) -> None:
-        """Keep both."""
         super().__init__(status, text)
         self.status, self.text = status, text
 
 
-def described(error: Exception) -> dict[str, Any]:
-    """What is said of an error: its text, its status, and the field that is wrong where there is one.
+def describe(error: Exception) -> dict[str, Any]:
+    """Describe an error for a response: its text, its status, and the wrong field if there is one.
 
-    What the database said is in the log of the server, and not in the answer: it names files.
+    Messages of the database go to the log of the server and not into the response, since they name files.
 
-    >>> described(InvalidInput("key", "a text", "5"))
+    >>> describe(InvalidInput("key", "a text", "5"))
     {'error': 'key: expected a text, got 5', 'status': 422, 'field': 'key'}
     """
     if isinstance(error, Refused):
@@ -51,9 +51,9 @@ def described(error: Exception) -> dict[str, Any]:
     return {"error": FAILED, "status": 500}
 
 
-def failed(error: Exception, headers: dict[str, str] | None = None) -> JSONResponse:
-    """The response to a request that failed."""
-    body = described(error)
+def error_response(error: Exception, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Make the response to a failed request."""
+    body = describe(error)
     status: int = body.pop("status")
     more = (
         {"Retry-After": "1"}
@@ -66,5 +66,5 @@ def failed(error: Exception, headers: dict[str, str] | None = None) -> JSONRespo
 
 
 def entry(found: dict[str, Any] | EvenhandError) -> dict[str, Any]:
-    """What a list of answers has in place of one."""
-    return described(found) if isinstance(found, EvenhandError) else found
+    """Return an entry of a list of results: the result, or the description of its error."""
+    return describe(found) if isinstance(found, EvenhandError) else found

@@ -1,4 +1,4 @@
-"""The app: one campaign, its verbs and its reports."""
+"""The ASGI app of one campaign: requests, reports and pages."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.decision import decision_page
 from evenhand.live.dashboard.page import page
-from evenhand.live.dashboard.report import reported
+from evenhand.live.dashboard.report import to_json
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.events import Conflict, Unknown
 from evenhand.live.http import asked
-from evenhand.live.http.answers import Refused, entry, failed
-from evenhand.live.http.bodies import parsed, received
+from evenhand.live.http.answers import Refused, entry, error_response
+from evenhand.live.http.bodies import parse, receive
 from evenhand.live.http.commits import Commits
 from evenhand.live.http.guard import Guard, Requests
 from evenhand.live.http.metrics import metrics
@@ -53,15 +53,15 @@ _ROUTES = (
 
 
 def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = ("127.0.0.1", "localhost")) -> FastAPI:
-    """An app that decides for whoever asks over HTTP, for `serve` or any server of ASGI apps.
+    """Build the app that serves a campaign over HTTP, for `serve` or any ASGI server.
 
     Args:
-        campaign: that decides; it may have other workers.
-        token: that every request has to carry as `Authorization: Bearer TOKEN`; None lets everybody in who reaches it.
-        hosts: names, without ports, that the server is called by.
+        campaign: the campaign; it may have other workers.
+        token: the token that every request must carry as `Authorization: Bearer TOKEN`; None accepts all requests.
+        hosts: the names, without ports, by which clients call the server.
 
     Raises:
-        InvalidInput: a token or a name that no header can carry.
+        InvalidInput: the token or a name cannot be in a header.
 
     >>> import evenhand as eh
     >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
@@ -74,14 +74,14 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
     if isinstance(hosts, str) or not hosts or not all(isinstance(z, str) and z for z in hosts):
         raise InvalidInput("hosts", "names, such as ('localhost',)", shown(hosts))
     commits, requests, tally = Commits(campaign), Requests(_ROUTES), Tally(campaign)
-    reader = ThreadPoolExecutor(1, "evenhand reports")  # one, as reports wait for the campaign, which has one lock
+    reader = ThreadPoolExecutor(1, "evenhand reports")  # one thread: reports wait for the campaign's lock anyway
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         yield
         commits.close()
 
-    # The usual page of documentation loads scripts from elsewhere.
+    # FastAPI's documentation pages load scripts from other sites.
     made = FastAPI(
         title=f"evenhand: {campaign.name}",
         version=__version__,
@@ -96,7 +96,7 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
     made.add_exception_handler(HTTPException, _not_found)
 
     def stand() -> Status:
-        status = campaign.status()  # first, as it lets what is overdue expire
+        status = campaign.status()  # first, since it expires overdue decisions
         tally.update(status)
         return status
 
@@ -104,7 +104,7 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
         return await asyncio.wrap_future(reader.submit(call))
 
     async def report_(_: Request) -> Response:
-        return JSONResponse(await reading(lambda: reported(campaign, stand(), tally)))
+        return JSONResponse(await reading(lambda: to_json(campaign, stand(), tally)))
 
     async def metrics_(_: Request) -> Response:
         text = await reading(lambda: metrics(stand(), tally, requests))
@@ -113,25 +113,25 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
     async def page_(_: Request) -> Response:
         return HTMLResponse(await reading(lambda: page(campaign, stand(), tally)))
 
-    async def told(request: Request) -> dict[str, Any]:
+    async def find_decision(request: Request) -> dict[str, Any]:
         number = request.path_params["number"]
         if not (number.isascii() and number.isdigit() and len(number) < 19):
             raise Unknown(f"no decision {shown(number)} in campaign {campaign.name!r}")
-        (found,) = await asyncio.wrap_future(commits.submit([asked.stored(int(number))]))
+        (found,) = await asyncio.wrap_future(commits.submit([asked.lookup(int(number))]))
         if isinstance(found, EvenhandError):
             raise found
         return found
 
     async def decision(request: Request) -> Response:
-        return JSONResponse(await told(request))
+        return JSONResponse(await find_decision(request))
 
     async def decision_(request: Request) -> Response:
-        found = await told(request)
+        found = await find_decision(request)
         try:
-            said = await reading(lambda: campaign.explain(found["id"]))
+            explained = await reading(lambda: campaign.explain(found["id"]))
         except Conflict:  # another policy made it
-            said = None
-        return HTMLResponse(decision_page(campaign.name, campaign.policy.name, found, said))
+            explained = None
+        return HTMLResponse(decision_page(campaign.name, campaign.policy.name, found, explained))
 
     for path, made_of in _VERBS.items():
         schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMAS[path]}}}}
@@ -156,7 +156,7 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
 
 
 def _file(path: str) -> Handler:
-    """Answers a file that belongs to the page."""
+    """Make the handler that serves a static file of the page."""
     text = files("evenhand.live.dashboard").joinpath(path[1:]).read_text("utf-8")
 
     async def handle(_: Request) -> Response:
@@ -166,13 +166,13 @@ def _file(path: str) -> Handler:
 
 
 def _verb(commits: Commits, made_of: Callable[[object], asked.Verb]) -> Handler:
-    """Answers a body, or a list of them in one transaction."""
+    """Make the handler of a body, or of a list of bodies in one transaction."""
 
     async def handle(request: Request) -> Response:
-        body = parsed(await received(request))
+        body = parse(await receive(request))
         if not isinstance(body, list):
             (found,) = await asyncio.wrap_future(commits.submit([made_of(body)]))
-            return failed(found) if isinstance(found, EvenhandError) else JSONResponse(found)
+            return error_response(found) if isinstance(found, EvenhandError) else JSONResponse(found)
         verbs: list[asked.Verb | EvenhandError] = []
         for z in body:
             try:
@@ -191,10 +191,10 @@ async def _healthy(_: Request) -> Response:
 
 
 def _failed(_: Request, error: Exception) -> Response:
-    return failed(error)
+    return error_response(error)
 
 
 def _not_found(_: Request, error: Exception) -> Response:
-    """No such page, or not with this method."""
+    """Answer requests for unknown paths and methods."""
     assert isinstance(error, HTTPException)
-    return failed(Refused(error.status_code, error.detail.lower()), dict(error.headers or {}))
+    return error_response(Refused(error.status_code, error.detail.lower()), dict(error.headers or {}))

@@ -1,4 +1,4 @@
-"""What clients ask, made into verbs of a campaign."""
+"""Parses the bodies of requests into calls on a campaign."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Verb = Callable[[Verbs], dict[str, Any]]
 
 
 def decide(body: object) -> Verb:
-    """The decision that a body asks for.
+    """Parse a request to decide.
 
-    A case is stated as `case`, or as `features` and `groups`, which are merged.
+    The case is stated as `case`, or as `features` and `groups`, which are merged.
 
     Raises:
-        InvalidInput: a field that is missing, unknown or of another type; also of the other functions here.
+        InvalidInput: a field is missing, unknown or of another type; the other functions here raise it as well.
     """
     asked = _fields(body, ("key",), ("case", "features", "groups", "offered", "known"))
     case = _case(asked)
@@ -35,7 +35,7 @@ def decide(body: object) -> Verb:
 
 
 def observe(body: object) -> Verb:
-    """The outcomes that a body states."""
+    """Parse a request to observe outcomes."""
     asked = _fields(body, ("id", "outcomes"), ("revise",))
     number, outcomes, revise = _number(asked["id"]), asked["outcomes"], asked.get("revise", False)
     if not isinstance(revise, bool):
@@ -47,13 +47,13 @@ def observe(body: object) -> Verb:
 
 
 def cancel(body: object) -> Verb:
-    """The decision that a body takes back."""
+    """Parse a request to cancel a decision."""
     number = _number(_fields(body, ("id",), ())["id"])
     return lambda verbs: {"new": verbs.cancel(number)}
 
 
-def stored(number: int) -> Verb:
-    """All that the log has of a decision."""
+def lookup(number: int) -> Verb:
+    """Look up a decision with all its events in the log."""
 
     def verb(verbs: Verbs) -> dict[str, Any]:
         event, worker = verbs.log.get(number), verbs.worker
@@ -74,12 +74,12 @@ def stored(number: int) -> Verb:
 
 
 def _chances(body: dict[str, Any], actions: Sequence[str]) -> dict[str, float] | None:
-    """The probability of every action at the first place, None where the policy could not tell."""
+    """The probability of every action for the first play, None if the policy did not know it."""
     return None if "l" not in body else {name: dict(body["l"]).get(a, 0.0) for a, name in enumerate(actions)}
 
 
 def _fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
-    """An object with all fields that are needed, and none that nobody knows."""
+    """Check that a body has all needed fields and no unknown ones."""
     asked = _mapping("body", body)
     known = (*needed, *others)
     for name in asked:
@@ -94,7 +94,7 @@ def _fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> M
 
 
 def _case(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The pieces of a case in one; a name in two of them has to mean the same in both."""
+    """Merge the pieces of a case; a name in several of them must have the same value in each."""
     pieces = [name for name in ("case", "features", "groups") if name in asked]
     if not pieces:
         raise InvalidInput("case", "a case, or features and groups", "nothing")

@@ -1,4 +1,4 @@
-"""Bodies of requests: JSON within limits, so that no body costs much or means two things."""
+"""Bodies of requests: JSON within limits, so that every body is cheap to read and unambiguous."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.http.answers import Refused
 
 BYTES = 1_000_000  # of a body
-SECONDS = 30.0  # until it is there
+SECONDS = 30.0  # until the body is complete
 DEEPEST = 32
 LONGEST = 1_000  # characters of a text
 MOST = 1_000  # values of one entry, and entries of a list
 
-# Texts, also one without an end, and what is no bracket; possessive, so that no body makes it go back.
+# Texts, also unterminated ones, and anything but brackets; possessive, so that no body causes backtracking.
 _PLAIN = re.compile(rb'"(?:[^"\\]++|\\.?+)*+(?:"|\Z)|[^\[\]{}"]++', re.DOTALL)
 _STEPS = {ord(z): step for z, step in (("[", 1), ("{", 1), ("]", -1), ("}", -1))}
 
 
-async def received(request: Request) -> bytes:
-    """The body of a request.
+async def receive(request: Request) -> bytes:
+    """Receive the body of a request.
 
     Raises:
-        Refused: it is too long, which is noticed before it is read whole, or takes too long.
+        Refused: the body is too long, which is noticed before it is complete, or takes too much time.
     """
     stated = request.headers.get("content-length", "0")
     if stated.isdigit() and int(stated[:20]) > BYTES:
@@ -46,24 +46,24 @@ async def received(request: Request) -> bytes:
                 parts.append(part)
     except TimeoutError:
         raise Refused(408, f"the body was not there within {SECONDS:g} seconds") from None
-    except ClientDisconnect:  # nobody reads the answer
+    except ClientDisconnect:  # nobody will read the response
         raise Refused(400, "the client left before the body was there") from None
     return b"".join(parts)
 
 
-def parsed(body: bytes) -> Any:
-    """The JSON of a body: an object, or a list of at most 1,000 entries.
+def parse(body: bytes) -> Any:
+    """Parse the JSON of a body: an object, or a list of at most 1,000 entries.
 
     Args:
         body: UTF-8.
 
     Raises:
-        Refused: it is no JSON.
-        InvalidInput: it is nested too deep, too long, or has a number that JSON or arrays do not have.
+        Refused: the body is not JSON.
+        InvalidInput: it is nested too deep, is too long, or has a number that JSON or arrays cannot represent.
 
-    >>> parsed(b'{"id": 7}')
+    >>> parse(b'{"id": 7}')
     {'id': 7}
-    >>> parsed(b'{"id": NaN}')
+    >>> parse(b'{"id": NaN}')
     Traceback (most recent call last):
     evenhand.core.errors.InvalidInput: body: expected finite numbers, got NaN
     """
@@ -73,7 +73,7 @@ def parsed(body: bytes) -> Any:
         found = json.loads(body.decode(), parse_constant=_infinite, object_pairs_hook=_object)
     except InvalidInput:
         raise
-    except ValueError as error:  # also of UTF-8, and of numbers with thousands of digits
+    except ValueError as error:  # also for broken UTF-8 and numbers with thousands of digits
         raise Refused(400, f"the body is no JSON: {str(error)[:100]}") from None
     if isinstance(found, list) and len(found) > MOST:
         raise InvalidInput("body", f"a list of at most {MOST:,} entries", f"{len(found):,}")
@@ -81,7 +81,7 @@ def parsed(body: bytes) -> Any:
 
 
 def deep(body: bytes) -> bool:
-    """Whether brackets outside of texts are nested deeper than 32; looked at before any parser recurses.
+    """Whether brackets outside of texts are nested deeper than 32; checked before a parser recurses.
 
     >>> deep(b"[" * 33), deep(b"[]" * 33), deep(b'"' + b"[" * 33 + b'"')
     (True, False, False)
@@ -91,10 +91,10 @@ def deep(body: bytes) -> bool:
 
 
 def plain(value: object) -> None:
-    """Refuse an entry with too many values, with texts that are too long, or with numbers out of all ranges.
+    """Refuse an entry with too many values, too long texts, or numbers that are not finite or exceed 64 bits.
 
     Raises:
-        InvalidInput: names the field where there is one.
+        InvalidInput: the entry is refused; the error names the field if there is one.
 
     >>> plain({"case": {"age": 1e999}})
     Traceback (most recent call last):
@@ -131,7 +131,7 @@ def _single(field: str, value: object) -> None:
 def _text(field: str, text: str, what: str) -> None:
     if len(text) > LONGEST:
         raise InvalidInput(field[:LONGEST], f"{what} of at most {LONGEST:,} characters", f"{len(text):,}")
-    if not text.isascii() and any("\ud800" <= z <= "\udfff" for z in text):  # UTF-8 does not have them
+    if not text.isascii() and any("\ud800" <= z <= "\udfff" for z in text):  # UTF-8 cannot encode surrogates
         raise InvalidInput(field.encode(errors="replace").decode(), f"{what} without halves of characters", shown(text))
 
 
@@ -140,7 +140,7 @@ def _infinite(text: str) -> NoReturn:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, whose names are stated once: what reads the first of two differs from what reads the last."""
+    """Build an object and refuse repeated names: some readers take the first, some the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]

@@ -1,4 +1,4 @@
-"""Group commit: requests that wait while a commit is under way go into the next one together."""
+"""Group commit: requests that arrive during a commit share the next one."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from evenhand.live.events import Busy
 from evenhand.live.http.asked import Verb
 
 Found = list[dict[str, Any] | EvenhandError]
-_MOST = 1_000  # verbs of a group: what it takes stays well below the patience of other workers
+_MOST = 1_000  # calls per group: its duration stays well below the timeout of other workers
 
 
 class _Job(NamedTuple):
-    """The verbs of one request, which go into one transaction."""
+    """The calls of one request, which go into one transaction."""
 
     verbs: Sequence[Verb]
     found: Future[Found]
 
 
 class Commits:
-    """Runs the verbs of requests on one thread, many requests to a transaction.
+    """Runs the calls of requests on one thread, many requests per transaction.
 
-    A write to disk takes longer than many decisions, so that clients who wait for one share the next. A result is told
+    A write to disk takes longer than many decisions, so clients that wait for one share the next. Results are returned
     only after the commit. The thread starts with the first request.
 
     Args:
-        campaign: that decides.
+        campaign: the campaign that decides.
 
     >>> import evenhand as eh
     >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
@@ -42,13 +42,12 @@ class Commits:
     """
 
     def __init__(self, campaign: Campaign) -> None:
-        """No request yet."""
         self._campaign, self._lock = campaign, threading.Lock()
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def submit(self, verbs: Sequence[Verb]) -> Future[Found]:
-        """The results of verbs in one transaction, each its own or its own error, once they are committed."""
+        """Run calls in one transaction; the future has the result or the error of each after the commit."""
         job = _Job(verbs, Future())
         with self._lock:
             if self._thread is None:
@@ -58,7 +57,7 @@ class Commits:
         return job.found
 
     def close(self) -> None:
-        """Do what waits, then stop; the next request starts again."""
+        """Finish the waiting requests and stop the thread; the next request starts it again."""
         with self._lock:
             if self._thread is not None:
                 self._queue.put(None)
@@ -72,7 +71,7 @@ class Commits:
             jobs: list[_Job] = []
             try:
                 while job is not None:
-                    if job.found.set_running_or_notify_cancel():  # a client who left before it began
+                    if job.found.set_running_or_notify_cancel():  # False if the client left before it began
                         jobs.append(job)
                     if sum(len(z.verbs) for z in jobs) >= _MOST:
                         break
@@ -84,7 +83,7 @@ class Commits:
                 self._commit(jobs)
 
     def _commit(self, jobs: Sequence[_Job]) -> None:
-        """Run jobs in one transaction; if one of them breaks it, each in its own, as nothing of it was kept."""
+        """Run jobs in one transaction; if a job breaks it, it was rolled back, and each job gets its own."""
         try:
             found = iter(self._campaign.many([verb for job in jobs for verb in job.verbs]))
         except Busy as error:

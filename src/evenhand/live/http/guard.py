@@ -1,4 +1,4 @@
-"""What every request passes first: its host, its token and its origin; and what every response carries."""
+"""Middleware that checks the host, token and origin of requests, and adds headers to responses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evenhand.live.http.answers import Refused, failed
+from evenhand.live.http.answers import Refused, error_response
 
 HEADERS = [
     (b"content-security-policy", b"default-src 'self'"),
@@ -19,18 +19,17 @@ HEADERS = [
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
 ]
-_OPEN = ("/healthz",)  # without a token: it says nothing of the campaign
+_OPEN = ("/healthz",)  # needs no token, as it reveals nothing about the campaign
 
 
 class Requests:
-    """How many requests were answered, by route and status."""
+    """Counts answered requests by route and status."""
 
     def __init__(self, routes: Sequence[str]) -> None:
-        """No request yet."""
         self._routes, self._lock, self._counts = frozenset(routes), threading.Lock(), Counter[tuple[str, int]]()
 
     def add(self, path: str, status: int) -> None:
-        """Count a request; paths that clients make up share one line."""
+        """Count a request; all unknown paths share one line."""
         known = path
         if path.startswith("/decisions/"):
             known = "/decisions/{number}/page" if path.endswith("/page") else "/decisions/{number}"
@@ -38,29 +37,28 @@ class Requests:
             self._counts[known if known in self._routes else "other", status] += 1
 
     def counts(self) -> list[tuple[tuple[str, int], int]]:
-        """All of them, in order."""
+        """The counts, sorted by route and status."""
         with self._lock:
             return sorted(self._counts.items())
 
 
 class Guard:
-    """Refuses requests that a browser was tricked into or that have no token, and hides what goes wrong within.
+    """Refuses cross-site requests and requests without the token, and hides internal errors.
 
     Args:
-        app: that answers the rest.
-        token: that requests have to carry, if any.
-        hosts: names that the server is called by; a page elsewhere that makes its name point here has another one.
-        requests: counts them.
+        app: the app that answers accepted requests.
+        token: the token that requests must carry, if any.
+        hosts: the names by which clients call the server; this stops other sites that point their name at it.
+        requests: the counter of requests.
     """
 
     def __init__(self, app: ASGIApp, token: str | None, hosts: Sequence[str], requests: Requests) -> None:
-        """Keep the settings."""
         self._app, self._requests = app, requests
         self._token = None if token is None else token.encode()
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -76,14 +74,14 @@ class Guard:
 
         refused = self._refusal(scope)
         try:
-            await (self._app if refused is None else failed(refused))(scope, receive, answer)
+            await (self._app if refused is None else error_response(refused))(scope, receive, answer)
         except Exception as error:
             if started:
                 raise
-            await failed(error)(scope, receive, answer)
+            await error_response(error)(scope, receive, answer)
 
     def _refusal(self, scope: Scope) -> Refused | None:
-        """Why a request is refused, None where it is not."""
+        """Return the reason to refuse a request, None if it is accepted."""
         given: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             given.setdefault(name.lower(), []).append(value)
@@ -91,8 +89,8 @@ class Guard:
         host = hosts[0].lower() if len(hosts) == 1 else b""
         if _name(host) not in self._hosts:
             return Refused(400, "the Host header has a name that this server is not called by")
-        said = _token(given.get(b"authorization", [b""])[0])
-        if self._token is not None and scope["path"] not in _OPEN and not hmac.compare_digest(said, self._token):
+        token = _token(given.get(b"authorization", [b""])[0])
+        if self._token is not None and scope["path"] not in _OPEN and not hmac.compare_digest(token, self._token):
             return Refused(401, "the request has no Authorization header with the token of this server")
         own = (b"http://" + host, b"https://" + host)
         if scope["method"] == "POST" and any(z.lower() not in own for z in given.get(b"origin", [])):
@@ -100,13 +98,13 @@ class Guard:
         return None
 
 
-def _token(said: bytes) -> bytes:
-    """The token in an Authorization header, as clients send it, or as the password that a browser asked for.
+def _token(header: bytes) -> bytes:
+    """Read the token of an Authorization header: a bearer token, or the password that a browser asked for.
 
     >>> _token(b"Bearer secret"), _token(b"Basic YW55Ym9keTpzZWNyZXQ="), _token(b"Basic ?")
     (b'secret', b'secret', b'')
     """
-    scheme, _, rest = said.partition(b" ")
+    scheme, _, rest = header.partition(b" ")
     if scheme.lower() == b"bearer":
         return rest
     try:
@@ -116,7 +114,7 @@ def _token(said: bytes) -> bytes:
 
 
 def _name(host: bytes) -> str:
-    """The name in a Host header, without its port.
+    """Read the name in a Host header, without its port.
 
     >>> _name(b"localhost:8000"), _name(b"[::1]:80"), _name(b"::1"), _name(b"localhost:80@evil")
     ('localhost', '::1', '', '')

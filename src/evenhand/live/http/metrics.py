@@ -1,4 +1,4 @@
-"""Where a campaign stands, as text for Prometheus."""
+"""The metrics of a campaign in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.policy.status import Status
 
 
 def metrics(status: Status, tally: Tally, requests: Requests) -> str:
-    """A status in the text format of Prometheus."""
+    """Format a status, a tally and the counts of requests for Prometheus."""
     accounts = status.accounts.items()
     lines = [
         *_family("decisions_total", "counter", "Decisions that count.", [({}, status.rounds)]),
@@ -34,14 +34,14 @@ def _family(name: str, kind: str, text: str, rows: Iterable[tuple[Mapping[str, s
     yield f"# HELP evenhand_{name} {text}"
     yield f"# TYPE evenhand_{name} {kind}"
     for labels, value in rows:
-        inner = ",".join(f'{label}="{_escaped(z)}"' for label, z in labels.items())
+        inner = ",".join(f'{label}="{_escape(z)}"' for label, z in labels.items())
         yield f"evenhand_{name}{{{inner}}} {value!r}" if inner else f"evenhand_{name} {value!r}"
 
 
-def _escaped(text: str) -> str:
-    r"""A label as Prometheus reads it.
+def _escape(text: str) -> str:
+    r"""Escape a label for Prometheus.
 
-    >>> print(_escaped('a "b"'))
+    >>> print(_escape('a "b"'))
     a \"b\"
     """
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

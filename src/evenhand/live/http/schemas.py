@@ -1,4 +1,4 @@
-"""What bodies look like, for `/openapi.json`; what is checked is in `asked`, whose messages name fields."""
+"""JSON schemas of request bodies for `/openapi.json`; `asked` does the checks, with messages that name fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server for one campaign, on this machine unless there is a token."""
+"""A server for one campaign; without a token only this machine reaches it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def serve(
 ) -> None:
     """Serve a campaign until the process is told to stop.
 
-    What travels is not encrypted: put a proxy that does before a server that others reach.
+    Traffic is not encrypted: put an encrypting proxy in front of a server that other machines reach.
 
     Args:
-        campaign: that decides.
-        host: the address to listen at; other machines reach "0.0.0.0".
-        port: to listen at; 0 takes one that is free.
-        token: that every request has to carry; needed where other machines reach the server.
-        hosts: the names that clients call the server by, beside `host`.
-        ready: is told the address of the page before the first request is answered.
+        campaign: the campaign that decides.
+        host: the address to listen on; other machines reach "0.0.0.0".
+        port: the port to listen on; 0 takes a free one.
+        token: the token that every request must carry; required if other machines reach the server.
+        hosts: the names by which clients call the server, beside `host`.
+        ready: is called with the address of the page before the first request is answered.
 
     Raises:
-        InvalidInput: an address that other machines reach, without a token; or one that cannot be listened at.
+        InvalidInput: other machines reach the address and there is no token; or the address cannot be listened on.
     """
     if not isinstance(host, str) or not host:
         raise InvalidInput("host", "an address, such as '127.0.0.1'", shown(host))

@@ -1,1 +1,1 @@
-"""Stores: where the logs of campaigns are kept, in a module per kind."""
+"""Stores of event logs, one module per kind."""

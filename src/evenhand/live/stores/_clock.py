@@ -1,4 +1,4 @@
-"""A clock that jumps forward is refused, as it would let every waiting decision expire at once."""
+"""Checks for jumps of the clock, as a jump forward would expire all waiting decisions at once."""
 
 from __future__ import annotations
 
@@ -8,52 +8,51 @@ from collections.abc import Callable
 
 from evenhand.live.events import Busy
 
-_ALLOWED = 600.0  # seconds: what clocks are set right by as a rule, and less than a wrong time zone brings
+_ALLOWED = 600.0  # seconds: more than clocks are usually corrected by, and less than the error of a wrong time zone
 
 
 def clock() -> int:
-    """Microseconds since 1970."""
+    """Read the wall clock, in microseconds since 1970."""
     return time.time_ns() // 1000
 
 
-def elapsed() -> int:
-    """Microseconds since some moment, while the machine sleeps as well, where the system can tell."""
+def monotonic() -> int:
+    """Read a monotonic clock in microseconds; it includes time asleep if the system supports that."""
     kind = getattr(time, "CLOCK_BOOTTIME", None) or getattr(time, "CLOCK_MONOTONIC", None)
     return (time.monotonic_ns() if kind is None else time.clock_gettime_ns(kind)) // 1000
 
 
 class Watch:
-    """Compares a clock with the time that passed in this process since it was first read.
+    """Compares a clock with the time that has passed in this process since its first reading.
 
-    No limit on the time between two events tells a wrong clock from a campaign that was quiet for a week. What
-    passed since this process read the clock does; a process that has just started believes what it reads.
+    No limit on the time between two events tells a wrong clock from a campaign that was quiet for a week. The time
+    since this process first read the clock does; a process that has just started accepts any reading.
 
     Args:
-        allowed: seconds that the clock may be ahead.
-        passed: microseconds since some moment, of a clock that nobody sets.
+        allowed: the seconds that the clock may be ahead.
+        passed: a monotonic clock in microseconds.
 
     >>> passed = iter((0, 60_000_000, 61_000_000))
     >>> watch = Watch(passed=lambda: next(passed))
-    >>> watch.checked(0, 0), watch.checked(60_000_000, 0)
+    >>> watch.check(0, 0), watch.check(60_000_000, 0)
     (0, 60000000)
-    >>> watch.checked(7_200_000_000, 0)
+    >>> watch.check(7_200_000_000, 0)
     Traceback (most recent call last):
     evenhand.live.events.Busy: the clock jumped by 7139 seconds; set it right, or restart the worker to accept it
     """
 
-    def __init__(self, allowed: float = _ALLOWED, passed: Callable[[], int] = elapsed) -> None:
-        """Nothing is known yet."""
+    def __init__(self, allowed: float = _ALLOWED, passed: Callable[[], int] = monotonic) -> None:
         self._allowed, self._passed = int(allowed * 1e6), passed
         self._lock = threading.Lock()
-        self._ahead: int | None = None  # of the clock that nobody sets: the most that was accepted
+        self._ahead: int | None = None  # the largest accepted lead over the monotonic clock
 
-    def checked(self, now: int, last: int) -> int:
-        """The time of an event: `now`, or that of the last event where the clock went back.
+    def check(self, now: int, last: int) -> int:
+        """Return the time of an event: `now`, or that of the last event if the clock went back.
 
-        What another worker wrote is accepted: after a jump that is right, one worker has to be restarted.
+        Times of other workers' events are accepted: after an intended jump, it suffices to restart one worker.
 
         Raises:
-            Busy: the clock is ahead of the log, and of what it was before with the time that passed since.
+            Busy: the clock is too far ahead, both of the log and of its last reading plus the time since.
         """
         with self._lock:
             passed = self._passed()

@@ -1,4 +1,4 @@
-"""Sessions of PostgreSQL: one for every thread of every process, and what their errors mean."""
+"""Sessions of PostgreSQL, one per thread and process, and the translation of their errors."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from evenhand.core.errors import InvalidInput
 from evenhand.live.events import Busy, Conflict
 
-_inherited: list[psycopg.Connection] = []  # of processes that this one was forked from
+_inherited: list[psycopg.Connection] = []  # connections of processes that this one was forked from
 
 
 class _Own:
-    """A connection of one thread, which ends with it."""
+    """The connection of one thread; it is closed when the thread ends."""
 
     def __init__(self, db: psycopg.Connection) -> None:
         self.db, self.process = db, os.getpid()
-        # When the process ends, a connection is not taken from a thread that still runs.
+        # At the end of the process, connections of running threads stay open.
         finalize(self, _close, db, self.process).atexit = threading.current_thread() is threading.main_thread()
 
 
 def _close(db: psycopg.Connection, process: int) -> None:
-    """Close a connection, or keep it: to close it after a fork would end the session of the process that owns it."""
+    """Close a connection, unless another process owns it: closing it after a fork would end the owner's session."""
     if process == os.getpid():
         db.close()
     else:
@@ -35,18 +35,17 @@ def _close(db: psycopg.Connection, process: int) -> None:
 
 
 class Sessions:
-    """Connections that wait for a bounded time, and that commit to disk.
+    """Connections with bounded waiting times and durable commits.
 
     Args:
-        url: that libpq reads; what it states goes before what is set here.
-        timeout: seconds to wait for a connection, and for a lock.
+        url: a URL for libpq; its settings take precedence over those set here.
+        timeout: the seconds to wait for a connection, and for a lock.
 
     Raises:
-        InvalidInput: a URL that cannot be read; the message has nothing of it, as it may have a password.
+        InvalidInput: the URL cannot be read; the message does not quote it, as it may have a password.
     """
 
     def __init__(self, url: str, timeout: float) -> None:
-        """No connection yet."""
         limit = int(timeout * 1000)
         alive = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
         here = {"connect_timeout": max(2, round(timeout)), "tcp_user_timeout": limit, **alive}
@@ -54,14 +53,14 @@ class Sessions:
             self._to = make_conninfo("", **{**here, **conninfo_to_dict(url), "client_encoding": "UTF8"})
         except psycopg.Error:
             raise InvalidInput("store", "a URL of PostgreSQL", "one that libpq cannot read") from None
-        # The server gives up workers whose machine is gone as well, as their transactions hold locks.
+        # The server also drops workers whose machine is gone, as their transactions hold locks.
         there = {f"tcp_{name}": value for name, value in alive.items()}
         self._settings = {"lock_timeout": limit, "synchronous_commit": "on", "tcp_user_timeout": limit, **there}
         self._local = threading.local()
 
     @property
     def mine(self) -> psycopg.Connection:
-        """The connection of this thread, a new one in a process that was forked, or where the last one broke."""
+        """The connection of this thread; a new one after a fork, or if the last one broke."""
         own: _Own | None = getattr(self._local, "own", None)
         if own is None or own.process != os.getpid() or own.db.closed:
             self._local.own = None  # a new one counts once it is set up
@@ -76,17 +75,17 @@ class Sessions:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """What the database refuses is `Busy`, but for what contradicts a log or is no text."""
+        """Translate database errors: a contradicted log is `Conflict`, bad data `InvalidInput`, all others `Busy`."""
         try:
             yield
         except psycopg.IntegrityError as error:
-            raise Conflict(f"PostgreSQL: {said(error)}") from error
+            raise Conflict(f"PostgreSQL: {message(error)}") from error
         except psycopg.DataError as error:
-            raise InvalidInput("store", "texts and numbers that PostgreSQL has", said(error)) from error
+            raise InvalidInput("store", "texts and numbers that PostgreSQL has", message(error)) from error
         except psycopg.Error as error:
-            raise Busy(f"PostgreSQL: {said(error)}; say the same again, with the same key") from error
+            raise Busy(f"PostgreSQL: {message(error)}; say the same again, with the same key") from error
 
 
-def said(error: psycopg.Error) -> str:
-    """What the server said, without the rows that it quotes."""
+def message(error: psycopg.Error) -> str:
+    """Return the server's message without the rows that it quotes."""
     return error.diag.message_primary or str(error)

@@ -1,4 +1,4 @@
-"""Sessions of SQLite: one for every thread of every process, and the queue of those who write."""
+"""Sessions of SQLite, one per thread and process, and the queue of writers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from evenhand.live.events import Busy
 # commit that finds the WAL long, or when the last connection closes, under a lock that keeps all others out.
 _SETTINGS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=1000")
 
-# A fork copies what SQLite knows of its locks, but not the locks. If both processes used a file, the one that closes
+# A fork copies SQLite's records of its locks, but not the locks. If both processes used a file, the one that closes
 # it last would delete the WAL into which the other one commits.
 _open: dict[
     int, tuple[int, tuple[int, int], finalize[[int, int], _Own]]
 ] = {}  # by connection: process, file, its queue
-_inherited: list[sqlite3.Connection] = []  # kept, as to close them would use such locks
+_inherited: list[sqlite3.Connection] = []  # kept open, as closing them would use such locks
 
 
 def _leave_queues() -> None:
-    """Close the copies that a fork made: they would hold the lock of a process that was killed."""
+    """Close the file descriptors that a fork copied: they would keep the lock of a killed process."""
     for process, _, leave in list(_open.values()):
         if process != os.getpid():
             leave()
@@ -38,7 +38,7 @@ os.register_at_fork(after_in_child=_leave_queues)
 
 
 class _Own:
-    """What belongs to one thread, and ends with it: a connection, and two files to queue at."""
+    """The resources of one thread, released when it ends: a connection, and two lock files."""
 
     def __init__(self, path: Path, timeout: float) -> None:
         self.process = os.getpid()
@@ -80,35 +80,33 @@ def _close(db: sqlite3.Connection, process: int) -> None:
 
 
 def _number(path: Path) -> tuple[int, int]:
-    """Of a file, whatever its name."""
+    """The device and inode of a file."""
     found = os.stat(path)
     return found.st_dev, found.st_ino
 
 
 def has_log(path: Path) -> bool:
-    """Whether a file has the log of campaigns, looked at without writing to it."""
+    """Whether a file has logs of campaigns; it is opened read-only."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'one_decision_per_key'").fetchall())
-    except sqlite3.DatabaseError as error:  # one that is locked, say, is opened and then told to be busy
+    except sqlite3.DatabaseError as error:  # a locked file, for example, counts as a log, and opening it raises Busy
         return error.sqlite_errorcode not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
 class Sessions:
-    """Connections to a file, whose every commit is on disk before it returns.
+    """Connections to a file whose commits are on disk before they return.
 
     Args:
-        path: of the file.
-        timeout: seconds to wait for a lock of SQLite.
+        path: the file.
+        timeout: the seconds to wait for a lock of SQLite.
     """
 
     def __init__(self, path: Path, timeout: float) -> None:
-        """No connection yet."""
         self._path, self._timeout, self._local = path, timeout, threading.local()
 
     @property
     def mine(self) -> sqlite3.Connection:
-        """The connection of this thread."""
         return self._own.db
 
     @property
@@ -121,26 +119,26 @@ class Sessions:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for one's turn to write.
+        """Hold the turn to write.
 
-        Whoever has had a turn and wants another finds somebody else at the gate. With one lock it would often take that
-        again before those who wait are awake.
+        A writer that wants a second turn finds the next one already at the gate. With a single lock it would often take
+        the lock again before the waiting writers wake up.
         """
-        own = self._own  # which is given up within, if the file was replaced
+        own = self._own  # a local reference, as `same` drops it if the file was replaced
         try:
             fcntl.flock(own.gate, fcntl.LOCK_EX)
             fcntl.flock(own.queue, fcntl.LOCK_EX)
             fcntl.flock(own.gate, fcntl.LOCK_UN)
             yield
-        finally:  # also where Ctrl-C comes while it waits
+        finally:  # also after Ctrl-C during the wait
             fcntl.flock(own.gate, fcntl.LOCK_UN)
             fcntl.flock(own.queue, fcntl.LOCK_UN)
 
     def same(self) -> None:
-        """Refuse to write into a file that was deleted or replaced, which nobody will read.
+        """Refuse to write to a file that was deleted or replaced, as nobody would read it.
 
         Raises:
-            Busy: it was; whatever is there next time is opened.
+            Busy: the file was deleted or replaced; the next call opens the file at this path.
         """
         file = self._own.file
         with self.errors():
@@ -154,7 +152,7 @@ class Sessions:
 
     @contextmanager
     def errors(self, kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError)) -> Iterator[None]:
-        """What the database or the disk refuses is `Busy`."""
+        """Translate errors of the database and the disk to `Busy`."""
         try:
             yield
         except kinds as error:

@@ -1,4 +1,4 @@
-"""The contract of a store of logs. Each kind of store has its own module, named after the scheme of its URLs."""
+"""The contract of an event store. Each kind of store has its own module, named after the scheme of its URLs."""
 
 from __future__ import annotations
 
@@ -11,71 +11,71 @@ from evenhand.live.events import Event, Kind
 
 
 class Transaction(Protocol):
-    """The log of one campaign while nobody else can write to it; what is appended counts once it is committed."""
+    """A write transaction on the log of one campaign; it excludes other writers."""
 
     @property
     def now(self) -> int:
-        """The time of the store in microseconds, never before that of the last event."""
+        """The time of the store in microseconds, at least that of the last event."""
 
     @property
     def last(self) -> int:
-        """The number of the last event, 0 where there is none."""
+        """The number of the last event, 0 if there is none."""
 
     def tail(self, after: int) -> Iterator[Event]:
-        """The events after a number, in order; nothing is appended before all are read."""
+        """Iterate over the events after a number, in order; the caller appends nothing before the end."""
 
     def find(self, key: str) -> Event | None:
-        """The decision of a key."""
+        """Return the decision with a key, None if there is none."""
 
     def get(self, seq: int) -> Event | None:
-        """The event of a number."""
+        """Return the event with a number, None if there is none."""
 
     def about(self, ref: int) -> Sequence[Event]:
-        """The events about a decision, in order."""
+        """Return the events about a decision, in order."""
 
     def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
-        """Write the next event.
+        """Append the next event.
 
         Raises:
-            Conflict: a second decision under a key, a second outcome, cancellation or expiry of a decision, or one of
-                no decision. Nothing was written then.
+            Conflict: the key has a decision already; or the event is a second outcome, cancellation or expiry of a
+                decision, or refers to no decision. Nothing was written then.
             Busy: as for `Store.write`.
         """
 
 
 class Store(Protocol):
-    """Logs of campaigns by name, each totally ordered and append-only, and snapshots, which may be lost at any time."""
+    """Stores totally ordered, append-only logs of campaigns by name, and snapshots, which may be lost at any time."""
 
     def campaigns(self) -> Sequence[str]:
         """The names of all campaigns, in order."""
 
     def write(self, campaign: str) -> AbstractContextManager[Transaction]:
-        """A transaction, which is committed at its end, and rolled back if anything is raised in it.
+        """Open a transaction that commits at its end, and rolls back if an exception leaves it.
 
         Raises:
             Busy: the store is locked, gone, read-only or full, or its clock jumped, and nothing was written. Or the
-                commit failed: then the log says whether anything was, as the reply to a commit can be lost. A worker
-                folds it anew, and who says the same again, with the same key, is told what the log has.
+                commit failed: then the events may be in the log, as the reply to a commit can be lost. A worker then
+                folds the log again, and a client that repeats its request with the same key gets the stored reply.
         """
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
-        """The committed events after a number, in order; all kinds, or some."""
+        """Iterate over the committed events after a number, in order; of all kinds, or only the given ones."""
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
-        """The last snapshot under a mark, and how many events it contains, None where there is none.
+        """Return the latest snapshot under a mark with its number of events, None if there is none.
 
-        `before` asks for the last one that contains fewer events.
+        `before` restricts the search to snapshots of fewer events.
         """
 
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
-        """How many events the snapshots under a mark contain, in order."""
+        """Return the numbers of events of the snapshots under a mark, in order."""
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
-        """Keep a snapshot, in place of the one of this number if there is one, and drop others by their numbers."""
+        """Store a snapshot, replacing one of the same number of events, and drop others by their numbers."""
 
 
-def refused(url: object) -> InvalidInput:
-    """The error for a URL of no store; what may be a password in it is not repeated."""
+def unknown_url(url: object) -> InvalidInput:
+    """Make the error for a URL that names no store; possible passwords in it are not repeated."""
     got = repr(url)
     if isinstance(url, str) and ("@" in url or "password" in url):
         got = f"{url.partition(':')[0]!r} and more, which may have a password"

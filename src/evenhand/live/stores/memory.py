@@ -1,4 +1,4 @@
-"""A store in memory, for tests and simulations: with a clock of its own if one is given."""
+"""A store in memory, for tests and simulations, with an optional clock of its own."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from dataclasses import dataclass, field
 
 from evenhand.live.events import ABOUT, Conflict, Event, Kind
 from evenhand.live.stores._clock import clock
-from evenhand.live.stores.base import refused
+from evenhand.live.stores.base import unknown_url
 
 
 @dataclass
 class _Book:
-    """The events of a campaign, and where they are."""
+    """The events of a campaign with indices by key and by decision."""
 
     events: list[Event] = field(default_factory=list)
     keys: dict[str, Event] = field(default_factory=dict)
     about: dict[int, list[Event]] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
-        """Take in the next event."""
         self.events.append(event)
         if event.key is not None:
             self.keys[event.key] = event
@@ -30,7 +29,7 @@ class _Book:
 
 
 class _Log:
-    """The log of one campaign, and what is appended to it before it is committed."""
+    """The log of one campaign within a transaction, with its uncommitted events."""
 
     def __init__(self, book: _Book, now: int) -> None:
         self._book, self.fresh = book, _Book()
@@ -64,7 +63,7 @@ class _Log:
         return event
 
     def _refuse(self, event: Event) -> None:
-        """Refuse what the schema of a database does."""
+        """Refuse the events that the schema of a database refuses."""
         kind, ref, key = event.kind, event.ref, event.key
         if key is not None and (kind != "decided" or self.find(key) is not None):
             raise Conflict(f"key {key!r} is in the log")
@@ -76,10 +75,10 @@ class _Log:
 
 
 class MemoryStore:
-    """Logs in lists.
+    """Stores logs in lists.
 
     Args:
-        now: the clock, in microseconds.
+        now: the clock, in microseconds since 1970.
 
     >>> store = MemoryStore()
     >>> with store.write("mail") as log:
@@ -89,7 +88,6 @@ class MemoryStore:
     """
 
     def __init__(self, now: Callable[[], int] = clock) -> None:
-        """No campaign yet."""
         self._books: dict[str, _Book] = {}
         self._kept: dict[tuple[str, str], dict[int, bytes]] = {}
         self._lock, self._now = threading.RLock(), now
@@ -100,7 +98,7 @@ class MemoryStore:
 
     @contextmanager
     def write(self, campaign: str) -> Iterator[_Log]:
-        """A transaction; see `Store.write`."""
+        """Open a transaction; see `Store.write`."""
         with self._lock:
             book = self._books.setdefault(campaign, _Book())
             log = _Log(book, self._now())
@@ -109,23 +107,22 @@ class MemoryStore:
                 book.add(event)
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
-        """The committed events after a number."""
+        """Iterate over the committed events after a number."""
         for event in self._books.get(campaign, _Book()).events[after:]:
             if not kinds or event.kind in kinds:
                 yield event
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
-        """The last snapshot under a mark; see `Store.snapshot`."""
+        """Return the latest snapshot under a mark; see `Store.snapshot`."""
         found = self._kept.get((campaign, mark), {})
         numbers = [n for n in found if before is None or n < before]
         return (max(numbers), found[max(numbers)]) if numbers else None
 
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
-        """How many events the snapshots under a mark contain."""
+        """Return the numbers of events of the snapshots under a mark."""
         return sorted(self._kept.get((campaign, mark), {}))
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
-        """Keep a snapshot."""
         kept = self._kept.setdefault((campaign, mark), {})
         for number in drop:
             kept.pop(number, None)
@@ -133,7 +130,7 @@ class MemoryStore:
 
 
 def connect(url: str) -> MemoryStore:
-    """A store of this process, for `memory://`."""
+    """Open a store in this process, for `memory://`."""
     if url != "memory://":
-        raise refused(url)
+        raise unknown_url(url)
     return MemoryStore()

@@ -1,4 +1,4 @@
-"""Stores by URL: the module of a store has the name of its scheme, and a function `connect`."""
+"""Opens stores by URL: each module is named after the scheme of its store and has a function `connect`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from evenhand.core.errors import MissingExtra
-from evenhand.live.stores.base import Store, refused
+from evenhand.live.stores.base import Store, unknown_url
 
 _HERE = __name__.rpartition(".")[0]
 _OTHER_NAMES = {"postgres": "postgresql"}
 
 
 def kinds() -> list[str]:
-    """The schemes of all kinds of stores.
+    """List the schemes of all kinds of stores.
 
     >>> kinds()
     ['memory', 'postgresql', 'sqlite']
@@ -23,7 +23,7 @@ def kinds() -> list[str]:
     return sorted(name for name in found if name not in ("base", "opening") and not name.startswith("_"))
 
 
-def opened(store: str | Store) -> Store:
+def as_store(store: str | Store) -> Store:
     """Return a store as it is, or open that of a URL.
 
     Raises:
@@ -40,7 +40,7 @@ def connect(url: object) -> Store:
             process.
 
     Raises:
-        InvalidInput: another kind of store, or a URL that its kind cannot read.
+        InvalidInput: the kind of store is unknown, or the URL is invalid for its kind.
         MissingExtra: the database's driver is not installed, such as psycopg for PostgreSQL.
         Busy: the store cannot be opened.
 
@@ -50,7 +50,7 @@ def connect(url: object) -> Store:
     scheme, mark, _ = url.partition("://") if isinstance(url, str) else ("", "", "")
     kind = _OTHER_NAMES.get(scheme, scheme)
     if not mark or kind not in kinds():
-        raise refused(url)
+        raise unknown_url(url)
     try:
         module = import_module(f"{_HERE}.{kind}")
     except ModuleNotFoundError as error:

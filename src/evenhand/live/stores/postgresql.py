@@ -10,10 +10,10 @@ import psycopg
 
 from evenhand.live.events import ABOUT, KINDS, Busy, Conflict, Event, Kind
 from evenhand.live.stores._clock import Watch
-from evenhand.live.stores._postgresql_sessions import Sessions, said
+from evenhand.live.stores._postgresql_sessions import Sessions, message
 
 _IDLE = psycopg.pq.TransactionStatus.IDLE
-_PAGE = 1000  # events that are read at once
+_PAGE = 1000  # events read at once
 _COLUMNS = "seq, kind, ref, key, at, body"
 _TEXT = 'text COLLATE "C"'  # ordered by code points, whatever the locale of the database
 _SCHEMA = f"""
@@ -44,7 +44,7 @@ CREATE TABLE evenhand_snapshots (
   PRIMARY KEY (campaign, mark, seq)
 );
 """
-_LOCK = 0x6576656E68616E64  # of those who make the tables: "evenhand"
+_LOCK = 0x6576656E68616E64  # the advisory lock for creating tables: "evenhand"
 # The row is locked before the clock is read.
 _HEAD = """
 WITH head AS MATERIALIZED (SELECT last, at FROM evenhand_heads WHERE campaign = %s FOR UPDATE)
@@ -62,12 +62,12 @@ class _Log:
     def __init__(self, db: psycopg.Connection, campaign: str, watch: Watch) -> None:
         self._db, self._campaign = db, campaign
         row = db.execute(_HEAD, (campaign,)).fetchone()
-        if row is None:  # a new campaign, which another worker may open now as well
+        if row is None:  # a new campaign; another worker may open it at the same time
             db.execute(_NEW_HEAD, (campaign, campaign))
             row = db.execute(_HEAD, (campaign,)).fetchone()
         assert row is not None
         self.last, before, now = row
-        self.now = watch.checked(now, before)
+        self.now = watch.check(now, before)
 
     def _rows(self, where: str, *values: Any) -> list[Event]:
         query = f"SELECT {_COLUMNS} FROM evenhand_events WHERE campaign = %s AND {where} ORDER BY seq"
@@ -95,37 +95,37 @@ class _Log:
             self._db.execute(query, (self._campaign, *event))
         except psycopg.IntegrityError as error:
             self._db.execute("ROLLBACK TO event")
-            raise Conflict(f"event {event.seq} contradicts the log: {said(error)}") from error
+            raise Conflict(f"event {event.seq} contradicts the log: {message(error)}") from error
         self._db.execute("RELEASE event")
         self.last += 1
         return event
 
     def commit(self, before: int) -> None:
-        """Move the head, and commit."""
+        """Update the head of the log, and commit."""
         if self.last > before:
             head = "UPDATE evenhand_heads SET last = %s, at = %s WHERE campaign = %s"
             self._db.execute(head, (self.last, self.now, self._campaign))
-        if self._db.execute("COMMIT").statusmessage != "COMMIT":  # a failed transaction is rolled back without a word
+        if self._db.execute("COMMIT").statusmessage != "COMMIT":  # a failed transaction is rolled back without an error
             raise psycopg.OperationalError("the transaction failed")
 
 
 class PostgresStore:
-    """Logs in a database of PostgreSQL, in the tables `evenhand_*` of the first schema of its `search_path`.
+    """Stores logs in PostgreSQL, in the tables `evenhand_*` of the first schema of the `search_path`.
 
-    The tables are made where they are not there. A connection belongs to one thread; one that broke is opened again
-    with the next verb. A pooler that shares sessions between transactions cannot stand between.
+    Missing tables are created. Each thread has its own connection; a broken one is replaced at the next call. Poolers
+    that share sessions between transactions are not supported.
 
     Args:
-        url: "postgresql://USER:PASSWORD@HOST/DATABASE", or another one that libpq reads.
-        timeout: seconds to wait for a connection, and for other writers.
+        url: "postgresql://USER:PASSWORD@HOST/DATABASE", or another URL for libpq.
+        timeout: the seconds to wait for a connection, and for other writers.
 
     Raises:
-        InvalidInput: a URL that cannot be read, or a database whose encoding is not UTF8.
-        Busy: no connection, or the tables cannot be made.
+        InvalidInput: the URL cannot be read, or the encoding of the database is not UTF8.
+        Busy: there is no connection, or the tables cannot be created.
     """
 
     def __init__(self, url: str, timeout: float = 5.0) -> None:
-        """Make the tables where there are none."""
+        """Create missing tables."""
         self._sessions, self._watch = Sessions(url, timeout), Watch()
         with self._sessions.errors(), self._sessions.mine.transaction():
             if not self._made():
@@ -141,10 +141,10 @@ class PostgresStore:
 
     @contextmanager
     def write(self, campaign: str) -> Iterator[_Log]:
-        """A transaction; see `Store.write`."""
+        """Open a transaction; see `Store.write`."""
         with self._sessions.errors():
             db = self._sessions.mine
-            if db.info.transaction_status != _IDLE:  # a second BEGIN would go on with the first
+            if db.info.transaction_status != _IDLE:  # a second BEGIN would continue the first
                 raise Busy("PostgreSQL: this thread is in a transaction")
             try:
                 db.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
@@ -156,11 +156,11 @@ class PostgresStore:
                 with suppress(psycopg.Error):
                     db.execute("ROLLBACK")
                 if db.info.transaction_status != _IDLE:
-                    db.close()  # which rolls back, and the next verb opens another one
+                    db.close()  # rolls back; the next call opens another connection
                 raise
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
-        """The committed events after a number."""
+        """Iterate over the committed events after a number."""
         query = (
             f"SELECT {_COLUMNS} FROM evenhand_events WHERE campaign = %s AND seq > %s AND kind = ANY(%s)"
             f" ORDER BY seq LIMIT {_PAGE}"
@@ -174,7 +174,7 @@ class PostgresStore:
             after = rows[-1][0]
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
-        """The last snapshot under a mark; see `Store.snapshot`."""
+        """Return the latest snapshot under a mark; see `Store.snapshot`."""
         query = """SELECT seq, blob FROM evenhand_snapshots WHERE campaign = %s AND mark = %s AND seq < %s
                    ORDER BY seq DESC LIMIT 1"""
         with self._sessions.errors():
@@ -183,13 +183,12 @@ class PostgresStore:
         return row
 
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
-        """How many events the snapshots under a mark contain."""
+        """Return the numbers of events of the snapshots under a mark."""
         query = "SELECT seq FROM evenhand_snapshots WHERE campaign = %s AND mark = %s ORDER BY seq"
         with self._sessions.errors():
             return [seq for (seq,) in self._sessions.mine.execute(query, (campaign, mark))]
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
-        """Keep a snapshot."""
         query = """INSERT INTO evenhand_snapshots VALUES (%s, %s, %s, %s)
                    ON CONFLICT (campaign, mark, seq) DO UPDATE SET blob = excluded.blob"""
         others = "DELETE FROM evenhand_snapshots WHERE campaign = %s AND mark = %s AND seq = ANY(%s)"
@@ -199,12 +198,12 @@ class PostgresStore:
                 self._sessions.mine.execute(others, (campaign, mark, list(drop)))
 
     def _made(self) -> bool:
-        # By a query of tables, which sees what was committed while it waited; `to_regclass` remembers what was not.
+        # A query of tables sees what was committed while it waited; `to_regclass` caches missing tables.
         where = "tablename = 'evenhand_snapshots' AND schemaname = ANY(current_schemas(false))"
         found = self._sessions.mine.execute(f"SELECT 1 FROM pg_tables WHERE {where}").fetchone()
         return found is not None
 
 
 def connect(url: str) -> PostgresStore:
-    """The store in a database, for `postgresql://USER:PASSWORD@HOST/DATABASE`."""
+    """Open the store in a database, for `postgresql://USER:PASSWORD@HOST/DATABASE`."""
     return PostgresStore(url)

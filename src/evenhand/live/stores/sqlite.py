@@ -12,9 +12,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.events import ABOUT, KINDS, Busy, Conflict, Event, Kind
 from evenhand.live.stores._clock import Watch, clock
 from evenhand.live.stores._sqlite_sessions import Sessions
-from evenhand.live.stores.base import refused
+from evenhand.live.stores.base import unknown_url
 
-_PAGE = 1000  # events that are read at once
+_PAGE = 1000  # events read at once
 _COLUMNS = "seq, kind, ref, key, at, body"
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS events (
@@ -52,7 +52,7 @@ class _Log:
         self._db, self._campaign = db, campaign
         end = "SELECT seq, at FROM events WHERE campaign = ? ORDER BY seq DESC LIMIT 1"
         row: tuple[int, int] = db.execute(end, (campaign,)).fetchone() or (0, 0)
-        self.last, self.now = row[0], watch.checked(clock(), row[1])
+        self.last, self.now = row[0], watch.check(clock(), row[1])
 
     def _rows(self, where: str, *values: Any) -> list[Event]:
         query = f"SELECT {_COLUMNS} FROM events {where} ORDER BY seq"
@@ -70,7 +70,7 @@ class _Log:
         return next(iter(self._rows("WHERE campaign = ? AND seq = ?", seq)), None)
 
     def about(self, ref: int) -> Sequence[Event]:
-        # SQLite, if it may choose, reads the whole log in the order of its events.
+        # The query planner of SQLite would read the whole log in the order of its events.
         return self._rows("INDEXED BY about WHERE campaign = ? AND ref = ? AND ref IS NOT NULL", ref)
 
     def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
@@ -85,19 +85,19 @@ class _Log:
 
 
 class SqliteStore:
-    """Logs in a file, whose every commit is on disk before it returns (WAL, synchronous=FULL).
+    """Stores logs in one file; commits are on disk before they return (WAL, synchronous=FULL).
 
-    Writers queue at locks on the files `FILE.gate` and `FILE.lock`, which serve them in turn; SQLite itself lets them
-    sleep and try again, so that some wait for seconds. A connection belongs to one thread.
+    Writers queue at locks on the files `FILE.gate` and `FILE.lock`, which serve them in turn; with SQLite's own locks
+    they would sleep and retry, and some would wait for seconds. Each thread has its own connection.
 
     Args:
-        path: of the file, which is made if it is not there.
-        timeout: seconds to wait for a lock of SQLite, which programs that do not queue may hold.
+        path: the file, which is created if it is missing.
+        timeout: the seconds to wait for a lock of SQLite, which programs that do not queue may hold.
 
     Raises:
-        InvalidInput: the file is no database.
-        ConcurrentUse: it was open when this process was forked.
-        Busy: it cannot be opened or written.
+        InvalidInput: the file is not a database.
+        ConcurrentUse: the file was open when this process was forked.
+        Busy: the file cannot be opened or written.
 
     >>> import tempfile
     >>> store = SqliteStore(f"{tempfile.mkdtemp()}/log.db")
@@ -108,7 +108,7 @@ class SqliteStore:
     """
 
     def __init__(self, path: str | Path, timeout: float = 5.0) -> None:
-        """Make the tables where there are none."""
+        """Create missing tables."""
         self._path, self._watch = Path(path), Watch()
         self._sessions = Sessions(self._path, timeout)
         try:
@@ -127,29 +127,29 @@ class SqliteStore:
 
     @contextmanager
     def write(self, campaign: str) -> Iterator[_Log]:
-        """A transaction; see `Store.write`."""
+        """Open a transaction; see `Store.write`."""
         with self._sessions.turn():
             self._sessions.same()
             db = self._db
             try:
                 with self._sessions.errors():
-                    if db.in_transaction:  # a second Ctrl-C came before the first one had rolled back
+                    if db.in_transaction:  # a second Ctrl-C interrupted the rollback of the first
                         db.execute("ROLLBACK")
                     db.execute("BEGIN IMMEDIATE")
-                with self._sessions.errors((sqlite3.Error,)):  # what else is raised within is no matter of the store
+                with self._sessions.errors((sqlite3.Error,)):  # other errors within are not the store's
                     yield _Log(db, campaign, self._watch)
                 with self._sessions.errors():
                     db.execute("COMMIT")
             except BaseException:
-                with suppress(sqlite3.Error):  # a full disk, say, rolls back by itself
+                with suppress(sqlite3.Error):  # a full disk, for example, rolls back by itself
                     db.execute("ROLLBACK")
                 raise
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
-        """The committed events after a number."""
+        """Iterate over the committed events after a number."""
         some = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
         query = f"SELECT {_COLUMNS} FROM events WHERE campaign = ? AND seq > ?{some} ORDER BY seq LIMIT {_PAGE}"
-        while True:  # page by page, as a statement that is not done keeps its connection from what is new
+        while True:  # page by page, as an unfinished statement hides new events from its connection
             with self._sessions.errors():
                 rows = self._db.execute(query, (campaign, after, *kinds)).fetchall()
             yield from (Event(*row) for row in rows)
@@ -158,7 +158,7 @@ class SqliteStore:
             after = rows[-1][0]
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
-        """The last snapshot under a mark; see `Store.snapshot`."""
+        """Return the latest snapshot under a mark; see `Store.snapshot`."""
         query = "SELECT seq, blob FROM snapshots WHERE campaign = ? AND mark = ? AND seq < ? ORDER BY seq DESC LIMIT 1"
         with self._sessions.errors():
             row: tuple[int, bytes] | None = self._db.execute(
@@ -167,13 +167,12 @@ class SqliteStore:
         return row
 
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
-        """How many events the snapshots under a mark contain."""
+        """Return the numbers of events of the snapshots under a mark."""
         query = "SELECT seq FROM snapshots WHERE campaign = ? AND mark = ? ORDER BY seq"
         with self._sessions.errors():
             return [seq for (seq,) in self._db.execute(query, (campaign, mark))]
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
-        """Keep a snapshot."""
         others = [(campaign, mark, number) for number in drop]
         with self._sessions.turn(), self._sessions.errors():
             self._db.execute("INSERT OR REPLACE INTO snapshots VALUES (?,?,?,?)", (campaign, mark, seq, blob))
@@ -186,8 +185,8 @@ class SqliteStore:
 
 
 def connect(url: str) -> SqliteStore:
-    """The store in a file, for `sqlite:///FILE`."""
+    """Open the store in a file, for `sqlite:///FILE`."""
     path = url.removeprefix("sqlite:///")
     if not path or path == url:
-        raise refused(url)
+        raise unknown_url(url)
     return SqliteStore(path)

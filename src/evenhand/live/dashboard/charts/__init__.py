@@ -1,4 +1,4 @@
-"""Charts as SVG, which the server draws: styled by classes alone, and named for readers who do not see them."""
+"""Charts as SVG, drawn by the server: styled by classes alone, with descriptions for screen readers."""
 
 from evenhand.live.dashboard.charts.bars import bars, histogram
 from evenhand.live.dashboard.charts.courses import course, pace

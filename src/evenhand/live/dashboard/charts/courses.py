@@ -1,4 +1,4 @@
-"""How a number went over the rounds: what a budget spent against its plan, and the objective."""
+"""Line charts over the rounds: the spending of a budget against its plan, and the objective."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _HEIGHT = 180.0
 Course = Sequence[tuple[float, float]]  # rounds and values
 
 
-def pace(said: str, spent: Course, held: float, total: float, horizon: float, projected: float | None) -> Markup:
-    """A budget over the rounds: what is spent, what is held on top of it, the plan, and where the pace leads.
+def pace(about: str, spent: Course, held: float, total: float, horizon: float, projected: float | None) -> Markup:
+    """Draw a budget over the rounds: spent, held on top of it, the plan, and the projection at the current pace.
 
     Args:
-        said: what it shows, in words.
-        spent: at the end of every span; the last point is now.
-        held: at present, for outcomes that are to come.
-        total: of the budget; the plan spends it evenly.
+        about: a description of the chart.
+        spent: the amount spent at the end of every span; the last point is now.
+        held: the amount reserved at present for outcomes to come.
+        total: the budget's total; the plan spends it evenly.
         horizon: the number of rounds.
-        projected: at the end of the horizon, None before the first round.
+        projected: the projected spending at the end of the horizon, None before the first round.
 
     >>> pace("half is spent", [(5, 2.0)], 0.5, 4.0, 10, 4.0).count("<polyline")
     1
@@ -45,11 +45,11 @@ def pace(said: str, spent: Course, held: float, total: float, horizon: float, pr
         top = at.y(last + held)
         parts.append(box("held", at.x(now) - 3.5, top, 7.0, max(at.y(last) - top, 1.0)))
     parts.append(f'<circle class="now" cx="{at.x(now):.1f}" cy="{at.y(last):.1f}" r="3.5"/>')
-    return svg(said, _HEIGHT, parts)
+    return svg(about, _HEIGHT, parts)
 
 
-def course(said: str, values: Course, reference: float | None = None) -> Markup:
-    """A number over the rounds, beside a reference; its range is that of all but the first tenth of the rounds.
+def course(about: str, values: Course, reference: float | None = None) -> Markup:
+    """Draw a number over the rounds beside a reference; the first tenth of the rounds does not set the scale.
 
     >>> course("it rises", [(1, 0.1), (2, 0.2)], reference=0.15).count("reference")
     1
@@ -71,4 +71,4 @@ def course(said: str, values: Course, reference: float | None = None) -> Markup:
         x, y = values[-1]
         parts.append(f'<polyline class="spent line" points="{at.points(values[first:])}"/>')
         parts.append(f'<circle class="now" cx="{at.x(x):.1f}" cy="{at.y(y):.1f}" r="3.5"/>')
-    return svg(said, _HEIGHT, parts)
+    return svg(about, _HEIGHT, parts)

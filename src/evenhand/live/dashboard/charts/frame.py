@@ -1,4 +1,4 @@
-"""What all charts have in common: a frame with scales, grid lines, ticks and texts that stay within it."""
+"""The elements that all charts share: a frame with scales, grid lines, ticks and texts that stay within it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from html import escape
 
 from markupsafe import Markup
 
-WIDTH = 310.0  # of every chart; it is shown at about this many pixels, so that its texts are as large as the page's
-LETTER = 7.2  # the width of a digit or letter at the size of the ticks, rather too much than too little
+WIDTH = 310.0  # of every chart; shown at about this many pixels, so that its texts are as large as the page's
+LETTER = 7.2  # an upper estimate of the width of a character at the size of the ticks
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """The area in which numbers are drawn, and the numbers at its edges."""
+    """The plotting area in pixels, and the numbers at its edges."""
 
     left: float
     right: float
@@ -27,22 +27,22 @@ class Frame:
     high_y: float
 
     def x(self, value: float) -> float:
-        """Where a number is from left to right; what is outside is at the edge."""
+        """The horizontal position of a number, clipped to the frame."""
         part = (value - self.low_x) / ((self.high_x - self.low_x) or 1.0)
         return self.left + min(max(part, 0.0), 1.0) * (self.right - self.left)
 
     def y(self, value: float) -> float:
-        """Where a number is from top to bottom."""
+        """The vertical position of a number, clipped to the frame."""
         part = (value - self.low_y) / ((self.high_y - self.low_y) or 1.0)
         return self.bottom - min(max(part, 0.0), 1.0) * (self.bottom - self.top)
 
     def points(self, pairs: Iterable[tuple[float, float]]) -> str:
-        """Of a line through numbers."""
+        """The points of a polyline through pairs of numbers."""
         return " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in pairs)
 
 
 def frame(xs: tuple[float, float], ys: tuple[float, float], height: float, y_texts: Sequence[str]) -> Frame:
-    """A frame that leaves room for ticks: below for those of x, and to the left for those of y."""
+    """Make a frame that leaves room for ticks: below for x, to the left for y."""
     longest = max(map(len, y_texts), default=0)
     left = 10.0 + LETTER * longest
     right = WIDTH - LETTER * len(brief(xs[1])) / 2 - 2.0
@@ -61,7 +61,7 @@ def frame(xs: tuple[float, float], ys: tuple[float, float], height: float, y_tex
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers from low to high, at most about so many.
+    """Choose round numbers from low to high, about `most` at most.
 
     >>> ticks(0, 1000), ticks(0.2, 0.31), ticks(0, 0)
     ([0.0, 200.0, 400.0, 600.0, 800.0, 1000.0], [0.2, 0.25, 0.3], [0.0])
@@ -77,7 +77,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def brief(x: float) -> str:
-    """A number in few letters.
+    """Format a number in few characters.
 
     >>> [brief(x) for x in (0.0, 0.25, 80, 1500, 250_000, 3e6, 2e15)]
     ['0', '0.25', '80', '1.5k', '250k', '3M', '2e+15']
@@ -89,7 +89,7 @@ def brief(x: float) -> str:
 
 
 def labelled(numbers: Sequence[float]) -> list[tuple[float, str]]:
-    """Numbers, each with its text.
+    """Pair numbers with their texts.
 
     >>> labelled([0.0, 2000.0])
     [(0.0, '0'), (2000.0, '2k')]
@@ -97,51 +97,51 @@ def labelled(numbers: Sequence[float]) -> list[tuple[float, str]]:
     return [(x, brief(x)) for x in numbers]
 
 
-def text(x: float, y: float, said: str, kind: str = "tick", anchor: str = "start") -> str:
-    """A text on one line.
+def text(x: float, y: float, words: str, kind: str = "tick", anchor: str = "start") -> str:
+    """Draw a text on one line.
 
     >>> text(1, 2, "<b>")
     '<text class="tick" x="1.0" y="2.0" text-anchor="start">&lt;b&gt;</text>'
     """
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
-def fitting(said: str, room: float) -> str:
-    """As much of a text as fits; the table beside the chart has it whole.
+def fitting(words: str, room: float) -> str:
+    """Shorten a text to the given width; the table beside the chart has it whole.
 
     >>> fitting("a long name", 40)
     'a lo…'
     """
     most = max(int(room / LETTER), 1)
-    return said if len(said) <= most else f"{said[: most - 1].rstrip()}…"
+    return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
 
 
 def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
-    """A straight line."""
+    """Draw a straight line."""
     return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
 def box(kind: str, x: float, y: float, width: float, height: float) -> str:
-    """A rectangle."""
+    """Draw a rectangle."""
     return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"/>'
 
 
 def axes(at: Frame, xs: Sequence[float], ys: Sequence[tuple[float, str]], unit: str = "") -> list[str]:
-    """Grid lines at numbers of y, with their texts, and the numbers of x, the first one after a unit."""
+    """Draw grid lines at numbers of y with their texts, and the numbers of x, the first one after a unit."""
     found = [line("grid", at.left, at.y(y), at.right, at.y(y)) for y, _ in ys]
     found += [text(at.left - 6, at.y(y) + 3.5, written, anchor="end") for y, written in ys]
     last = -math.inf
     for x in xs:
-        said = f"{unit} {brief(x)}" if unit and x == xs[0] else brief(x)
-        half = LETTER * len(said) / 2
+        words = f"{unit} {brief(x)}" if unit and x == xs[0] else brief(x)
+        half = LETTER * len(words) / 2
         here = max(at.x(x), half)
         if here - half > last + LETTER and here + half <= WIDTH:
-            found.append(text(here, at.bottom + 15, said, anchor="middle"))
+            found.append(text(here, at.bottom + 15, words, anchor="middle"))
             last = here + half
     return found
 
 
-def svg(said: str, height: float, parts: Iterable[str]) -> Markup:
-    """A chart with what it shows in words."""
+def svg(words: str, height: float, parts: Iterable[str]) -> Markup:
+    """Wrap a drawing as a chart with its description in words."""
     view = f'viewBox="0 0 {WIDTH:g} {height:g}"'
-    return Markup(f'<svg class="chart" role="img" aria-label="{escape(said)}" {view}>{"".join(parts)}</svg>')
+    return Markup(f'<svg class="chart" role="img" aria-label="{escape(words)}" {view}>{"".join(parts)}</svg>')

@@ -1,4 +1,4 @@
-"""Values of groups against what they may be."""
+"""Dot charts of groups' values against their allowed range."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _ROW = 24.0
 _LABEL = 80.0  # for the names of groups
 
 
-def dots(said: str, values: Sequence[tuple[str, float]], low: float, high: float, middle: float | None) -> Markup:
-    """A line per group with a dot at its value: round within the allowed range, square and in another colour outside.
+def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: float, middle: float | None) -> Markup:
+    """Draw a line per group with a dot at its value: round within the allowed range, square in another colour outside.
 
     Args:
-        said: what it shows, in words.
-        values: of the groups by name, NaN where there is none.
+        about: a description of the chart.
+        values: the groups' values by name, NaN if missing.
         low, high: the allowed range; infinite where it has no end.
-        middle: a value that all are compared with, if there is one.
+        middle: the value that all are compared with, if any.
 
     >>> drawn = dots("two groups", [("town", 0.2), ("land", 0.4)], 0.1, 0.3, 0.2)
     >>> drawn.count("<circle"), drawn.count("<rect")
@@ -59,7 +59,7 @@ def dots(said: str, values: Sequence[tuple[str, float]], low: float, high: float
             parts.append(f'<circle class="kept" cx="{at.x(value):.1f}" cy="{y:.1f}" r="5"/>')
         elif not math.isnan(value):
             parts.append(box("missed", at.x(value) - 5, y - 5, 10, 10))
-    return svg(said, height, parts)
+    return svg(about, height, parts)
 
 
 def _shown(value: float) -> str:

@@ -1,4 +1,4 @@
-"""How often each action was played, over the rounds."""
+"""Area charts of the shares of actions over the rounds."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _HEIGHT = 180.0
 HUES = 7  # classes of colours, the last one for all others
 
 
-def shares(said: str, parts_of: Sequence[Sequence[int]], rounds: Sequence[float]) -> Markup:
-    """Stacked shares of plays, the first at the bottom.
+def shares(about: str, parts_of: Sequence[Sequence[int]], rounds: Sequence[float]) -> Markup:
+    """Draw stacked shares of plays, the first at the bottom.
 
     Args:
-        said: what it shows, in words.
-        parts_of: for every span, how often each action was played; the i-th action has the i-th colour.
-        rounds: that were decided at the end of each span.
+        about: a description of the chart.
+        parts_of: for every span, the plays of each action; the i-th action has the i-th colour.
+        rounds: the number of decided rounds at the end of each span.
 
     >>> shares("two actions", [[1, 1], [2, 0]], [2, 4]).count("<path")
     2
@@ -39,4 +39,4 @@ def shares(said: str, parts_of: Sequence[Sequence[int]], rounds: Sequence[float]
                 steps.append(f"M{x:.1f} {y:.1f}H{at.x(last):.1f}V{at.y(row[i]):.1f}H{x:.1f}Z")
         drawn.append(f'<path class="hue{min(i, HUES - 1)}" d="{"".join(steps)}"/>')
     grid = axes(at, ticks(0.0, at.high_x), [(0.0, "0%"), (0.5, "50%"), (1.0, "100%")], "round")
-    return svg(said, _HEIGHT, [*grid, *drawn])
+    return svg(about, _HEIGHT, [*grid, *drawn])

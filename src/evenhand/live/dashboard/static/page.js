@@ -39,9 +39,9 @@ async function refresh() {
   if (document.hidden) return;
   let fresh = false;
   try {
-    const said = await fetch(location.pathname, { cache: "no-store" });
-    if (said.ok) {
-      update(new DOMParser().parseFromString(await said.text(), "text/html"));
+    const response = await fetch(location.pathname, { cache: "no-store" });
+    if (response.ok) {
+      update(new DOMParser().parseFromString(await response.text(), "text/html"));
       fresh = true;
     }
   } catch {
