@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ import pytest
 import evenhand
 
 HOME = Path(evenhand.__file__).parent
+MODULES = {
+    ".".join(path.relative_to(HOME.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(HOME.rglob("*.py"))
+}
 
 
 def imported(path):
@@ -19,6 +24,19 @@ def imported(path):
             yield node.module
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
+
+
+def modules(path):
+    """What a file imports of the package, wherever in the file; a name of a package is in its `__init__`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from inner & set(MODULES) or {node.module} & set(MODULES)
+
+
+def test_no_modules_import_each_other():
+    """Neither at once, nor inside of a function, nor for types alone: a circle cannot be read from its start."""
+    TopologicalSorter({name: set(modules(path)) - {name} for name, path in MODULES.items()}).prepare()
 
 
 @pytest.mark.parametrize("path", sorted((HOME / "report").glob("*.py")), ids=lambda p: p.name)

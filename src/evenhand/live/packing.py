@@ -37,7 +37,7 @@ def chances(state: PolicyState) -> dict[str, Any]:
 
     Nothing where the policy cannot tell, as where a model draws what it believes, or where more than 100 are not 0.
     """
-    found = state.chances
+    found = state.recent.chances
     if found is None or not np.isfinite(found[0]).all() or np.count_nonzero(found[0]) > _MOST:
         return {}
     return {"l": [[a, p] for a, p in enumerate(found[0].tolist()) if p > 0.0]}
