@@ -39,6 +39,37 @@ def test_no_modules_import_each_other():
     TopologicalSorter({name: set(modules(path)) - {name} for name, path in MODULES.items()}).prepare()
 
 
+ROOMS = tuple(f"evenhand.{room}" for room in ("goals", "planning", "policy", "problem", "recipes"))
+KERNELS = "kernel", "inlined"
+
+
+def functions(path):
+    """The functions of a file, wherever in it, and the names of their decorators."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            yield node, {getattr(d, "id", "") for d in node.decorator_list}
+
+
+def test_no_list_of_arguments_is_longer_than_eight():
+    """Apart from kernels that Python enters, as it hands over arrays one by one sooner than in a record.
+
+    Options without a place, which every call names, are as clear as a record, and are not counted.
+    """
+    inside = set()  # what kernels call
+    for name, path in MODULES.items():
+        tree = ast.walk(ast.parse(path.read_text()))
+        home = {a.name: node.module for node in tree if isinstance(node, ast.ImportFrom) for a in node.names}
+        for node, decorators in functions(path):
+            if decorators & set(KERNELS):
+                called = {getattr(n.func, "id", "") for n in ast.walk(node) if isinstance(n, ast.Call)}
+                inside |= {(home.get(z, name), z) for z in called}
+    for name in (m for m in MODULES if m.startswith(ROOMS)):
+        for node, decorators in functions(MODULES[name]):
+            places = [a.arg for a in (*node.args.posonlyargs, *node.args.args) if a.arg not in ("self", "cls")]
+            entered = decorators & set(KERNELS) and (name, node.name) not in inside
+            assert len(places) <= 8 or entered, f"{name}.{node.name} has {len(places)}"
+
+
 @pytest.mark.parametrize("path", sorted((HOME / "report").glob("*.py")), ids=lambda p: p.name)
 def test_reports_know_nothing_of_runs(path):
     assert not [m for m in imported(path) if m.startswith(("evenhand.run", "evenhand.experiments", "evenhand.replay"))]
