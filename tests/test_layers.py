@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ import pytest
 import evenhand
 
 HOME = Path(evenhand.__file__).parent
+MODULES = {
+    ".".join(path.relative_to(HOME.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(HOME.rglob("*.py"))
+}
 
 
 def imported(path):
@@ -19,6 +24,50 @@ def imported(path):
             yield node.module
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
+
+
+def modules(path):
+    """What a file imports of the package, wherever in the file; a name of a package is in its `__init__`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from inner & set(MODULES) or {node.module} & set(MODULES)
+
+
+def test_no_modules_import_each_other():
+    """Neither at once, nor inside of a function, nor for types alone: a circle cannot be read from its start."""
+    TopologicalSorter({name: set(modules(path)) - {name} for name, path in MODULES.items()}).prepare()
+
+
+ROOMS = tuple(f"evenhand.{room}" for room in ("goals", "planning", "policy", "problem", "recipes"))
+KERNELS = "kernel", "inlined"
+
+
+def functions(path):
+    """The functions of a file, wherever in it, and the names of their decorators."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            yield node, {getattr(d, "id", "") for d in node.decorator_list}
+
+
+def test_no_list_of_arguments_is_longer_than_eight():
+    """Apart from kernels that Python enters, as it hands over arrays one by one sooner than in a record.
+
+    Options without a place, which every call names, are as clear as a record, and are not counted.
+    """
+    inside = set()  # what kernels call
+    for name, path in MODULES.items():
+        tree = ast.walk(ast.parse(path.read_text()))
+        home = {a.name: node.module for node in tree if isinstance(node, ast.ImportFrom) for a in node.names}
+        for node, decorators in functions(path):
+            if decorators & set(KERNELS):
+                called = {getattr(n.func, "id", "") for n in ast.walk(node) if isinstance(n, ast.Call)}
+                inside |= {(home.get(z, name), z) for z in called}
+    for name in (m for m in MODULES if m.startswith(ROOMS)):
+        for node, decorators in functions(MODULES[name]):
+            places = [a.arg for a in (*node.args.posonlyargs, *node.args.args) if a.arg not in ("self", "cls")]
+            entered = decorators & set(KERNELS) and (name, node.name) not in inside
+            assert len(places) <= 8 or entered, f"{name}.{node.name} has {len(places)}"
 
 
 @pytest.mark.parametrize("path", sorted((HOME / "report").glob("*.py")), ids=lambda p: p.name)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.fluid import Fluid, Solution, dual, solve_fluid, spread
+from evenhand.planning.fluid import Fluid, Program, Solution, dual, solve_fluid, spread
 from evenhand.planning.program import Sample, dual_value, solve
 from evenhand.planning.shared_arms import NOT_SHARED, arms_of
+from evenhand.planning.soft_lists import Sampled
 
 ONE = np.ones(1)  # place
 NONE = arms_of(NOT_SHARED, 0, 1, 1.0)
@@ -110,12 +111,13 @@ def test_the_gradient_and_hessian_are_those_of_the_smooth_part():
     mu, k, h = np.array([0.4, 0.7]), 2, 1e-6
     gradient, hessian, scratch, other = np.empty(k), np.empty((k, k)), np.empty(k), np.empty((k, k))
     low = np.full(k, -1.0)
-    dual(np.full(len(g), 1 / len(g)), g, u, ONE, NONE, mu, low, high, 0.1, gradient, hessian)
+    program = Program(Sampled(np.full(len(g), 1 / len(g)), g, u, ONE), NONE, low, high)
+    dual(program, mu, 0.1, gradient, hessian)
     for i in range(k):
         step = np.eye(k)[i] * h
-        up = dual(np.full(len(g), 1 / len(g)), g, u, ONE, NONE, mu + step, low, high, 0.1, scratch, other)
+        up = dual(program, mu + step, 0.1, scratch, other)
         above = scratch.copy()
-        down = dual(np.full(len(g), 1 / len(g)), g, u, ONE, NONE, mu - step, low, high, 0.1, scratch, other)
+        down = dual(program, mu - step, 0.1, scratch, other)
         assert (up - down) / (2 * h) == pytest.approx(gradient[i] + high[i], abs=1e-6)
         np.testing.assert_allclose((above - scratch)[i:] / (2 * h), hessian[i:, i], atol=1e-5)
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.fluid import Fluid, Solution, dual, solve_fluid, spread
+from evenhand.planning.fluid import Fluid, Program, Solution, dual, solve_fluid, spread
 from evenhand.planning.shared_arms import Shared, arms_of, soft_arms
-from evenhand.planning.soft_lists import soft_lists
+from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
 from evenhand.welfare import Capped, Logarithmic, Round, satisfaction
 from evenhand.welfare.fluid import fluid
 from evenhand.welfare.slopes import conjugate
@@ -80,7 +80,7 @@ def test_gradients_and_curvatures_are_those_of_differences(curve):
 
     def at(price):
         gradient, hessian = np.empty(5), np.empty((5, 5))
-        value = dual(share, bonus, use, ONE[0], arms, price, *bounds, 0.1, gradient, hessian)
+        value = dual(Program(Sampled(share, bonus, use, ONE[0]), arms, *bounds), price, 0.1, gradient, hessian)
         return value, gradient, np.tril(hessian) + np.tril(hessian, -1).T
 
     _, gradient, hessian = at(x)
@@ -96,9 +96,12 @@ def test_without_prices_of_matches_users_are_cases_of_one_play():
     match, bonus, use, _, _ = instance(5, samples=40)
     price, share = np.array([0.3, -0.1, 0.9, 0.9, 0.9]), np.full(40, 1.0 / 40.0)
     mean, square, both = np.empty(5), np.empty(2), np.empty((5, 5))
-    found = soft_arms(share, bonus, use, match, False, 0.8, price, 0.05, mean, square, both)
+    arms = arms_of(Shared(match[None], USERS, False, *CURVES["power"].curves(3)), 0, 40, 1.0)._replace(match=match)
+    cases = Sampled(share, bonus, use, np.array([0.8]))
+    found = soft_arms(cases, arms, price, 0.05, Moments(mean, square, both))
     plain, squares, some = np.empty(2), np.empty(2), np.empty((2, 2))
-    expected = soft_lists(share, bonus + 0.9 * match, use, np.array([0.8]), price[:2], 0.05, plain, squares, some)
+    worth = cases._replace(gain=bonus + 0.9 * match)
+    expected = soft_lists(worth, price[:2].copy(), 0.05, Moments(plain, squares, some))
     assert found == pytest.approx(expected)
     np.testing.assert_allclose(mean[:2], plain)
     np.testing.assert_allclose(square, squares)

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from evenhand.planning.soft_lists import soft_lists
+from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
 
 
 def smoothed(worth, u, position, temperature):
     """Value, mean, mean square and spread (whole)."""
     k = len(u)
     mean, square, spread = np.empty(k), np.empty(k), np.empty((k, k))
-    value = soft_lists(np.ones(1), worth[None], u[None], position, np.zeros(k), temperature, mean, square, spread)
+    value = soft_lists(
+        Sampled(np.ones(1), worth[None], u[None], position), np.zeros(k), temperature, Moments(mean, square, spread)
+    )
     return value, mean, square, np.tril(spread) + np.tril(spread, -1).T
 
 

@@ -17,7 +17,8 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 from evenhand.recipes import fw_linucb, lin_cbwk
-from evenhand.recipes.defaults import default_margin, evened
+from evenhand.recipes._hedging import evened
+from evenhand.recipes.defaults import default_margin
 from evenhand.recipes.uniform import even_lottery
 from evenhand.sets import Ball, Box, Halfspaces
 from tests.parts import EVERYTHING

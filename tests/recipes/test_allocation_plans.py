@@ -14,7 +14,7 @@ from evenhand.objectives import AlphaFair
 from evenhand.planning.rounds import SharedArms
 from evenhand.problem import Budget, Outcome, Parity, Problem
 from evenhand.recipes import pgd_allocation, resolving_allocation
-from evenhand.recipes.defaults import steadied_rows
+from evenhand.recipes._units import steadied_rows
 from evenhand.run import opt_satisfaction, simulate
 from evenhand.welfare import Capped, Linear, Logarithmic
 

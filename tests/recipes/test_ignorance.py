@@ -35,7 +35,7 @@ def rounds(policy, world, replicas, seed=5, until=None):
     for t in range(there.steps if until is None else until):
         context = there.context(t)
         decision = policy.decide(state, context)
-        found.append((decision.plays, decision.propensities, state.chances))
+        found.append((decision.plays, decision.propensities, state.recent.chances))
         taken, arrivals = there.respond(t, context, decision)
         policy.commit(state, context, taken)
         for a in arrivals:
@@ -155,7 +155,7 @@ def test_stated_chances_are_those_of_the_draws():
     context = replace_context(world, x, groups)
     for _ in range(4):
         decision = policy.act(state, context)
-        lottery = state.chances
+        lottery = state.recent.chances
         stated = np.take_along_axis(lottery, decision.plays, 1)
         np.testing.assert_allclose(decision.propensities, stated)
         for row in np.unique(lottery.round(9), axis=0):

@@ -12,8 +12,9 @@ import numpy as np
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
+from evenhand.goals._directions import Directions
 from evenhand.goals._pull import leap, pull, pulled
 from evenhand.goals._resolving_state import Left, ResolvingState, look, start
 from evenhand.goals._shared import check_bound, known_entry, row_prices
@@ -25,12 +26,10 @@ from evenhand.planning.fluid import Fluid, Solution, alike, spread
 from evenhand.planning.forecast import Forecast, forecast
 from evenhand.planning.plain_first import largest, solve_plain_first
 from evenhand.planning.rounds import Lists, Rounds
-from evenhand.planning.tangents import Shape, tangents
+from evenhand.planning.tangents import tangents
 from evenhand.problem.constraints import Region
-from evenhand.problem.feasible import holds_nothing
-from evenhand.problem.merged_rows import MergedRows, merge
 from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows, select, stack
+from evenhand.problem.rows import Rows
 
 _ALL = np.ones((1, 1), bool)  # every play was exposed
 _LARGEST = 1e100  # times a use is a number
@@ -123,17 +122,17 @@ class Resolving:
     def start(self, n_replicas: int) -> ResolvingState:
         """No contexts, and prices of 0."""
         end = np.tile(np.array(self.objective.start_at if self._moves else ()), (n_replicas, 1))
-        sizes = len(self.rows), len(self._merged.first), len(self._followed), self.problem.n_plays
-        cuts = tangents(self._shapes, len(self._shaped), n_replicas)
+        sizes = len(self.rows), len(self._directions.first), len(self._directions.followed), self.problem.n_plays
+        cuts = tangents(self._directions.shapes, len(self._directions.shaped), n_replicas)
         return start(*sizes, self.rounds.start(n_replicas), end, cuts)
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
-        mu, k = pulled(state.mu, state.pull, state.gap), len(self._merged.first)
-        price = self._merged.prices(mu[:, :k])
+        mu, k = pulled(state.mu, state.pull, state.gap), len(self._directions.first)
+        price = self._directions.merged.prices(mu[:, :k])
         if self.regions:
-            price[:, self._shaped] += state.tangents.prices(mu[:, k:])
-        return row_prices(price, 1.0, self._finite, self.rows.readings(by_row=False))
+            price[:, self._directions.shaped] += state.tangents.prices(mu[:, k:])
+        return row_prices(price, 1.0, self._directions.finite, self.rows.readings(by_row=False))
 
     @property
     def nets(self) -> bool:
@@ -161,20 +160,20 @@ class Resolving:
 
         A constraint row that was not observed counts as its bound. Averages of the objective's rows skip such rounds.
         """
-        seen, first = ~np.isnan(v), self._merged.first
+        seen, first = ~np.isnan(v), self._directions.first
         waited = counted[:, None] * ~self.rows.is_known
-        v = np.where(seen, v, counted[:, None] * self._finite)
+        v = np.where(seen, v, counted[:, None] * self._directions.finite)
         state.spent += np.where(self.rows.is_known, 0.0, v)
         state.counted += waited
-        state.seen += (waited * seen)[:, self._followed]
-        as_planned, used = np.isinf(self._bounds[first]) & ~seen[:, first], v[:, first]
+        state.seen += (waited * seen)[:, self._directions.followed]
+        as_planned, used = np.isinf(self._directions.bounds[first]) & ~seen[:, first], v[:, first]
         if self.regions:
-            unseen = ~seen[:, self._shaped].all(1, keepdims=True)
+            unseen = ~seen[:, self._directions.shaped].all(1, keepdims=True)
             as_planned = np.concatenate([as_planned, unseen.repeat(state.tangents.bound.shape[1], 1)], 1)
-            used = np.concatenate([used, state.tangents.of(v[:, self._shaped])], 1)
+            used = np.concatenate([used, state.tangents.of(v[:, self._directions.shaped])], 1)
         state.arrived += counted
         used = np.where(as_planned, counted[:, None] * state.plan, used)
-        self._compare(state, decision, counted, used, ~self._settled)
+        self._compare(state, decision, counted, used, ~self._directions.settled)
 
     def on_exposure(self, state: ResolvingState, decision: Decision, exposed: Bools | None) -> None:
         """Count how often each place is exposed, `(P)`."""
@@ -202,7 +201,7 @@ class Resolving:
             then[planned] = (rounds + wait)[planned]
         state.solved[due] += 1
         rounding = min(self.drift, _LARGEST) * state.most
-        rounding[:, len(self._merged.first) :] = 0.0  # of a tangent that may be another one now
+        rounding[:, len(self._directions.first) :] = 0.0  # of a tangent that may be another one now
         state.gap[due] = np.clip(state.gap, -rounding, rounding)[due]
         state.since[due] = 0.0
 
@@ -212,10 +211,10 @@ class Resolving:
             rounds, v = (times * z for z in known_entry(self.rows, decision))
             state.spent += v
             state.counted += rounds
-            state.seen += rounds[:, self._followed]
+            state.seen += rounds[:, self._directions.followed]
             used = np.zeros(state.gap.shape)  # 0 in tangents
-            used[:, : len(self._merged.first)] = v[:, self._merged.first]
-            self._compare(state, decision, times * decision.counted, used, self._settled)
+            used[:, : len(self._directions.first)] = v[:, self._directions.first]
+            self._compare(state, decision, times * decision.counted, used, self._directions.settled)
 
     def _compare(self, state: ResolvingState, decision: Decision, counted: Floats, used: Floats, which: Bools) -> None:
         """Compare what was used in some directions and tangents with the plan, `(),(k),(k)`."""
@@ -230,31 +229,46 @@ class Resolving:
         After each step, a set that the end is out of gets a tangent. Until an average is observed, its planned end
         stays at the objective's `start_at`.
         """
-        left, horizon, passes = self._left(state), float(self.problem.horizon), self.objective.passes
-        k, m = len(self._merged.first), state.end.shape[1]
+        left, passes, m = self._left(state), self.objective.passes, state.end.shape[1]
         for i in range(max(passes, _TANGENTS if self.regions else 0)):
             if i < passes:
-                worth = self.objective.rows, self.objective.read(self._slope(state.end))
-                sample = forecast(state.history, ask, decision.shares, worth, *self._asked)
+                sample = self._forecast(state, decision.shares, ask)
             self._plan(state, due, left, sample)
-            reached = self._merged.rows(state.plan[:, :k])[:, self._followed]
-            end = np.clip((left.so_far + left.rest[:, self._followed] * reached) / horizon, *self._ranges)
-            move = due[:, None] & (state.seen > 0)
-            state.end += np.where(move[:, :m], (end[:, :m] - state.end) / (i + 2.0), 0.0)
+            end, known = self._reached(state, left), due[:, None] & (state.seen > 0)
+            state.end += np.where(known[:, :m], (end[:, :m] - state.end) / (i + 2.0), 0.0)
             if self.regions:
-                added = state.tangents.add(self._shapes, end[:, m:], state.mu[:, k:], np.asarray(move[:, m:].all(1)))
+                added = self._touch(state, end[:, m:], np.asarray(known[:, m:].all(1)))
                 due = due if i + 1 < passes else np.asarray(due & added)
                 if not due.any():
                     break
 
+    def _forecast(self, state: ResolvingState, shares: Floats, ask: Ask) -> Forecast:
+        """The contexts so far, with what every candidate gains at the slope of the planned end."""
+        worth = self.objective.rows, self.objective.read(self._slope(state.end))
+        return forecast(state.history, ask, shares, worth, *self._directions.asked)
+
+    def _reached(self, state: ResolvingState, left: Left) -> Floats:
+        """The averages at which the rows that are followed end by the plan, `->(m)`."""
+        of, horizon = self._directions, float(self.problem.horizon)
+        planned = of.merged.rows(state.plan[:, : len(of.first)])[:, of.followed]
+        return np.clip((left.so_far + left.rest[:, of.followed] * planned) / horizon, *of.ranges)
+
+    def _touch(self, state: ResolvingState, end: Floats, known: Bools) -> Bools:
+        """Add the tangents of the sets that a planned end is out of; returns where there are any, `(m),()->()`."""
+        return state.tangents.add(self._directions.shapes, end, state.mu[:, len(self._directions.first) :], known)
+
     def _left(self, state: ResolvingState) -> Left:
         """Totals less what was used, over the rounds to come."""
         rest = np.maximum(self.problem.horizon - state.counted, 1.0)
-        low, high = self._merged.bounds((self.problem.horizon * self._bounds - state.spent) / rest)
+        low, high = self._directions.merged.bounds(
+            (self.problem.horizon * self._directions.bounds - state.spent) / rest
+        )
         position = np.minimum.accumulate((state.looked + 1.0) / (state.made + 1.0), 1)
-        placed = np.where(self._directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0) * self._cases
-        counted = state.counted[:, self._followed] / np.maximum(state.seen, 1.0)
-        so_far = state.spent[:, self._followed] * counted
+        placed = (
+            np.where(self._directions.directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0) * self._cases
+        )
+        counted = state.counted[:, self._directions.followed] / np.maximum(state.seen, 1.0)
+        so_far = state.spent[:, self._directions.followed] * counted
         return Left(so_far, rest, low, high, placed, self.rounds.places(position))
 
     def _plan(self, state: ResolvingState, due: Bools, left: Left, sample: Forecast) -> None:
@@ -283,10 +297,10 @@ class Resolving:
         """
         if not self.regions:
             return sample.use, sample.hope, left.low, left.high, left.placed
-        k, m, rest = len(self._merged.first), len(self._shaped), left.rest[:, self._shaped]
-        most, of = rest.max(1, keepdims=True), self._merged.of[self._shaped]
+        k, m, rest = len(self._directions.first), len(self._directions.shaped), left.rest[:, self._directions.shaped]
+        most, of = rest.max(1, keepdims=True), self._directions.merged.of[self._directions.shaped]
         each = (left.placed[:, of] * rest / most)[:, None, :, None]
-        plain = sample.use[:, :, of] * (self._merged.multiple[self._shaped][:, None] * each)
+        plain = sample.use[:, :, of] * (self._directions.merged.multiple[self._directions.shaped][:, None] * each)
         use = np.concatenate([sample.use[:, :, :k], state.tangents.use(plain, plain, plain)], 2)
         hope = use
         if sample.hope is not sample.use:
@@ -320,17 +334,20 @@ class Resolving:
         usual = np.sqrt(np.maximum(state.since, 0.0) * state.noise + state.jump**2)
         return np.asarray(look & (np.abs(state.gap) > self.drift * usual).any(1))
 
-    @cached_property
+    @property
     def rows(self) -> Rows:
         """The rows of the constraints, of the objective if its slope moves, and the outcomes of convex sets."""
-        moves = [self.objective.rows] if self._moves else []
-        about = [select(self.problem, self._names)] if self.regions else []
-        return stack([self.constraints, *moves, *about]) if moves or about else self.constraints
+        return self._directions.rows
 
     @cached_property
-    def _ranges(self) -> tuple[Floats, Floats]:
-        """The ranges of the rows that are followed, to which planned ends are clipped."""
-        return self.problem.ranges(self.rows.names[len(self.constraints) :])
+    def _directions(self) -> Directions:
+        return Directions(
+            problem=self.problem,
+            constraints=self.constraints,
+            bound=self.bound,
+            objective=self.objective.rows if self._moves else None,
+            regions=self.regions,
+        )
 
     @cached_property
     def _cases(self) -> int:
@@ -340,61 +357,3 @@ class Resolving:
     @cached_property
     def _moves(self) -> bool:
         return self.objective.passes > 1
-
-    @cached_property
-    def _bounds(self) -> Floats:
-        """The bounds, infinite for rows that are only followed."""
-        return np.append(self.bound, np.full(len(self.rows) - len(self.bound), np.inf))
-
-    @cached_property
-    def _merged(self) -> MergedRows:
-        return merge(self.problem, self.rows, self._bounds)
-
-    @cached_property
-    def _directed(self) -> Rows:
-        return self.rows.take(self._merged.first)
-
-    @cached_property
-    def _settled(self) -> Bools:
-        """Which directions and tangents a decision settles, and so are compared with the plan at once, `->(k)`."""
-        cuts = tangents(self._shapes, len(self._shaped), 1).bound.shape[1]
-        return np.append(self._directed.is_known, np.zeros(cuts, bool))
-
-    @cached_property
-    def _asked(self) -> tuple[Rows, Ints]:
-        """The rows that a plan forecasts, and where they are read, `->(k),(k)`: the directions, then ends of outcomes.
-
-        What asks for more than nothing is read optimistically. At plain estimates nothing would ever be tried that is
-        believed to bring nothing.
-        """
-        low, high = self._merged.bounds(self._bounds[None])
-        first, side = self._merged.first, np.where(high[0] < 0.0, 1, np.where(low[0] > 0.0, -1, 0))
-        if not all(holds_nothing(self.problem, region) for region in self.regions):
-            m = len(self._shaped)
-            first = np.concatenate([first, self._shaped, self._shaped])
-            side = np.concatenate([side, np.full(m, 1), np.full(m, -1)])
-        return self.rows.take(first), side
-
-    @cached_property
-    def _finite(self) -> Floats:
-        """The bounds, 0 for rows without one."""
-        return np.where(np.isfinite(self._bounds), self._bounds, 0.0)
-
-    @cached_property
-    def _followed(self) -> Ints:
-        """The rows whose averages are tracked: of the objective if its slope moves, and of convex sets."""
-        return np.arange(len(self.constraints), len(self.rows))
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        """The outcomes that convex sets are about."""
-        return tuple(dict.fromkeys(name for region in self.regions for name in region.outcomes))
-
-    @cached_property
-    def _shaped(self) -> Ints:
-        """The rows of these outcomes, the last ones."""
-        return np.arange(len(self.rows) - len(self._names), len(self.rows))
-
-    @cached_property
-    def _shapes(self) -> tuple[Shape, ...]:
-        return tuple(Shape(r.within, np.array([self._names.index(n) for n in r.outcomes])) for r in self.regions)

@@ -38,7 +38,7 @@ def chances(state: PolicyState) -> dict[str, Any]:
     The result is empty if the policy does not know them, as with a model that samples from its posterior, or if more
     than 100 are not 0.
     """
-    found = state.chances
+    found = state.recent.chances
     if found is None or not np.isfinite(found[0]).all() or np.count_nonzero(found[0]) > _MOST:
         return {}
     return {"l": [[a, p] for a, p in enumerate(found[0].tolist()) if p > 0.0]}

@@ -24,7 +24,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.newton import solve
 from evenhand.planning.shared_arms import Arms, Shared, add_satisfaction, arms_of, soft_arms
-from evenhand.planning.soft_lists import soft_lists
+from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
 
 _STEPS = 40  # Newton steps per temperature, at most; two or three are usual
 _CAP = 50.0  # largest price, in units of the price at which decisions change
@@ -57,45 +57,31 @@ class Solution(NamedTuple):
     noise: Floats  # (R, k) mean square of the consumption
 
 
+class Program(NamedTuple):
+    """The fluid problem of one replica, in the units of a solver."""
+
+    sampled: Sampled
+    arms: Arms
+    low: Floats  # (k + A,)
+    high: Floats  # (k + A,)
+
+
 @kernel
-def _smoothed(
-    share: Floats,
-    g: Floats,
-    u: Floats,
-    position: Floats,
-    arms: Arms,
-    price: Floats,
-    temperature: float,
-    mean: Floats,
-    square: Floats,
-    spread: Floats,
-) -> float:
+def _smoothed(program: Program, price: Floats, temperature: float, moments: Moments) -> float:
     """The smoothed worth of the best lists, or of the best arms where users share them."""
-    if arms.match.shape[1] > 0:
-        return soft_arms(share, g, u, arms.match, arms.stays, position[0], price, temperature, mean, square, spread)
-    return soft_lists(share, g, u, position, price, temperature, mean, square, spread)
+    if program.arms.match.shape[1] > 0:
+        return soft_arms(program.sampled, program.arms, price, temperature, moments)
+    return soft_lists(program.sampled, price, temperature, moments)
 
 
 @kernel
-def dual(
-    share: Floats,
-    g: Floats,
-    u: Floats,
-    position: Floats,
-    arms: Arms,
-    mu: Floats,
-    low: Floats,
-    high: Floats,
-    temperature: float,
-    gradient: Floats,
-    hessian: Floats,
-) -> float:
-    """The smoothed dual at mu; fills gradient and lower Hessian of its smooth part, `(S),(S,A),(S,k,A),(P),(k)->()`.
+def dual(program: Program, mu: Floats, temperature: float, gradient: Floats, hessian: Floats) -> float:
+    """The smoothed dual at mu; fills gradient and lower Hessian of its smooth part, `(k+A),()->()`.
 
     Where users share arms, the prices of their matches follow those of the rows in mu, and have bounds of 0.
     """
-    k = u.shape[1]
-    value = _smoothed(share, g, u, position, arms, mu, temperature, gradient, np.empty(k), hessian)
+    arms, low, high, k = program.arms, program.low, program.high, program.sampled.use.shape[1]
+    value = _smoothed(program, mu, temperature, Moments(gradient, np.empty(k), hessian))
     for i in range(len(mu)):
         gradient[i] = -gradient[i]
         for j in range(i + 1):
@@ -136,22 +122,12 @@ def _move(mu: Floats, slope: Floats, step: Floats, free: Ints, count: int, size:
 
 
 @kernel
-def _descend(
-    share: Floats,
-    g: Floats,
-    u: Floats,
-    position: Floats,
-    arms: Arms,
-    mu: Floats,
-    low: Floats,
-    high: Floats,
-    temperature: float,
-) -> int:
+def _descend(program: Program, mu: Floats, temperature: float) -> int:
     """Newton steps at one temperature, mu in place, in units of the problem; returns the number of evaluations."""
-    k = len(mu)
+    low, high, k = program.low, program.high, len(mu)
     gradient, hessian, trial = np.empty(k), np.empty((k, k)), np.empty(k)
     free, slope, step = np.empty(k, np.int64), np.empty(k), np.empty(k)
-    value = dual(share, g, u, position, arms, mu, low, high, temperature, gradient, hessian)
+    value = dual(program, mu, temperature, gradient, hessian)
     evaluations, damping = 1, 1.0
     for _ in range(_STEPS):
         count = _orthant(mu, gradient, low, high, free, slope)
@@ -173,7 +149,7 @@ def _descend(
         size, reached = 1.0, np.inf
         while size > 1e-4:
             _move(mu, slope, step, free, count, size, trial)
-            reached = dual(share, g, u, position, arms, trial, low, high, temperature, gradient, hessian)
+            reached = dual(program, trial, temperature, gradient, hessian)
             evaluations += 1
             if reached <= value - 1e-4 * size * decrement:
                 break
@@ -301,13 +277,14 @@ def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: So
             price[i] = min(max(mu[r, i] * size[i] / spread[r], -_CAP), _CAP)
         for a in range(lam.shape[1]):
             price[k + a] = min(max(lam[r, a] * arms.matches / arms.unit, -_CAP), _CAP)
+        program = Program(Sampled(share, rewards, uses, position[r]), arms, least, most)
         for first in (last, 0):
             if first == last and last > 0 and not warm[r]:
                 continue
             for temperature in temperatures[r, first:] / spread[r]:
-                evaluations += _descend(share, rewards, uses, position[r], arms, price, least, most, temperature)
+                evaluations += _descend(program, price, temperature)
             coldest = temperatures[r, last] / spread[r]
-            _smoothed(share, rewards, uses, position[r], arms, price, coldest, mean, noise[r], np.empty((width, width)))
+            _smoothed(program, price, coldest, Moments(mean, noise[r], np.empty((width, width))))
             plan[r] = mean[:k]
             if not _missed(price[:k], plan[r], least, most):
                 break

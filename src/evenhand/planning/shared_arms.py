@@ -15,6 +15,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
+from evenhand.planning.soft_lists import Moments, Sampled
 from evenhand.welfare.curves import Curves
 from evenhand.welfare.slopes import conjugate
 
@@ -49,39 +50,31 @@ class Arms(NamedTuple):
 
 
 @kernel
-def soft_arms(
-    share: Floats,
-    g: Floats,
-    u: Floats,
-    match: Floats,
-    stays: bool,
-    exposed: float,
-    price: Floats,
-    temperature: float,
-    mean: Floats,
-    square: Floats,
-    spread: Floats,
-) -> float:
+def soft_arms(sampled: Sampled, arms: Arms, price: Floats, temperature: float, moments: Moments) -> float:
     """As `soft_lists`, for the best arm at worths lam m + g - mu.u, with price = (mu, lam) and u extended by -m.
 
-    `(S),(S,A),(S,k,A),(S,A),(),(),(k+A),()->(),(k+A),(k),(k+A,k+A)`. To stay without an arm is worth 0 and uses none.
+    `(k+A),()->()`; moments have k + A coordinates, but for the square, which has k. To stay without an arm is worth 0
+    and uses none.
     """
-    (users, arms), k = g.shape, u.shape[1]
-    chance, middle, some = np.empty(arms), np.empty(k), np.empty(arms, np.int64)
+    share, g, u, exposed = sampled.share, sampled.gain, sampled.use, sampled.position[0]
+    mean, square, spread = moments.mean, moments.square, moments.spread
+    match, stays = arms.match, arms.stays
+    (users, count_arms), k = g.shape, u.shape[1]
+    chance, middle, some = np.empty(count_arms), np.empty(k), np.empty(count_arms, np.int64)
     value = 0.0
     mean[:] = 0.0
     square[:] = 0.0
     spread[:] = 0.0
     for s in range(users):
         top, total = 0.0 if stays else -np.inf, 0.0
-        for a in range(arms):
+        for a in range(count_arms):
             chance[a] = g[s, a] + price[k + a] * match[s, a]
             for i in range(k):
                 chance[a] -= price[i] * u[s, i, a]
             top = max(top, chance[a])
         if top == -np.inf:  # nothing was offered
             continue
-        for a in range(arms):
+        for a in range(count_arms):
             chance[a] = math.exp((chance[a] - top) / temperature)
             total += chance[a]
         alone = math.exp(-top / temperature) if stays else 0.0
@@ -89,7 +82,7 @@ def soft_arms(
         alone /= total
         weight, count = share[s] * exposed, 0
         value += weight * (top + temperature * math.log(total))
-        for a in range(arms):
+        for a in range(count_arms):
             chance[a] /= total
             if chance[a] > _RARE:
                 some[count] = a

@@ -12,6 +12,7 @@ and every further place costs as much as one candidate.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,25 +22,39 @@ from evenhand.core.types import Floats, Ints
 _RARE = 1e-9  # chance below which a candidate does not count in the spread
 
 
-@kernel
-def soft_lists(
-    share: Floats,
-    g: Floats,
-    u: Floats,
-    position: Floats,
-    mu: Floats,
-    temperature: float,
-    mean: Floats,
-    square: Floats,
-    spread: Floats,
-) -> float:
-    """The value of the smoothed best lists at worths g - mu.u, as a mean over cases; fills what u adds up to in them.
+class Sampled(NamedTuple):
+    """The cases of one replica, in the units of a solver."""
 
-    `(S),(S,A),(S,k,A),(P),(k),()->(),(k),(k),(k,k)`: `mean` is the mean of sum_a y_a u_a, with y_a the exposure of a
-    candidate; it is minus the slope of the value. `square` is that of the squared sum, for plays that are drawn
-    independently of each other. The lower half of `spread` is temp times the second derivative of the value.
+    share: Floats  # (S,) of each case
+    gain: Floats  # (S, A) g of each candidate, -inf where it is not offered
+    use: Floats  # (S, k, A) u
+    position: Floats  # (P,) with which probability each place is exposed
+
+
+class Moments(NamedTuple):
+    """What u adds up to in smoothed lists, which solvers fill in."""
+
+    mean: Floats  # (k,) of sum_a y_a u_a, with y_a the exposure of a candidate: minus the slope of the value
+    square: Floats  # (k,) of the squared sum, for plays that are drawn independently of each other
+    spread: Floats  # (k, k) in its lower half, temp times the second derivative of the value
+
+
+class Softmax(NamedTuple):
+    """The softmax of the candidates after the best ones, in one case."""
+
+    level: float  # temp log sum exp(x / temp)
+    middle: Floats  # (k,) mean of u
+    here: Floats  # (k, k) spread of u
+
+
+@kernel
+def soft_lists(sampled: Sampled, mu: Floats, temperature: float, moments: Moments) -> float:
+    """The value of the smoothed best lists at worths g - mu.u, as a mean over cases, and their moments, `(k),()->()`.
+
     Candidates with g = -inf are not played; if the others are too few, the last places stay empty.
     """
+    share, g, u, position = sampled.share, sampled.gain, sampled.use, sampled.position
+    mean, square, spread = moments.mean, moments.square, moments.spread
     (samples, actions), k, places = g.shape, len(mu), len(position)
     worth, rest, order = np.empty(actions), np.empty(actions), np.empty(places, np.int64)
     middle, here, sums, squares = np.empty(k), np.empty((k, k)), np.empty(k), np.empty(k)
@@ -89,9 +104,8 @@ def soft_lists(
                 for h in range(i + 1):
                     spread[i, h] += share[s] * position[0] * here[i, h]
         else:
-            value += _add_ranks(
-                share[s], worth, u[s], position, temperature, order, last, level, middle, here, sums, squares, spread
-            )
+            rest_of, found = Softmax(level, middle, here), Moments(sums, squares, spread)
+            value += _add_ranks(sampled, s, worth, temperature, order, last, rest_of, found)
         for i in range(k):
             mean[i] += share[s] * sums[i]
             square[i] += share[s] * (squares[i] + others * sums[i] * sums[i])
@@ -115,24 +129,23 @@ def _rank(rest: Floats, order: Ints, count: int) -> float:
 
 @kernel
 def _add_ranks(
-    share: float,
+    sampled: Sampled,
+    s: int,
     worth: Floats,
-    u: Floats,
-    position: Floats,
     temperature: float,
     order: Ints,
     last: int,
-    lowest: float,
-    middle: Floats,
-    here: Floats,
-    sums: Floats,
-    squares: Floats,
-    spread: Floats,
+    rest: Softmax,
+    moments: Moments,
 ) -> float:
-    """Go on from the softmax of the candidates after the first `last` ones to the whole list, in one case.
+    """Go on from the softmax of the candidates after the first `last` ones to the whole list, in case s.
 
-    `middle` and `here` are the mean and the spread of that softmax, and `lowest` its level, temp log sum exp(x / temp).
+    The moments are those of this case, but for the spread, to which it is added.
     """
+    share: float = sampled.share[s]
+    u, position = sampled.use[s], sampled.position
+    lowest, middle, here = rest.level, rest.middle, rest.here
+    sums, squares, spread = moments.mean, moments.square, moments.spread
     k = len(middle)
     level, free, capped, step = np.empty(last + 1), np.zeros(last + 1), np.zeros(last + 1), np.empty(k)
     level[last] = lowest

@@ -50,10 +50,10 @@ class Loop:
 
     def read(self, state: PolicyState, context: Context) -> Context:
         """A context whose arrays kernels can read, which is looked at once."""
-        context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.checked)
-        if not state.compared:
-            state.compared = checks.alike(context, self.model)
-        state.checked = context
+        context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.recent.context)
+        if not state.recent.compared:
+            state.recent.compared = checks.alike(context, self.model)
+        state.recent.context = context
         return context
 
     def fitting(self, state: PolicyState, context: Context, decision: Decision) -> Context:
@@ -62,9 +62,9 @@ class Loop:
         Raises:
             InvalidInput: naming what does not fit.
         """
-        if context is not state.checked or self.can.planning:  # plans keep contexts
+        if context is not state.recent.context or self.can.planning:  # plans keep contexts
             context = checks.context(context, len(state.t), self.model.n_features, self.problem)
-        if decision is not state.made or decision is None:
+        if decision is not state.recent.decision or decision is None:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
         return context
 
@@ -101,9 +101,9 @@ class Loop:
         of_plays = features, known, groups, shares, prices, row_prices, carried
         names = self.problem.actions if candidates == len(self.problem.actions) else ()
         made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, *of_plays, names
-        state.made = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
-        state.chances = None if worth.random else pick.lottery
-        return state.made
+        state.recent.decision = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
+        state.recent.chances = None if worth.random else pick.lottery
+        return state.recent.decision
 
     def commit(self, state: PolicyState, context: Context, decision: Decision, *, done: bool = False) -> None:
         """Carry out a decision, or enter one that is done already; see `Policy.commit` and `Policy.enter`."""

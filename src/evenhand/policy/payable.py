@@ -55,11 +55,11 @@ class Payable:
 
     def tell(self, state: PolicyState) -> None:
         """State L / T in what the model's state marks as `models.base.AHEAD`."""
-        if state.told is None:
-            state.told = list(marked(state.model, "ahead"))
-        if state.told:
+        if state.recent.ahead is None:
+            state.recent.ahead = list(marked(state.model, "ahead"))
+        if state.recent.ahead:
             part = self.rounds(state) / self.problem.horizon
-            for ahead in state.told:
+            for ahead in state.recent.ahead:
                 ahead[:] = part if len(ahead) == len(part) else np.repeat(part, len(ahead) // len(part))
 
     @cached_property

@@ -10,6 +10,7 @@ from pathlib import Path
 from evenhand.choices.base import Choice
 from evenhand.core import faces
 from evenhand.core.checked import typed
+from evenhand.core.faces import clipped, count, kinds, settings
 from evenhand.core.luck import check_seed
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
@@ -17,7 +18,7 @@ from evenhand.core.validate import file, numbered, on_disk
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.models.sklearn import as_model
-from evenhand.policy import checks, face, named, saving
+from evenhand.policy import checks, named, saving
 from evenhand.policy.assembly import Assembly, assemble, refuse_misfits
 from evenhand.policy.encode import Frame
 from evenhand.policy.explain import explain
@@ -60,10 +61,26 @@ class Policy:
         refuse_misfits(self.problem, self.model, self.goals, self.choice, self._assembly.can)
 
     def __repr__(self) -> str:
-        return faces.text(face.title(self), face.rows(self))
+        return faces.text(f"Policy {self.name!r}", self._facts)
 
     def _repr_html_(self) -> str:
-        return faces.table(face.title(self), face.rows(self))
+        return faces.table(f"Policy {self.name!r}", self._facts)
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        """The parts, and what of the problem they work on."""
+        model = self.model
+        sizes = f"{count(model.n_features, 'feature')}, {count(model.n_outcomes, 'learned outcome')}"
+        width = getattr(model, "width", None) or getattr(getattr(model, "inner", None), "width", None)
+        sizes += f", width {settings(width)}" if width is not None else ""
+        goals = [settings(goal) for goal in self.goals]
+        return [
+            ("model", f"{kinds(model)} ({sizes})"),
+            *zip(("goals", *("",) * len(goals)), goals, strict=False),
+            ("choice", clipped(repr(self.choice))),
+            ("problem", self.problem.size),
+            *(fact for fact in self.problem.facts if fact[0] in ("maximize", "subject to")),
+        ]
 
     def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
         """The state before the first round, for replicas 0 to R - 1 or for the ones that are named."""

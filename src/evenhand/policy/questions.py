@@ -80,9 +80,9 @@ class Questions:
         """
         if not self.can.fixed:
             return self._stated(state, context, shares)
-        quoted, candidates = state.quoted, context.features.shape[1]
+        quoted, candidates = state.recent.prices, context.features.shape[1]
         if quoted is None or quoted[1].shape[2] != candidates:
-            quoted = state.quoted = self._stated(state, context, shares)
+            quoted = state.recent.prices = self._stated(state, context, shares)
         w, offset, q, constant = quoted
         return w.copy(), offset, q.copy(), constant  # decisions keep prices
 

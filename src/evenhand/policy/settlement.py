@@ -51,7 +51,7 @@ class Settlement:
         pending: Bools | None,
     ) -> None:
         """Take in outcomes, `(P,M+B),(P,M+B),(P),(P)`; see `Policy.learn`."""
-        if decision is not state.made or decision is None:
+        if decision is not state.recent.decision or decision is None:
             checks.decision(decision, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
         y = checks.outcomes(y, observed, exposed, decision, self.problem)
         part = None

@@ -10,10 +10,10 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.errors import ConcurrentUse
+from evenhand.core.faces import count, few
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.policy import face
 from evenhand.policy.receipts import Receipts
 
 
@@ -40,6 +40,18 @@ class Guard:
 
 
 @dataclass
+class Recent:
+    """Results of the last calls, so that they need not be found again; a loaded state begins without them."""
+
+    context: Context | None = None  # that passed all checks
+    compared: bool = False  # whether the candidates of a context were compared, to warn if they are alike
+    decision: Decision | None = None  # that was made of it, whose shapes are right
+    chances: Floats | None = None  # of all its candidates, None where they are unknown
+    prices: tuple[Floats, Floats, Floats, Floats] | None = None  # where these are the same in all rounds
+    ahead: list[Floats] | None = None  # arrays of the model's state that are told of the rounds to come
+
+
+@dataclass
 class PolicyState:
     """Everything a policy has to remember, for R replicas."""
 
@@ -55,19 +67,21 @@ class PolicyState:
     receipts: Receipts = field(default_factory=Receipts)
 
     def __post_init__(self) -> None:
-        self.guard = Guard()  # not a field, so that it is never saved
-        self.owner = ""  # the policy that it belongs to, by a hash; not a field either
-        self.checked: Context | None = None  # the context that was looked at last; not a field either
-        self.compared = False  # nor whether candidates were compared, to warn if they are alike
-        self.made: Decision | None = None  # nor is the last decision that was made here, whose shapes are right
-        self.chances: Floats | None = None  # nor are the chances of all candidates in it; None where they are unknown
-        self.quoted: tuple[Floats, Floats, Floats, Floats] | None = None  # nor prices, where these are always the same
-        self.told: list[Floats] | None = None  # nor what the model is told of, see `payable`; None before it is asked
+        """Add what is no field, and therefore never saved."""
+        self.guard = Guard()
+        self.owner = ""  # the policy that it belongs to, by a hash
+        self.recent = Recent()
         self._luck = Luck(seed=self.seed, replicas=self.replicas)
         self.nothing = np.zeros((len(self.t), 0))  # no luck, or nothing carried: an array without entries
 
     def __repr__(self) -> str:
-        return faces.text(face.state_title(self), face.state_rows(self))
+        fewest, most = int(self.t.min()), int(self.t.max())
+        facts = [
+            ("numbered", few(self.replicas)),
+            ("decided rounds", f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"),
+            ("outcomes to come", f"{len(self.receipts.waiting()):,}"),
+        ]
+        return faces.text(f"PolicyState: {count(len(self.t), 'replica')}, seed {self.seed}", facts)
 
     def luck(self, stream: Stream, size: int) -> Floats:
         """The luck of the round that comes, `->(size)`."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
 from evenhand.objectives.base import Objective, whole_space
+from evenhand.problem.declared import Declared
 from evenhand.problem.factors import Factors
-
-if TYPE_CHECKING:
-    from evenhand.problem.problem import Problem
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,7 +102,7 @@ class Edges:
         return low, np.array([max(0.0, float(b.max())) for _, b in ends])
 
 
-def edges_of(problem: Problem) -> Edges | None:
+def edges_of(problem: Declared) -> Edges | None:
     """What a case of a problem may state so that its objective stays in its domain, None where any number will do."""
     objective = problem.objective
     if whole_space(objective):

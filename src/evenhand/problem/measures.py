@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from evenhand.core.types import Floats, Ints
-
-if TYPE_CHECKING:  # the module of `Problem` imports this one
-    from evenhand.problem.problem import Problem
+from evenhand.problem.declared import Declared
 
 # Of plays, -1 where nothing is played, and observed outcomes, 0 where nothing was played or seen: `(P),(P,M+B)->()`.
 Reading = Callable[[Ints, Floats], Floats]
@@ -33,5 +31,5 @@ class Measure(Protocol):
     def worst(self) -> Literal["low", "high"]:
         """Which end of its values is the bad one."""
 
-    def on(self, problem: Problem) -> Reading:
+    def on(self, problem: Declared) -> Reading:
         """The measure as a function of the plays and outcomes of a problem; refuses a problem that it does not fit."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,19 +11,20 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.checked import shown, typed
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.core.faces import clipped, count, few
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import EXACT
 from evenhand.objectives import Linear, Objective
-from evenhand.problem import face
-from evenhand.problem.constraints.base import Constraint, lacking
+from evenhand.problem.check_names import check_names
+from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.constraints.stated import Stated, state
 from evenhand.problem.edges import Edges, edges_of
-from evenhand.problem.factors import Factors, check_factors
+from evenhand.problem.factors import Factors
 from evenhand.problem.feasible import excluding, feasible
 from evenhand.problem.features import Feature
-from evenhand.problem.groups import Groups, some
-from evenhand.problem.measures import COLUMNS, Measure
+from evenhand.problem.groups import Groups
+from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
 
 
@@ -88,7 +89,7 @@ class Problem:
                 raise InvalidInput(field, f"at most {EXACT:,}, as rounds are counted exactly", shown(value))
         if not self.actions or not self.outcomes:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
-        self._check_names()
+        check_names(self)
         if self.names_candidates and self.n_plays > len(self.actions):
             expected = f"at most {len(self.actions)}, the number of actions, as some are free or divided into groups"
             raise InvalidInput("n_plays", expected, self.n_plays)
@@ -101,62 +102,33 @@ class Problem:
             )
 
     def __repr__(self) -> str:
-        return faces.text(face.title(self), face.rows(self))
+        return faces.text(f"Problem: {self.size}", self.facts)
 
     def _repr_html_(self) -> str:
-        return faces.table(face.title(self), face.rows(self))
+        return faces.table(f"Problem: {self.size}", self.facts)
 
-    def _check_shared(self, feature: Feature, group: str) -> None:
-        """Refuse a feature that has the name of a grouping and cannot have one of its groups as a value."""
-        try:
-            feature.encode(group)
-        except InvalidInput as error:
-            expected = f"another name than that of a grouping, as no case can be in group {group!r}"
-            raise InvalidInput(f"features: {feature.name!r}", expected, f"a feature of {error.expected}") from None
+    @property
+    def size(self) -> str:
+        """How many actions and rounds there are, in words."""
+        plays = "" if self.n_plays == 1 else f", {self.n_plays:,} plays per round"
+        return f"{count(len(self.actions), 'action')} over {count(self.horizon, 'round')}{plays}"
 
-    def _check_names(self) -> None:
-        names, actions = [o.name for o in self.outcomes], set(self.actions)
-        measures = [*names, *(m.name for m in self.measures)]
-        groups, features = [g.name for g in self.groups], [f.name for f in self.features]
-        stated = {"outcomes": names, "features": features, "groups": groups, "measures": measures}
-        for field, used in {"actions": self.actions, **stated}.items():
-            if len(set(used)) < len(used):
-                raise InvalidInput(field, "names that differ from each other", list(used))
-        for g in self.groups:
-            for f in (f for f in self.features if f.name == g.name and g.of is None):
-                for group in g.names:
-                    self._check_shared(f, group)
-        for m in self.measures:
-            if not isinstance(m.name, str) or not m.name or m.name in COLUMNS:
-                raise InvalidInput("measures", f"a name that is none of {sorted(COLUMNS)}", repr(m.name))
-            m.on(self)  # this raises if it does not fit
-        for o in self.outcomes:
-            for field, mentioned in (("known", o.known), ("mean", o.mean), ("free", o.free)):
-                for action in mentioned if isinstance(mentioned, Mapping | tuple | list) else ():
-                    if action not in actions:
-                        got = f"{action}{meant(action, self.actions)}"
-                        raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {self.actions}", got)
-            free = [a for a in self.actions if o.is_free(a)]
-            if free and not o.low <= 0 <= o.high:
-                expected = f"a mean for every action, as 0 is outside of the range [{o.low:g}, {o.high:g}]"
-                raise InvalidInput(f"Outcome({o.name!r}).mean", expected, f"none for {some(free)}")
-        check_factors(self.outcomes, self.actions)
-        for g in self.groups:
-            if g.of is not None and set(g.of) != set(self.actions):
-                missing = sorted(set(self.actions) ^ set(g.of))
-                raise InvalidInput(f"Groups({g.name!r}).of", "a group for every action, and no other", some(missing))
-        for name in self.objective.outcomes:
-            self.row(name, "maximize")
-        for c in self.subject_to:
-            if lacking(c):
-                expected = "all members of `Curved`, as it has `curved`"
-                raise InvalidInput(type(c).__name__, expected, f"none named {', '.join(lacking(c))}")
-        for s in self.stated:  # these raise if a name is unknown
-            c, rows, bound = s.constraint, s.rows, s.bound
-            if bound.shape != (len(rows),) or not np.isfinite(bound).all():
-                raise InvalidInput(f"{type(c).__name__}.bound", f"{len(rows)} finite numbers, one per row", bound)
-            if c.hard and not c.spends:
-                raise InvalidInput(f"{type(c).__name__}.hard", "False or None, as nothing is spent", c.hard)
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What is stated, by the name of the field, each as a line of text."""
+        factors = {o.name: f"{o.name} (times {o.times})" for o in self.outcomes if o.times is not None}
+        facts = {
+            "actions": few(self.actions),
+            "maximize": clipped(self.maximize if isinstance(self.maximize, str) else repr(self.maximize)),
+            "subject to": few(s.said for s in self.stated),
+            "learned": few(factors.get(name, name) for name in self.learned),
+            "known on average": few(self.noisy),
+            "known": few(self.known[len(self.noisy) :]),
+            "features": few(f.name for f in self.features),
+            "groups": few(f"{g.name} ({few(g.names, 24)})" for g in self.groups),
+            "measures": few(m.name for m in self.measures),
+        }
+        return [(name, text) for name, text in facts.items() if text]
 
     @cached_property
     def objective(self) -> Objective:

@@ -20,17 +20,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.problem.declared import Declared
 from evenhand.problem.factors import Factors
-
-if TYPE_CHECKING:  # a problem's constraints are rows
-    from evenhand.problem.problem import Problem
 
 
 class Frame(Protocol):
@@ -350,7 +348,7 @@ def in_units(rows: Rows, bound: Floats, unit: Floats) -> tuple[Rows, Floats]:
     return scaled, bound / unit
 
 
-def select(problem: Problem, names: Iterable[str]) -> Rows:
+def select(problem: Declared, names: Iterable[str]) -> Rows:
     """One row per name: the sum of an outcome over plays, or its sum over the plays of one group (`Problem.each`)."""
     names = tuple(names)
     found = [problem.row(name) for name in names]

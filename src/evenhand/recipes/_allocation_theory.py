@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.validate import number, whole
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import allocating
+from evenhand.recipes._allocating import allocating
 from evenhand.welfare.curves import PIECEWISE, Curve, curves_of
 
 

@@ -26,7 +26,8 @@ from evenhand.objectives import DistancePenalty, Linear, Moreau, Smoothing
 from evenhand.problem.constraints import Region, constraint_rows, rows_and_sets, tightened
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units, select
-from evenhand.recipes.defaults import fluctuation, in_units_of_plays
+from evenhand.recipes._units import in_units_of_plays
+from evenhand.recipes.defaults import fluctuation
 from evenhand.sets import Box, ConvexSet, units
 
 Updates = Literal["primal", "dual"]

@@ -19,8 +19,8 @@ from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
+from evenhand.recipes._needs import need_constraints, need_no_constraints
 from evenhand.recipes._sides import both_sides
-from evenhand.recipes.defaults import need_constraints, need_no_constraints
 from evenhand.recipes.ucb_bwcr import ucb_bwcr
 
 How = Literal["primal", "dual", "ucb"]

@@ -19,7 +19,7 @@ from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import need_no_constraints
+from evenhand.recipes._needs import need_no_constraints
 
 
 @named("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB) and Section 5")

@@ -14,14 +14,10 @@ from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import (
-    balanced_rows,
-    fluctuation,
-    given,
-    region_goals,
-    where_constrained,
-    worth_of_a_play,
-)
+from evenhand.recipes._needs import where_constrained
+from evenhand.recipes._units import balanced_rows
+from evenhand.recipes._worth import region_goals, worth_of_a_play
+from evenhand.recipes.defaults import fluctuation, given
 
 
 @named("X2", source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023")

@@ -15,7 +15,10 @@ from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import balanced_rows, fluctuation, given, region_goals, where_constrained
+from evenhand.recipes._needs import where_constrained
+from evenhand.recipes._units import balanced_rows
+from evenhand.recipes._worth import region_goals
+from evenhand.recipes.defaults import fluctuation, given
 from evenhand.recipes.fw_dual import gentle
 
 

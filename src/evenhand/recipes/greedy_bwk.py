@@ -14,7 +14,9 @@ from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import evened, given, need_budgets_only, need_spending, nothing_to_do
+from evenhand.recipes._hedging import evened
+from evenhand.recipes._needs import need_budgets_only, need_spending, nothing_to_do
+from evenhand.recipes.defaults import given
 
 
 @named(

@@ -15,7 +15,10 @@ from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import given, hedged, need_constraints, positive, worth_unit
+from evenhand.recipes._hedging import hedged
+from evenhand.recipes._needs import need_constraints
+from evenhand.recipes._worth import worth_unit
+from evenhand.recipes.defaults import given, positive
 
 
 @named("X16", source="Slivkins, Zhou, Sankararaman & Foster 2024, LagrangeCBwLC with SquareCB and Hedge")

@@ -13,7 +13,9 @@ from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import evened, given, need_spending, positive
+from evenhand.recipes._hedging import evened
+from evenhand.recipes._needs import need_spending
+from evenhand.recipes.defaults import given, positive
 
 
 @named("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")

@@ -19,7 +19,10 @@ from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import stated_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import given, region_goals, spread, where_constrained, worth_of_a_play
+from evenhand.recipes._needs import where_constrained
+from evenhand.recipes._units import spread
+from evenhand.recipes._worth import region_goals, worth_of_a_play
+from evenhand.recipes.defaults import given
 
 
 @named("X17", source="Sarkar & Sinha 2026, arXiv 2602.05019; Sinha & Sarkar 2026, arXiv 2605.06190")

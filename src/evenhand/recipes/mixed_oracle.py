@@ -17,7 +17,8 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import default_margin, given, need_constraints, with_limits
+from evenhand.recipes._needs import need_constraints, with_limits
+from evenhand.recipes.defaults import default_margin, given
 
 
 @named("K4", source="Chzhen et al. 2023, Appendix G.2, mixed policy")

@@ -13,7 +13,7 @@ from evenhand.objectives.steepness import worth_of_an_outcome
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
-from evenhand.recipes.defaults import need_no_constraints
+from evenhand.recipes._needs import need_no_constraints
 
 
 @named("C8", source="Mehrotra, Xue & Lalmas 2020 (MO-LinCB), as in Do et al. 2023, Appendix B.2")

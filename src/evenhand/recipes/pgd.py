@@ -18,7 +18,10 @@ from evenhand.goals.steps import Steady
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import default_margin, given, need_constraints, priced_rows, with_limits, worth_unit
+from evenhand.recipes._needs import need_constraints, with_limits
+from evenhand.recipes._units import priced_rows
+from evenhand.recipes._worth import worth_unit
+from evenhand.recipes.defaults import default_margin, given
 
 
 @named("K1", source="Chzhen et al. 2023, Box B; Lemmas 1 and 2")

@@ -22,7 +22,10 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes.defaults import default_margin, given, need_constraints, priced_rows, with_limits, worth_unit
+from evenhand.recipes._needs import need_constraints, with_limits
+from evenhand.recipes._units import priced_rows
+from evenhand.recipes._worth import worth_unit
+from evenhand.recipes.defaults import default_margin, given
 
 
 @named("K2", source="Chzhen et al. 2023, Box C and Algorithm 1; Theorem 1")

@@ -12,7 +12,11 @@ from evenhand.goals.steps import Steady
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import allocating, default_margin, given, need_constraints, priced_rows, worth_unit
+from evenhand.recipes._allocating import allocating
+from evenhand.recipes._needs import need_constraints
+from evenhand.recipes._units import priced_rows
+from evenhand.recipes._worth import worth_unit
+from evenhand.recipes.defaults import default_margin, given
 from evenhand.welfare import Oracle
 
 

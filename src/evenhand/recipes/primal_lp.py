@@ -20,7 +20,8 @@ from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import default_margin, given, need_constraints, with_limits
+from evenhand.recipes._needs import need_constraints, with_limits
+from evenhand.recipes.defaults import default_margin, given
 
 
 class Slack(NamedTuple):

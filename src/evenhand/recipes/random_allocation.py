@@ -8,7 +8,7 @@ from evenhand.goals.linear_reward import indifferent
 from evenhand.models import NullModel
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import allocating
+from evenhand.recipes._allocating import allocating
 from evenhand.welfare import Anyone
 
 

@@ -13,7 +13,8 @@ from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import regions, stated_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import given, where_constrained
+from evenhand.recipes._needs import where_constrained
+from evenhand.recipes.defaults import given
 
 
 @named("X1", source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)")

@@ -10,7 +10,9 @@ from evenhand.models.base import Model
 from evenhand.planning.rounds import SharedArms
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import allocating, steadied_rows, where_constrained
+from evenhand.recipes._allocating import allocating
+from evenhand.recipes._needs import where_constrained
+from evenhand.recipes._units import steadied_rows
 from evenhand.welfare import Oracle
 
 

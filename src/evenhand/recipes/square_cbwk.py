@@ -17,7 +17,9 @@ from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import evened, given, need_spending, positive
+from evenhand.recipes._hedging import evened
+from evenhand.recipes._needs import need_spending
+from evenhand.recipes.defaults import given, positive
 
 
 @named("S1", source="Han et al. 2022, Algorithm 1; Theorem 3.1, and A.1 for other Z")

@@ -23,7 +23,9 @@ from evenhand.models.two_oracles import TwoOracles
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import given, hedge_step, need_spending, positive
+from evenhand.recipes._hedging import hedge_step
+from evenhand.recipes._needs import need_spending
+from evenhand.recipes.defaults import given, positive
 
 
 @named("S2", source="Han et al. 2022, Algorithm 2; Theorem 4.1")

@@ -15,7 +15,9 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import rows_and_sets, tightened
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
-from evenhand.recipes.defaults import fluctuation, given, in_units_of_plays, nothing_to_do
+from evenhand.recipes._needs import nothing_to_do
+from evenhand.recipes._units import in_units_of_plays
+from evenhand.recipes.defaults import fluctuation, given
 
 
 @named("B1", source="Agrawal & Devanur 2014, Algorithm 1, in its convex form")

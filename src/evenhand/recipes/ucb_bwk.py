@@ -16,7 +16,8 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import in_units
-from evenhand.recipes.defaults import fluctuation, need_budgets_only, need_spending, nothing_to_do
+from evenhand.recipes._needs import need_budgets_only, need_spending, nothing_to_do
+from evenhand.recipes.defaults import fluctuation
 
 
 @named("B2", source="Agrawal & Devanur 2014, Algorithm 2")

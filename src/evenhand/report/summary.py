@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.errors import MissingExtra
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.outlook import missed
 
@@ -33,6 +34,12 @@ class Line(NamedTuple):
     worst: float
     limit: float | None
     missed: bool = False
+
+    @property
+    def said(self) -> str:
+        """The mean, beside its limit if it has one."""
+        limit = "" if self.limit is None else f" (limit {amount(self.limit)}{', missed' if self.missed else ''})"
+        return amount(self.mean) + limit
 
     @staticmethod
     def of(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenhand.core.records import Decision
 from evenhand.core.types import Floats, Ints
-
-if TYPE_CHECKING:  # a trace has its plays
-    from evenhand.run.trace import Trace
+from evenhand.problem.problem import Problem
 
 
 class Plays(NamedTuple):
@@ -55,14 +53,14 @@ class Plays(NamedTuple):
         )
 
 
-def by_place(trace: Trace, plays: Plays) -> dict[str, Any]:
+def by_place(plays: Plays, problem: Problem, policy: str, replicas: Ints, finished: bool) -> dict[str, Any]:
     """A column per number of a play, with a line per step, replica and place."""
     s, r, p = plays.actions.shape
-    step, replica, place = (z.ravel() for z in np.meshgrid(np.arange(s), trace.replicas, np.arange(p), indexing="ij"))
-    actions = np.array([*trace.problem.actions, None], object)
+    step, replica, place = (z.ravel() for z in np.meshgrid(np.arange(s), replicas, np.arange(p), indexing="ij"))
+    actions = np.array([*problem.actions, None], object)
     found: dict[str, Any] = {
-        "interrupted": np.full(s * r * p, not trace.finished),
-        "policy": np.full(s * r * p, trace.policy),
+        "interrupted": np.full(s * r * p, not finished),
+        "policy": np.full(s * r * p, policy),
         "replica": replica,
         "step": step,
         "play": place,
@@ -70,8 +68,8 @@ def by_place(trace: Trace, plays: Plays) -> dict[str, Any]:
         "action": actions[plays.actions.ravel()],
         "propensity": plays.propensities.ravel(),
     }
-    names = np.array([name for _, name in trace.problem.columns], object)
-    for i, g in enumerate(trace.problem.groups):
+    names = np.array([name for _, name in problem.columns], object)
+    for i, g in enumerate(problem.groups):
         found[g.name] = names[plays.groups[..., i].ravel()]
-    found |= {name: plays.outcomes[..., i].ravel() for i, name in enumerate(trace.problem.names)}
+    found |= {name: plays.outcomes[..., i].ravel() for i, name in enumerate(problem.names)}
     return found

@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.checked import lacks, shown
 from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.faces import count
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.saving import fingerprint
@@ -21,7 +22,6 @@ from evenhand.problem.constraints.outlook import chance
 from evenhand.problem.constraints.stated import state
 from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
-from evenhand.run import face
 from evenhand.run.plays import Plays, by_place
 
 if TYPE_CHECKING:
@@ -67,10 +67,25 @@ class Trace:
     plays: Plays | None = None
 
     def __repr__(self) -> str:
-        return faces.text(face.title(self), face.rows(self))
+        return faces.text(self._title, self._facts)
 
     def _repr_html_(self) -> str:
-        return faces.table(face.title(self), face.rows(self))
+        return faces.table(self._title, self._facts)
+
+    @property
+    def _title(self) -> str:
+        rounds = self.interrupted or count(self.problem.horizon, "round")
+        return f"Trace of {self.policy!r}: {count(len(self.replicas), 'replica')}, {rounds}, seed {self.seed}"
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        """The means of the summary, and what a trace can be asked for."""
+        lines = self.summary().lines if len(self.elapsed) else ()
+        shown = [(line.name, line.said) for line in lines[:8]]
+        if len(lines) > 8:
+            shown.append(("...", f"{len(lines) - 8} more"))
+        plays = [] if self.plays is None else [("plays", "of every step, in `plays`")]
+        return [*shown, *plays, ("see", "summary(), plot(), to_frame(), measure(constraint), objective()")]
 
     def at(self, step: int) -> int:
         """The point of a number of steps; 1, 2, 5, 10, 20, 50, ... and the last one are always among the points.
@@ -199,7 +214,7 @@ class Trace:
         except ImportError as error:
             raise MissingExtra("data frames", "data") from error
         if self.plays is not None:
-            return pd.DataFrame(by_place(self, self.plays))
+            return pd.DataFrame(by_place(self.plays, self.problem, self.policy, self.replicas, self.finished))
         from evenhand.report.quantities import EXPECTED, measured, quantities
 
         g, r = self.elapsed.shape

@@ -18,8 +18,7 @@ from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, Logistic, PerAction, Ridge
 from evenhand.policy.entries import checksum
-from evenhand.policy.face import model_name
-from evenhand.policy.policy import Policy
+from evenhand.policy.policy import Policy, model_name
 from evenhand.problem import Budget, Categorical, Groups, Numeric, Outcome, Parity, Problem
 from evenhand.recipes import fw_dual, lin_cbwk, pgd, resolving, square_cbwk, ucb, uniform
 from evenhand.run.parallel import bar_disabled

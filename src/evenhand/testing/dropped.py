@@ -12,6 +12,7 @@ from evenhand.core.types import Floats
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.constraints.sums import Sums
+from evenhand.problem.declared import Declared
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 from evenhand.run.simulation import play
@@ -30,10 +31,10 @@ class _Stated:
     spends: bool = False
     worst: Literal["low", "high"] = "high"
 
-    def rows(self, problem: Problem) -> Rows:
+    def rows(self, problem: Declared) -> Rows:
         return self.given
 
-    def bound(self, problem: Problem) -> Floats:
+    def bound(self, problem: Declared) -> Floats:
         return np.array(self.bounds, float)
 
     def limit(self, horizon: int) -> float:

@@ -17,7 +17,8 @@ from evenhand.welfare._kernels import utility
 from evenhand.welfare.curves import Curve, Curves, curves_of, plain
 
 if TYPE_CHECKING:
-    from evenhand.problem.problem import Problem
+    from evenhand.problem.declared import Declared
+from evenhand.problem.problem import Problem
 
 
 @kernel
@@ -75,7 +76,7 @@ class Satisfaction:
             raise InvalidInput("Satisfaction.name", "a text that is not empty", repr(self.name))
         curves_of("Satisfaction.curve", self.curve, self.arms)
 
-    def on(self, problem: Problem) -> Reading:
+    def on(self, problem: Declared) -> Reading:
         """Return the function that measures the satisfaction in a problem's rounds."""
         if self.of not in problem.observed:
             expected = f"one of the outcomes {list(problem.observed)} that are observed"

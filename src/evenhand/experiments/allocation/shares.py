@@ -15,8 +15,8 @@ from evenhand.environments import Matching
 from evenhand.experiments.allocation import SHORT, AllocationExperiment
 from evenhand.experiments.allocation.systems import LOOKS, SYSTEMS, policy
 from evenhand.experiments.experiment import Case, Point, Run
+from evenhand.problem.declared import Declared
 from evenhand.problem.measures import Reading
-from evenhand.problem.problem import Problem
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import number, table
 from evenhand.run.trace import Trace
@@ -38,7 +38,7 @@ class OfArm:
         """The name, such as "users of arm 3"."""
         return f"{self.what} of arm {self.arm}"
 
-    def on(self, problem: Problem) -> Reading:
+    def on(self, problem: Declared) -> Reading:
         """Return the function that counts users or sums matches over the arm's plays."""
 
         def reading(plays: Ints, outcomes: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -11,11 +11,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
+from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select
 from evenhand.sets.base import ConvexSet
-
-if TYPE_CHECKING:  # the module of `Problem` imports this one
-    from evenhand.problem.problem import Problem
 
 
 @runtime_checkable
@@ -42,10 +40,10 @@ class Constraint(Protocol):
     def worst(self) -> Literal["low", "high"]:
         """Which end of the measured values is the bad one."""
 
-    def rows(self, problem: Problem) -> Rows:
+    def rows(self, problem: Declared) -> Rows:
         """The d rows v."""
 
-    def bound(self, problem: Problem) -> Floats:
+    def bound(self, problem: Declared) -> Floats:
         """The bound of every row per round, `()->(d)`."""
 
     def limit(self, horizon: int) -> float:
@@ -86,7 +84,7 @@ class Curved(Constraint, Protocol):
     def within(self) -> ConvexSet:
         """The whole set, a coordinate per outcome."""
 
-    def curved(self, problem: Problem) -> ConvexSet | None:
+    def curved(self, problem: Declared) -> ConvexSet | None:
         """What of the set the rows do not say, None if they say all."""
 
     def tightened(self, margin: float) -> Curved:
@@ -124,7 +122,7 @@ def by_group(constraints: Iterable[Constraint]) -> Iterator[tuple[OneOutcome, st
     yield from ((c, c.by) for c in of_one_outcome(constraints) if c.by is not None)
 
 
-def outcome_row(problem: Problem, kind: str, outcome: str) -> Rows:
+def outcome_row(problem: Declared, kind: str, outcome: str) -> Rows:
     """The row of one outcome.
 
     Raises:
@@ -136,12 +134,12 @@ def outcome_row(problem: Problem, kind: str, outcome: str) -> Rows:
     return select(problem, (outcome,))
 
 
-def count_groups(problem: Problem, by: str) -> int:
+def count_groups(problem: Declared, by: str) -> int:
     """How many groups a grouping has, 0 if the problem has no such grouping."""
     return sum(name == by for name, _ in problem.columns)
 
 
-def group_rows(problem: Problem, kind: str, outcome: str, by: str, signs: dict[str, tuple[float, float]]) -> Rows:
+def group_rows(problem: Declared, kind: str, outcome: str, by: str, signs: dict[str, tuple[float, float]]) -> Rows:
     """Rows by group, group after group: one for every (always, inside) in `signs`, whose keys end the rows' names.
 
     Raises:

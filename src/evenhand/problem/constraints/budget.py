@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.base import outcome_row
 from evenhand.problem.constraints.sums import Sums, average
+from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows
-
-if TYPE_CHECKING:
-    from evenhand.problem.problem import Problem
 
 
 @named("X3", source="evenhand's own: hard budgets by construction; the rows c <= B of Chzhen et al. 2023, Box A")
@@ -70,7 +68,7 @@ class Budget:
         """Spending per round."""
         return f"{self.outcome} per round"
 
-    def rows(self, problem: Problem) -> Rows:
+    def rows(self, problem: Declared) -> Rows:
         """The row of the outcome.
 
         Raises:
@@ -78,7 +76,7 @@ class Budget:
         """
         return outcome_row(problem, "Budget", self.outcome)
 
-    def bound(self, problem: Problem) -> Floats:
+    def bound(self, problem: Declared) -> Floats:
         """The limit per round, `()->(1)`."""
         return np.array([self.limit(problem.horizon)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.base import count_groups, group_rows, outcome_row
 from evenhand.problem.constraints.sums import Sums, average, group_averages
+from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows
-
-if TYPE_CHECKING:
-    from evenhand.problem.problem import Problem
 
 
 @named("X4", source="evenhand's own: the rows of a budget or of one side of a parity, with the other sign")
@@ -71,7 +69,7 @@ class Floor:
         """The average, or the least average of any group."""
         return f"{self.outcome} per round, at least" if self.by is None else f"least {self.outcome} by {self.by}"
 
-    def rows(self, problem: Problem) -> Rows:
+    def rows(self, problem: Declared) -> Rows:
         """The negative outcome, of everybody or of each group divided by its share.
 
         Raises:
@@ -82,7 +80,7 @@ class Floor:
         one = outcome_row(problem, "Floor", self.outcome)
         return replace(one, names=(f"{self.outcome} at least",), learned=-one.learned, known=-one.known)
 
-    def bound(self, problem: Problem) -> Floats:
+    def bound(self, problem: Declared) -> Floats:
         """Minus the limit of every row, `()->(d)`."""
         return np.full(1 if self.by is None else count_groups(problem, self.by), -self.limit(problem.horizon))
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.constraints.stated import Stated
 from evenhand.problem.constraints.sums import Sums
+from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select
-
-if TYPE_CHECKING:
-    from evenhand.problem.problem import Problem
 
 ERRORS = 3.0  # standard errors that chance is allowed
 _ROUNDING = 1e-9
@@ -38,7 +36,7 @@ def missed(value: float, limit: float, worst: Literal["low", "high"], error: flo
     return bool(beyond > _ROUNDING * max(abs(limit), size) + ERRORS * error)
 
 
-def deviation(stated: Stated, problem: Problem) -> float:
+def deviation(stated: Stated, problem: Declared) -> float:
     """The most that what a constraint measures can vary from round to round, as a standard deviation.
 
     Equation: a row in [l, u] whose mean is the bound b has a variance of at most (b - l)(u - b), and the largest of
@@ -67,7 +65,7 @@ def deviation(stated: Stated, problem: Problem) -> float:
     return float(np.maximum(np.sqrt((b - low) * (high - b)), least).max())
 
 
-def chance(stated: Stated, problem: Problem, rounds: Floats) -> float:
+def chance(stated: Stated, problem: Declared, rounds: Floats) -> float:
     """A standard error, at most, of the mean over R runs of what a constraint measures, `(R)->()`.
 
     Equation: deviation / sqrt(n), with n the rounds of all runs where the measure is the average of one row. The
@@ -103,18 +101,18 @@ def rest(stated: Stated, run: Sums) -> Rest | None:
     return Rest(sign * needed, sign * float(low[0]))
 
 
-def _reads_stated(rows: Rows, problem: Problem) -> Bools:
+def _reads_stated(rows: Rows, problem: Declared) -> Bools:
     """Which rows read what cases may state: an outcome that is known for certain, or the factor of one, `->(d)`."""
     exact = (rows.known[:, len(problem.noisy) :] != 0.0).any(1)
     return np.asarray(exact | (rows.learned[:, _multiplied(problem)] != 0.0).any(1))
 
 
-def _multiplied(problem: Problem) -> Ints:
+def _multiplied(problem: Declared) -> Ints:
     """The learned outcomes that have a factor, for which every case may state another number than the declared one."""
     return np.zeros(0, np.int64) if problem.factors is None else problem.factors.known
 
 
-def _ends(rows: Rows, problem: Problem) -> tuple[Floats, Floats]:
+def _ends(rows: Rows, problem: Declared) -> tuple[Floats, Floats]:
     """The least and the most that the plays of a round can add to each row, infinite with a factor, `->(d),(d)`."""
     learned, exact = len(problem.learned), problem.declared[:, len(problem.noisy) :]
     low, high = np.concatenate([problem.span, [exact.min(0), exact.max(0)]], axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.base import count_groups, group_rows
 from evenhand.problem.constraints.sums import Sums, disparity
+from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows
-
-if TYPE_CHECKING:
-    from evenhand.problem.problem import Problem
 
 
 @named("K5", source="Chzhen, Giraud, Li & Stoltz 2023, Section 2.1 and Appendix G.1 (rows divided by the share)")
@@ -60,7 +58,7 @@ class Parity:
         """The gap between groups."""
         return f"{self.outcome} gap by {self.by}"
 
-    def rows(self, problem: Problem) -> Rows:
+    def rows(self, problem: Declared) -> Rows:
         """A row and its negative for every group.
 
         Raises:
@@ -68,7 +66,7 @@ class Parity:
         """
         return group_rows(problem, "Parity", self.outcome, self.by, {"above": (-1.0, 1.0), "below": (1.0, -1.0)})
 
-    def bound(self, problem: Problem) -> Floats:
+    def bound(self, problem: Declared) -> Floats:
         """The tolerance of every row, `()->(d)`."""
         return np.full(2 * count_groups(problem, self.by), self.tolerance)
 

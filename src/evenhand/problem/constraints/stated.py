@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.base import Constraint, curving, one_outcome
+from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select, stack
 from evenhand.sets.base import ConvexSet
-
-if TYPE_CHECKING:  # the module of `Problem` imports this one
-    from evenhand.problem.problem import Problem
 
 T = TypeVar("T")
 
@@ -47,8 +45,24 @@ class Stated:
         """Whether its sum is used up."""
         return bool(self.constraint.spends)
 
+    @property
+    def said(self) -> str:
+        """What is demanded, in words."""
+        side = "at most" if self.constraint.worst == "high" else "at least"
+        if self.spends and self.outcome is not None:
+            return f"{self.outcome} {side} {self.total:,.6g} in all"
+        return f"{self.constraint.label} {side} {self.limit:.4g}"
 
-def state(problem: Problem, constraint: Constraint) -> Stated:
+
+class States(Declared, Protocol):
+    """A problem with its constraints."""
+
+    @property
+    def stated(self) -> tuple[Stated, ...]:
+        """One record per constraint."""
+
+
+def state(problem: Declared, constraint: Constraint) -> Stated:
     """Read a constraint in a problem.
 
     Raises:
@@ -83,7 +97,7 @@ def regions(stated: Iterable[Stated]) -> tuple[Region, ...]:
     return tuple(s.region for s in stated if s.region is not None)
 
 
-def tightened(problem: Problem, margin: float | None) -> tuple[Stated, ...]:
+def tightened(problem: States, margin: float | None) -> tuple[Stated, ...]:
     """The constraints of a problem, with every convex set less a margin on all sides; without one, as they are.
 
     Raises:
@@ -94,7 +108,7 @@ def tightened(problem: Problem, margin: float | None) -> tuple[Stated, ...]:
 
 
 def stated_rows(
-    problem: Problem, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
+    problem: States, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
 ) -> tuple[Rows, Floats]:
     """The rows v of constraints and their bounds per round: on average v <= bound, `()->(d)`.
 
@@ -119,7 +133,7 @@ def stated_rows(
 
 
 def constraint_rows(
-    problem: Problem, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
+    problem: States, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
 ) -> tuple[Rows, Floats]:
     """As `stated_rows`, for what keeps to rows alone: a constraint that is more than its rows is refused.
 
@@ -134,7 +148,7 @@ def constraint_rows(
 
 
 def rows_and_sets(
-    problem: Problem, stated: Iterable[Stated], margin: float | Floats = 0.0
+    problem: States, stated: Iterable[Stated], margin: float | Floats = 0.0
 ) -> tuple[Rows, Floats, tuple[Region, ...]]:
     """Constraints with convex sets as wholes, `()->(d)`: the rows and bounds of all others, and the sets.
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from evenhand.core.types import Floats
-
-if TYPE_CHECKING:
-    from evenhand.problem.problem import Problem
+from evenhand.problem.declared import Declared
 
 
 class Sums(Protocol):
     """Running sums of R replicas at G points of a run; a `Trace` has them."""
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> Declared:
         """The problem that declares the outcomes and groups."""
 
     @property

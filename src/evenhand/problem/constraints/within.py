@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,12 +12,10 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
+from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select
 from evenhand.sets import ConvexSet, Intersection
 from evenhand.sets.intersection import parts_of
-
-if TYPE_CHECKING:
-    from evenhand.problem.problem import Problem
 
 
 @named("B9", source="Agrawal & Devanur 2014, Section 2.2: the average outcome lies in a convex set S")
@@ -71,7 +69,7 @@ class Within:
         """The distance of these outcomes from the set."""
         return f"distance of {', '.join(self.outcomes)} from {type(self.within).__name__}"
 
-    def rows(self, problem: Problem) -> Rows:
+    def rows(self, problem: Declared) -> Rows:
         """One row per inequality that the set states, a combination of outcomes.
 
         Raises:
@@ -95,11 +93,11 @@ class Within:
             factors=one.factors,
         )
 
-    def bound(self, problem: Problem) -> Floats:
+    def bound(self, problem: Declared) -> Floats:
         """The right-hand side of every row, `()->(d)`."""
         return self._straight(_select(problem, self.outcomes))[1]
 
-    def curved(self, problem: Problem) -> ConvexSet | None:
+    def curved(self, problem: Declared) -> ConvexSet | None:
         """What of the set its rows do not say, None if they say all."""
         left = [part for part in parts_of(self.within) if not _stated(part, _select(problem, self.outcomes))]
         return None if not left else left[0] if len(left) == 1 else Intersection(tuple(left))
@@ -141,7 +139,7 @@ def _stated(part: ConvexSet, one: Rows) -> bool:
     return sides is not None and (alike or bool(((sides[0] != 0.0).sum(1) <= 1).all()))
 
 
-def _select(problem: Problem, outcomes: tuple[str, ...]) -> Rows:
+def _select(problem: Declared, outcomes: tuple[str, ...]) -> Rows:
     for name in outcomes:
         problem.row(name, "Within.outcomes")
     return select(problem, outcomes)

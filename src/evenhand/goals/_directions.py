@@ -1,0 +1,102 @@
+"""The rows that a goal plans with, merged into directions, and the convex sets that it plans for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.planning.tangents import Shape, tangents
+from evenhand.problem.constraints import Region
+from evenhand.problem.feasible import holds_nothing
+from evenhand.problem.merged_rows import MergedRows, merge
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows, select, stack
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Directions:
+    """What a plan has to keep: k directions of d rows with bounds, and tangents of sets of outcomes."""
+
+    problem: Problem
+    constraints: Rows
+    bound: Floats
+    objective: Rows | None  # whose averages are followed, None where its slope never moves
+    regions: tuple[Region, ...]
+
+    @property
+    def first(self) -> Ints:
+        """The row that stands for each direction, `->(k)`."""
+        return self.merged.first
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows of the constraints, of the objective if its slope moves, and the outcomes of convex sets."""
+        moves = [] if self.objective is None else [self.objective]
+        about = [select(self.problem, self.names)] if self.regions else []
+        return stack([self.constraints, *moves, *about]) if moves or about else self.constraints
+
+    @cached_property
+    def ranges(self) -> tuple[Floats, Floats]:
+        """The ranges of the rows that are followed, to which planned ends are clipped."""
+        return self.problem.ranges(self.rows.names[len(self.constraints) :])
+
+    @cached_property
+    def bounds(self) -> Floats:
+        """The bounds, infinite for rows that are only followed."""
+        return np.append(self.bound, np.full(len(self.rows) - len(self.bound), np.inf))
+
+    @cached_property
+    def merged(self) -> MergedRows:
+        return merge(self.problem, self.rows, self.bounds)
+
+    @cached_property
+    def directed(self) -> Rows:
+        return self.rows.take(self.merged.first)
+
+    @cached_property
+    def settled(self) -> Bools:
+        """Which directions and tangents a decision settles, and so are compared with the plan at once, `->(k)`."""
+        cuts = tangents(self.shapes, len(self.shaped), 1).bound.shape[1]
+        return np.append(self.directed.is_known, np.zeros(cuts, bool))
+
+    @cached_property
+    def asked(self) -> tuple[Rows, Ints]:
+        """The rows that a plan forecasts, and where they are read, `->(k),(k)`: the directions, then ends of outcomes.
+
+        What asks for more than nothing is read optimistically. At plain estimates nothing would ever be tried that is
+        believed to bring nothing.
+        """
+        low, high = self.merged.bounds(self.bounds[None])
+        first, side = self.merged.first, np.where(high[0] < 0.0, 1, np.where(low[0] > 0.0, -1, 0))
+        if not all(holds_nothing(self.problem, region) for region in self.regions):
+            m = len(self.shaped)
+            first = np.concatenate([first, self.shaped, self.shaped])
+            side = np.concatenate([side, np.full(m, 1), np.full(m, -1)])
+        return self.rows.take(first), side
+
+    @cached_property
+    def finite(self) -> Floats:
+        """The bounds, 0 for rows without one."""
+        return np.where(np.isfinite(self.bounds), self.bounds, 0.0)
+
+    @cached_property
+    def followed(self) -> Ints:
+        """The rows whose averages are tracked: of the objective if its slope moves, and of convex sets."""
+        return np.arange(len(self.constraints), len(self.rows))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The outcomes that convex sets are about."""
+        return tuple(dict.fromkeys(name for region in self.regions for name in region.outcomes))
+
+    @cached_property
+    def shaped(self) -> Ints:
+        """The rows of these outcomes, the last ones."""
+        return np.arange(len(self.rows) - len(self.names), len(self.rows))
+
+    @cached_property
+    def shapes(self) -> tuple[Shape, ...]:
+        return tuple(Shape(r.within, np.array([self.names.index(n) for n in r.outcomes])) for r in self.regions)
