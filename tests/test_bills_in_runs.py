@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from evenhand.environments import Delayed
 from evenhand.goals import DualGradient, Primal
@@ -132,43 +131,3 @@ class Hidden(Router):
 
         world.respond = respond
         return world
-
-
-OPERATIONS = st.lists(st.sampled_from(["act", "act", "act", "learn", "expire", "cancel", "reload"]), max_size=60)
-
-
-@settings(max_examples=25, deadline=None)
-@given(OPERATIONS, st.integers(0, 10_000), st.sampled_from([None, 0.0, 0.1]), st.booleans())
-def test_no_replica_overspends_whatever_becomes_of_its_bills(tmp_path_factory, operations, seed, fallback, planned):
-    """A ledger of plain numbers: what was billed, what may still be billed, and what nobody will ever know."""
-    router = Router(horizon=1000, total=1.0, hard=True, fallback=fallback)
-    recipe = resolving if planned else pgd
-    policy = recipe(router.problem, model(), warmup=0)
-    world, state, rng = router.start(seed, np.arange(3)), policy.start(replicas=3), np.random.default_rng(seed)
-    waiting, left, path = [], np.full(3, 1.0), tmp_path_factory.mktemp("bills") / "state.npz"
-    for step, operation in enumerate(operations):
-        if operation == "act":
-            decision = policy.act(state, world.context(step))
-            worst = 0.24 * (decision.plays[:, 0] > 0)
-            assert (worst <= left + 1e-8).all()
-            left -= worst
-            if decision.counted.any():
-                waiting.append((decision, worst))
-        elif operation == "reload":
-            policy.save(state, path)
-            state = policy.load(path)
-        elif waiting:
-            decision, worst = waiting.pop(rng.integers(len(waiting)))
-            if operation == "cancel":
-                policy.cancel(state, decision)
-                left += worst
-            elif operation == "expire":
-                policy.expire(state, decision)
-                left += 0.0 if fallback is None else np.where(worst > 0, worst - fallback, 0.0)
-            else:
-                bill = worst * rng.choice([0.0, 1.0, rng.random()], size=3)
-                y = np.stack([rng.integers(0, 2, 3).astype(float), bill], 1)[:, None]
-                policy.learn(state, decision, y)
-                left += worst - bill
-        assert (left >= -1e-9).all()
-        np.testing.assert_allclose(state.goals[-1].left[:, 0], left, atol=1e-12)

@@ -17,6 +17,7 @@ from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.problem.rows import select
 from evenhand.recipes import cab_ucb, fw_rank, lin_cbwk, resolving, resolving_allocation, unbiased_linucb_rank
 from evenhand.run.simulation import simulate
+from tests import accounts
 from tests.parts import AUDIENCE
 from tests.worlds import Market
 
@@ -160,7 +161,7 @@ def test_a_dual_price_is_charged_in_step_with_what_arrives():
     a.y[:, :, :] = 1.0
     for _, part in divided(a, np.array([[0, 1, 2]])):
         learn(policy, state, part)
-        np.testing.assert_allclose(state.goals[1].price, 1.0, atol=1e-6)
+        np.testing.assert_allclose(accounts.duals(policy, state), 1.0, atol=1e-6)
 
 
 def test_the_rest_of_a_part_is_taken_to_be_as_planned():
@@ -338,41 +339,6 @@ def test_a_decision_of_which_something_arrived_cannot_be_cancelled():
         PLANNED.cancel(state, a.decision)
     for path, z in flatten(state):
         np.testing.assert_array_equal(z, before[path], err_msg=path)
-
-
-def test_the_rest_expires():
-    """What arrived stays; the others' costs enter at their fallback, and their gains are not known."""
-    outcomes = (Outcome("gain"), Outcome("cost", high=2.0, fallback=1.5), BILLED.outcomes[2])
-    problem = replace(SPENT, outcomes=outcomes)
-    policy = resolving(problem, PAIR, warmup=0)
-    (i,) = (i for i, g in enumerate(policy.goals) if isinstance(g, HardBudget))
-    state, (a, *_) = committed(policy, Market(problem=problem), rounds=1, replicas=2)
-    np.testing.assert_array_equal(state.goals[i].left, [[150.0 - 6.0, 200.0 - 9.0]] * 2)
-    learn(policy, state, first_user(a))
-    left = [150.0 - a.y[:, 0, 1] - 4.0, 200.0 - a.y[:, 0, 2] - 6.0]
-    np.testing.assert_allclose(state.goals[i].left, np.stack(left, 1))
-    count = state.model.count.copy()
-    policy.expire(state, a.decision)
-    np.testing.assert_allclose(state.goals[i].left, np.stack([left[0] + 1.0, left[1]], 1))
-    np.testing.assert_allclose(state.goals[i].held, [[0.0, 6.0]] * 2, atol=1e-12)  # nobody knows their bills
-    np.testing.assert_array_equal(state.model.count, count)
-    for again in (policy.expire, policy.cancel, lambda s, d: policy.learn(s, d, 0.0 * a.y)):
-        with pytest.raises(InvalidInput, match="settled before"):
-            again(state, a.decision)
-
-
-def test_what_was_not_observed_of_a_part_stays_held_back():
-    policy, world = POLICIES["lin_cbwk"][0], Market(problem=SPENT)
-    (i,) = (i for i, g in enumerate(policy.goals) if isinstance(g, HardBudget))
-    state, (a, *_) = committed(policy, world, rounds=1, replicas=1)
-    part = first_user(a)
-    seen = np.ones(a.y.shape, bool)
-    seen[:, 0, 2] = False
-    policy.learn(state, a.decision, part.y, observed=seen, pending=part.pending)
-    np.testing.assert_allclose(state.goals[i].held, [[4.0, 9.0]])
-    policy.learn(state, a.decision, np.where(part.pending[:, :, None], a.y, np.nan))
-    np.testing.assert_allclose(state.goals[i].held, [[0.0, 3.0]], atol=1e-12)
-    np.testing.assert_allclose(state.goals[i].left, [[150.0 - a.y[0, :, 1].sum(), 197.0 - a.y[0, 1:, 2].sum()]])
 
 
 class _InHalves:

@@ -17,6 +17,7 @@ from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, resolving, ucb, uniform
+from tests import accounts
 from tests.parts import EVERYTHING, LITTLE
 from tests.worlds import Market
 
@@ -116,7 +117,7 @@ def test_worth_is_the_priced_mean_with_its_optimism():
     state, _ = after(policy, COURT, [3], 200)
     context = COURT.start(5, np.array([3])).context(200)
     decision = policy.decide(state, context)
-    lam, dual = state.goals[1].price[0], policy.goals[1]
+    lam, dual = accounts.duals(policy, state)[0], policy.goals[1]
     model = state.model
     for a in range(3):
         x = context.features[0, a]
@@ -262,12 +263,13 @@ def test_a_bad_seed_is_refused_before_anything_runs(seed):
 def test_explain_says_prices_groups_values_and_what_was_masked_and_played():
     policy = POLICIES[1]
     state, _ = after(policy, COURT, [0, 1], 40)
-    state.goals[2].taken[0, 1, 0] += state.goals[2].left[1, 0]  # no ride is left in the second replica
+    state.goals[2].taken[0, 1, 0] += accounts.left(policy, state)[1, 0]  # no ride is left in the second replica
     context = COURT.start(5, state.replicas).context(40)
     decision = policy.decide(state, context)
     text = policy.explain(state, context, decision, replica=1)
-    for name, price in zip(policy.goals[1].rows.names, 0.0 - state.goals[1].price[1], strict=True):
-        assert f"price of {name:<34} {price:+.4f}" in text
+    prices = policy.status(state, 1).prices
+    for name in policy.goals[1].rows.names:
+        assert f"price of {name:<34} {prices[name]:+.4f}" in text
     assert "price of appears" in text
     group = context.groups[1, 0, 0]
     assert f"the case is in group = {group}" in text

@@ -14,6 +14,7 @@ from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
 from evenhand.recipes.defaults import default_margin
 from evenhand.recipes.pgd_adaptive import experimental_thresholds, theoretical_margin, theoretical_thresholds
+from tests import accounts
 
 COURT = Court()
 MODEL = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
@@ -85,7 +86,7 @@ def test_the_mixed_oracle_holds_its_prices_and_learns_rewards_only():
         context = world.context(step)
         decision = policy.act(state, context)
         policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
-        np.testing.assert_array_equal(state.goals[1].price, np.tile(prices, (3, 1)))
+        np.testing.assert_array_equal(accounts.duals(policy, state), np.tile(prices, (3, 1)))
     np.testing.assert_array_equal(state.model.count, [60.0] * 3)
 
 

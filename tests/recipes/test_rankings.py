@@ -11,13 +11,14 @@ from hypothesis import given, settings, strategies as st
 from evenhand.choices import EpsilonGreedy, Gibbs, TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Audience, Delayed, Listeners, Phases, Ranking
-from evenhand.goals import DualGradient, FrankWolfe, HardBudget
+from evenhand.goals import DualGradient, FrankWolfe
 from evenhand.models import Bilinear, Logistic, Ridge, SelfNormalised
 from evenhand.objectives import GeneralizedGini, Linear, WeightedSum
 from evenhand.problem import Budget, Floor, Parity
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, fw_rank, linucb_rank, unbiased_linucb_rank
 from evenhand.run import simulate
 from evenhand.run.simulation import play
+from tests import accounts
 from tests.choices import plain
 from tests.rankings import SMALL, TASTES, absent
 
@@ -189,9 +190,9 @@ def test_books_and_traces_are_what_was_looked_at_and_clicked(delay):
     averages = np.column_stack([clicks.sum(1), shown]) / (150 - delay)
     np.testing.assert_allclose(goal.average(books), averages)
     left = problem.subject_to[2].total_over(150) - fees
-    held = goals[HardBudget][1].held[:, 0]
+    held = accounts.held(policy, state)[:, 0]
     assert (held > 0).all() == (delay > 0)
-    np.testing.assert_allclose(goals[HardBudget][1].left[:, 0] + held, left)
+    np.testing.assert_allclose(accounts.left(policy, state)[:, 0] + held, left)
     of_labels = np.stack([shown[:, :2].sum(1), shown[:, 2:].sum(1)], 1)
     np.testing.assert_allclose(trace.measure(problem.subject_to[0])[-1], of_labels.min(1) / 75)
 
@@ -222,8 +223,8 @@ def test_decisions_that_are_never_learned_and_those_that_expire():
         for z, then in zip([prices, goals[FrankWolfe].total, state.model.count], before, strict=True):
             np.testing.assert_array_equal(z, then)
     np.testing.assert_array_equal(goals[FrankWolfe].rounds, learned)
-    assert (goals[HardBudget].held > 0).all()  # what may have been looked at stays held back
-    assert (goals[HardBudget].left >= -1e-9).all()
+    assert (accounts.held(policy, state) > 0).all()  # what may have been looked at stays held back
+    assert (accounts.left(policy, state) >= -1e-9).all()
 
 
 @pytest.mark.parametrize("per", ["impression", "placement"])

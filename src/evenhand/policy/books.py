@@ -16,15 +16,15 @@ from evenhand.numerics.exact_sums import added
 from evenhand.problem.problem import Problem
 
 # The columns: rounds that were decided and not cancelled, and rounds that arrived (both in the first line alone); plays
-# of the ones and of the others; plays that arrived and were not exposed. From FIRST on: the sums of the S outcomes that
-# arrived, the plays in which each was observed, and what rounding took from the sums; then the sums of the L known
-# outcomes of all plays, where these are certain, and what rounding took from them.
-DECIDED, ARRIVED, PLAYED, CAME, UNEXPOSED, FIRST = range(6)
+# of the ones and of the others. From FIRST on: the sums of the S outcomes that arrived, and what rounding took from
+# them; the sums of the L known outcomes of all plays, where these are certain, and what rounding took from them. Last
+# what is seldom written: plays that arrived and were not exposed, and those in which each outcome was not observed.
+DECIDED, ARRIVED, PLAYED, CAME, FIRST = range(5)
 
 
 def start(problem: Problem, n_replicas: int) -> Floats:
     """Nothing played yet, `->(1+C,5+3S+2L)`."""
-    width = FIRST + 3 * len(problem.names) + 2 * len(problem.known)
+    width = FIRST + 1 + 3 * len(problem.names) + 2 * len(problem.known)
     return np.zeros((n_replicas, 1 + len(problem.columns), width))
 
 
@@ -41,7 +41,7 @@ def commit(
 ) -> None:
     """Enter the plays of a decision in place, or take them back: times -1, `(P),(),(1|P,G),(P,L),(L),(),(1+C,W)`."""
     size = known.shape[2]
-    first = books.shape[2] - 2 * size
+    first = FIRST + 2 * ((books.shape[2] - FIRST - 1 - 2 * size) // 3)
     for r in range(len(plays)):
         if counted[r] == 0.0:
             continue
@@ -77,6 +77,7 @@ def arrive(
     is a reversal and a new entry.
     """
     m, size = learned.shape[2], learned.shape[2] + known.shape[2]
+    unexposed = books.shape[2] - size - 1
     for r in range(len(plays)):
         if share[r] == 0.0:
             continue
@@ -89,12 +90,12 @@ def arrive(
                 line = 1 + groups[r, place, g] if g >= 0 else 0
                 books[r, line, CAME] += times
                 if len(exposed) > 0 and not exposed[r, p]:
-                    books[r, line, UNEXPOSED] += times
+                    books[r, line, unexposed] += times
                 for i in range(size):
                     x = learned[r, p, i] if i < m else known[r, p, i - m]
-                    _put(books, r, line, FIRST + i, FIRST + 2 * size + i, times * x)
-                    if len(missing) == 0 or not missing[r, p, i]:
-                        books[r, line, FIRST + size + i] += times
+                    _put(books, r, line, FIRST + i, FIRST + size + i, times * x)
+                    if len(missing) > 0 and missing[r, p, i]:
+                        books[r, line, unexposed + 1 + i] += times
 
 
 def waiting(books: Floats) -> Floats:
@@ -106,7 +107,7 @@ def totals(problem: Problem, books: Floats) -> Floats:
     """Sums of outcomes as a trace has them, `(1+C,W)->(1+C,M+L)`: what is certain of all plays, the rest as it came."""
     size, n_known = len(problem.names), len(problem.known)
     found = books[..., FIRST : FIRST + size].copy()
-    of_plays = books[..., -2 * n_known :][..., :n_known]
+    of_plays = books[..., FIRST + 2 * size : FIRST + 2 * size + n_known]
     found[..., size - n_known :] = np.where(problem.certain, of_plays, found[..., size - n_known :])
     return found
 
@@ -143,12 +144,13 @@ class SoFar:
     @property
     def observed(self) -> Floats:
         """The number of plays in which each outcome was observed, `->(M+L)`."""
-        return self.books[0, FIRST + self._size : FIRST + 2 * self._size]
+        return self.books[0, CAME] - self.books[0, -self._size :]
 
     def filled(self) -> SoFar:
         """The same, with outcomes that were not observed at their averages, in every group its own, in place of 0."""
         size, filled = self._size, self.books.copy()
-        came, seen = self.books[:, CAME : CAME + 1], self.books[:, FIRST + size : FIRST + 2 * size]
+        came = self.books[:, CAME : CAME + 1]
+        seen = came - self.books[:, -size:]
         filled[:, FIRST : FIRST + size] *= np.divide(came, seen, out=np.ones(seen.shape), where=seen > 0.0)
         return replace(self, books=filled)
 

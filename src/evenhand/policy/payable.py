@@ -24,7 +24,7 @@ def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: F
         for j in range(len(totals)):
             used = 0.0
             for i in range(size):
-                seen = books[r, 0, FIRST + size + i]
+                seen = plays - books[r, 0, books.shape[2] - size + i]
                 if weights[j, i] != 0.0 and seen > 0.0:  # what was not observed is taken for the average of the others
                     used += weights[j, i] * books[r, 0, FIRST + i] * (plays / seen)
             if used > 0.0:
