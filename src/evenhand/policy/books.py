@@ -144,7 +144,8 @@ class SoFar:
     @property
     def observed(self) -> Floats:
         """The number of plays in which each outcome was observed, `->(M+L)`."""
-        return self.books[0, CAME] - self.books[0, -self._size :]
+        missed: Floats = self.books[0, -self._size :]
+        return np.asarray(self.books[0, CAME] - missed)
 
     def filled(self) -> SoFar:
         """The same, with outcomes that were not observed at their averages, in every group its own, in place of 0."""
