@@ -16,9 +16,10 @@ from tqdm import tqdm
 
 from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import kinds
 from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, Logistic, PerAction, Ridge
 from evenhand.policy.entries import checksum
-from evenhand.policy.policy import Policy, model_name
+from evenhand.policy.policy import Policy
 from evenhand.problem import Budget, Categorical, Groups, Numeric, Outcome, Parity, Problem
 from evenhand.recipes import fw_dual, lin_cbwk, pgd, resolving, square_cbwk, ucb, uniform
 from evenhand.run.parallel import bar_disabled
@@ -82,7 +83,7 @@ def kept_in() -> Path:
 
 def common() -> dict[str, Callable[[], object]]:
     """Services of a few rounds with the recipes and models that are used most, by name."""
-    return {f"{p.name}, {model_name(p.model)}": partial(serve, p) for p in _policies()}
+    return {f"{p.name}, {kinds(p.model)}": partial(serve, p) for p in _policies()}
 
 
 def serve(policy: Policy, rounds: int = _ROUNDS) -> None:
