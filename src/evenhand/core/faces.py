@@ -94,6 +94,13 @@ def _setting(name: str, value: object) -> str:
     return found if found.endswith(")") else ""
 
 
+def kinds(part: object) -> str:
+    """The kind of a part, and of those inside of it."""
+    inside = getattr(part, "parts", ()) or filter(None, [getattr(part, "inner", None)])
+    names = ", ".join(map(kinds, inside))
+    return type(part).__name__ + (f" of {names}" if names else "")
+
+
 def text(title: str, rows: Sequence[tuple[str, str]]) -> str:
     """A title, and a line per row of a name and a text; the rows that are too many are counted.
 
