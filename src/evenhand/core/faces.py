@@ -57,18 +57,6 @@ def amount(x: float) -> str:
     return f"{x:,.0f}" if 1e3 <= abs(x) < 1e15 else f"{x:.4g}"
 
 
-def kinds(model: object) -> str:
-    """The kind of a model, and of those inside of it.
-
-    >>> from evenhand.models import PerAction, Ridge
-    >>> kinds(PerAction(inner=Ridge(n_features=2), actions=3))
-    'PerAction of Ridge'
-    """
-    inside = getattr(model, "parts", ()) or filter(None, [getattr(model, "inner", None)])
-    names = ", ".join(map(kinds, inside))
-    return type(model).__name__ + (f" of {names}" if names else "")
-
-
 def settings(part: object) -> str:
     """The name of a part, and the numbers that it was made with: steps, sizes, bounds and parts of its own.
 
