@@ -1,6 +1,7 @@
 """Which folder may know which: reports draw whatever has averages, and runs know reports only when asked for one."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -37,6 +38,24 @@ def modules(path):
 def test_no_modules_import_each_other():
     """Neither at once, nor inside of a function, nor for types alone: a circle cannot be read from its start."""
     TopologicalSorter({name: set(modules(path)) - {name} for name, path in MODULES.items()}).prepare()
+
+
+def test_folders_import_those_above_them_in_the_layout():
+    """The page on the architecture lists the folders in the order of their floors."""
+    layout = (HOME.parent.parent / "docs" / "architecture.md").read_text().partition("## Layout")[2].split("```")[1]
+    floors = [*re.findall(r"(\w+)/", "\n".join(line.partition("  ")[0] for line in layout.splitlines())), "cli"]
+    folders = {path.name for path in HOME.iterdir() if (path / "__init__.py").exists()}
+    assert set(floors) == folders | {"cli"}
+    for name, path in MODULES.items():
+        here = name.split(".")[1:2]
+        for other in modules(path):
+            there = other.split(".")[1:2]
+            if here and there and here[0] in floors and there[0] in floors:
+                assert floors.index(there[0]) <= floors.index(here[0]), f"{name} imports {other}"
+
+
+def test_no_file_is_longer_than_400_lines():
+    assert not {name for name, path in MODULES.items() if len(path.read_text().splitlines()) > 400}
 
 
 ROOMS = tuple(f"evenhand.{room}" for room in ("goals", "planning", "policy", "problem", "recipes"))
