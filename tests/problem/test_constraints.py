@@ -16,6 +16,7 @@ from evenhand.environments import Court
 from evenhand.goals import HardBudget
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
+from evenhand.objectives import Linear
 from evenhand.problem.constraints import Budget, Constraint, Floor, Parity, by_group, constraint_rows, of_one_outcome
 from evenhand.problem.constraints.sums import average
 from evenhand.problem.groups import Groups
@@ -277,7 +278,7 @@ def test_a_floor_is_reached_where_it_would_not_be_otherwise(recipe):
     problem = Problem(
         actions=("nothing", "ride"),
         outcomes=dear,
-        maximize=evenhand.Linear({"appears": 0.1, "cost": -1.0}),
+        maximize=Linear({"appears": 0.1, "cost": -1.0}),
         subject_to=(Floor("ride", rate=0.2, by="g"),),
         groups=(Groups("g", {"a": 0.3, "b": 0.7}),),
         horizon=1500,
