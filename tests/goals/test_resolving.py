@@ -210,7 +210,7 @@ def test_estimates_outside_of_the_domain_do_not_end_a_run():
     np.testing.assert_array_equal(
         goal._slope(np.array([[-0.5, 0.2], [0.3, 0.2]]))[1:], goal._slope(np.array([[0.3, 0.2]]))
     )
-    low, high = goal._ranges
+    low, high = goal._directions.ranges
     assert (low.tolist(), high.tolist()) == ([-1.0, 0.0], [1.0, 1.0])
 
 
