@@ -66,7 +66,7 @@ def state(problem: Declared, constraint: Constraint) -> Stated:
     """Read a constraint in a problem.
 
     Raises:
-        InvalidInput: the problem has no outcome or grouping of a name.
+        InvalidInput: the problem has no outcome or grouping of a name; or a limit or a total that is no number.
     """
     one, curved = one_outcome(constraint), curving(constraint)
     rows, bound = constraint.rows(problem), constraint.bound(problem)
@@ -78,13 +78,20 @@ def state(problem: Declared, constraint: Constraint) -> Stated:
         constraint=constraint,
         rows=rows,
         bound=bound,
-        limit=float(constraint.limit(problem.horizon)),
-        total=float(constraint.total_over(problem.horizon)),
+        limit=_number(constraint, "limit", constraint.limit(problem.horizon)),
+        total=_number(constraint, "total_over", constraint.total_over(problem.horizon)),
         outcome=None if one is None else one.outcome,
         by=None if one is None else one.by,
         whole=whole,
         region=region,
     )
+
+
+def _number(constraint: Constraint, name: str, value: object) -> float:
+    """A limit or a total, which a constraint of your own may get wrong."""
+    if not isinstance(value, int | float | np.number):
+        raise InvalidInput(f"{type(constraint).__name__}.{name}", "a number", value)
+    return float(value)
 
 
 def per_row(stated: Iterable[Stated], value: Callable[[Stated], T]) -> list[T]:
