@@ -120,7 +120,7 @@ BLOCKS, NUMBERED = np.append(UNITS, 0.0)[blocks(3, 4)], [[a, *UNITS] for a in ra
         (LinearRegression(), BLOCKS),  # which takes any number
         (eh.PerAction.of(MAIL), NUMBERED),
         (eh.Stacked((eh.PerAction.of(MAIL, Ridge),)), NUMBERED),
-        (eh.Bootstrapped(inner=eh.PerAction.of(MAIL)), NUMBERED),
+        (eh.models.Bootstrapped(inner=eh.PerAction.of(MAIL)), NUMBERED),
         (eh.OnlineToBatch(inner=eh.PerAction.of(MAIL)), NUMBERED),
         (BayesianRidge(n_features=4), [UNITS] * 3),
     ],

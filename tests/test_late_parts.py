@@ -169,7 +169,7 @@ def test_the_rest_of_a_part_is_taken_to_be_as_planned():
     (goal,) = (g for g in PLANNED.goals if isinstance(g, Resolving))
     state, (a, *_) = committed(PLANNED, MATCHING, rounds=1, replicas=1)
     of_goal = state.goals[PLANNED.goals.index(goal)]
-    waits, before = ~goal._settled, of_goal.jump.copy()
+    waits, before = ~goal._directions.settled, of_goal.jump.copy()
     assert waits.any()
     of_goal.plan[:] = 4.0
     v = np.full((1, len(goal.rows)), 3.0)
