@@ -121,7 +121,7 @@ BLOCKS, NUMBERED = np.append(UNITS, 0.0)[blocks(3, 4)], [[a, *UNITS] for a in ra
         (eh.PerAction.of(MAIL), NUMBERED),
         (eh.Stacked((eh.PerAction.of(MAIL, Ridge),)), NUMBERED),
         (eh.models.Bootstrapped(inner=eh.PerAction.of(MAIL)), NUMBERED),
-        (eh.OnlineToBatch(inner=eh.PerAction.of(MAIL)), NUMBERED),
+        (eh.models.OnlineToBatch(inner=eh.PerAction.of(MAIL)), NUMBERED),
         (BayesianRidge(n_features=4), [UNITS] * 3),
     ],
     ids=lambda m: type(m).__name__,
