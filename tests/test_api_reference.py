@@ -76,6 +76,7 @@ def named(script, pages):
     return found
 
 
+@pytest.mark.slow
 def test_every_public_name_has_an_anchor_and_is_on_the_front_page(named, pages):
     front = next(page for file, page in pages.items() if file.name == "evenhand.html")
     assert [(home, name) for home, name, _, page in named if page.anchors.count(name) != 1] == []

@@ -67,6 +67,7 @@ def test_plans_and_the_optimum_are_those_of_sure_costs():
     np.testing.assert_array_equal(best[0].prices, best[1].prices)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0, 7])
 @pytest.mark.parametrize("objective", ["answered", GINI])
 def test_budgets_hold_and_spending_matches_its_mean(delay, objective):
@@ -94,6 +95,7 @@ def test_bills_match_their_means_where_nothing_stops_the_run():
     np.testing.assert_allclose(trace.plays.outcomes[..., 1].sum((0, 2)), trace.total("dollars"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", [pgd, resolving, fw_dual, primal_lp])
 def test_the_contracts_hold_with_bills(recipe):
     router = Router(horizon=200, total=6.0, extra=EVEN)

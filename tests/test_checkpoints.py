@@ -130,6 +130,7 @@ COURT = Court(horizon=500)
 BLIND = uniform(COURT.problem, n_features=5)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_from_its_last_checkpoint(tmp_path):
     code = (
         "from pathlib import Path\n"

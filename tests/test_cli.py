@@ -112,6 +112,7 @@ def test_an_option_that_may_be_zero_is_named_where_it_is_negative(capsys):
     assert "argument --rounds: expected a whole number of at least 0, got '-3'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_errors_of_ours_are_one_line(capsys):
     assert main(["demo", "--seed", "-1"]) == 2
     err = capsys.readouterr().err
@@ -119,6 +120,7 @@ def test_errors_of_ours_are_one_line(capsys):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_reproduce_court_writes_where_it_is_told(tmp_path, capsys):
     code = main(
         [
@@ -164,6 +166,7 @@ def test_reproduce_square_cbwk_writes_where_it_is_told(tmp_path, capsys, monkeyp
     assert (tmp_path / "square-cbwk-m.png").exists()
 
 
+@pytest.mark.slow
 def test_the_demo_prints_a_table_and_draws(tmp_path, capsys, monkeypatch):
     import evenhand.experiments.demo.study as module
     from evenhand.environments import Court

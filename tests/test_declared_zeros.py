@@ -87,6 +87,7 @@ def test_parts_of_other_outcomes_are_left_as_they_are():
     assert all(zeros.max() > 0.0 for zeros in marked(played(Bootstrapped(inner=RIDGE), ONE_HOT)[0], "zeros"))
 
 
+@pytest.mark.slow
 def test_what_failed_at_first_is_tried_again_where_zeros_are_declared():
     """Six floors at 0.08 that dual prices are slow to reach: no outcome is given up for ever."""
     world = Targets(horizon=8000)

@@ -90,6 +90,7 @@ def test_choices_keep_their_contract_with_few_and_many_candidates_or_refuse_them
             check_choice(choice, candidates=candidates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", parts.ALLOCATIONS, ids=repr)
 def test_allocations_keep_their_contract(choice):
     check_allocation(choice, arms=choice.arms, capacity=choice.capacity, may_stay=choice.may_stay)

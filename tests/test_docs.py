@@ -26,6 +26,7 @@ def test_the_page_has_what_is_tested():
     assert len(LINES) == 9
 
 
+@pytest.mark.slow
 def test_blocks_run_in_their_order(capsys):
     space = {}
     for block in BLOCKS:

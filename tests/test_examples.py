@@ -10,6 +10,7 @@ EXAMPLES = sorted(
 )  # which needs a server: tests/live/test_traffic.py
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
 def test_examples_run(path, tmp_path):
     done = subprocess.run([sys.executable, str(path)], cwd=tmp_path, capture_output=True, text=True, timeout=300)

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 INNER = """
 from evenhand.core.kernel import kernel
 
@@ -45,6 +47,7 @@ def run(folder, *kinds):
     return [tuple(float(z) for z in line.split()) for line in out.splitlines()]
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_kernel_elsewhere_is_seen(tmp_path):
     write(tmp_path)
     assert run(tmp_path, "float") == [(4.0, 1)]
@@ -74,6 +77,7 @@ def test_docstrings_comments_and_dates_change_nothing(tmp_path):
     assert run(tmp_path, "float") == [(4.0, 0)]
 
 
+@pytest.mark.slow
 def test_processes_that_compile_at_once_do_not_take_each_others_code(tmp_path):
     write(tmp_path)
     kinds = ("int", "float", "complex")

@@ -97,6 +97,7 @@ def test_the_parity_can_be_left_away_by_itself():
     assert Lessons(horizon=100, parity=False, constrained=False).problem.subject_to == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("recipe", "keeper"), [(fw_dual, "DualGradient"), (resolving, "Resolving")])
 def test_objective_only_constraints_only_and_both_come_from_one_recipe(recipe, keeper):
     total = Linear(dict.fromkeys(SUBJECTS, 1.0))

@@ -155,6 +155,7 @@ def test_budgets_may_be_kept_by_staying_without_an_arm():
     assert (trace.total("cost") > 0.0).all()
 
 
+@pytest.mark.slow
 def test_replicas_in_several_processes_and_alone_measure_the_same():
     together, apart = simulated(WORLD), simulated(WORLD, jobs=2)
     np.testing.assert_array_equal(together.measured, apart.measured)

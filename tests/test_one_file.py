@@ -222,6 +222,7 @@ else:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PARTS)
 def test_a_new_part_is_one_file_and_one_export(kind, tmp_path):
     folder, module, text, name, package = PARTS[kind]

@@ -234,6 +234,7 @@ def renamed(world, replicas, rounds=None):
     return [replace(trace, policy=f"{LONG} {i}" if i else "resolving") for i in range(12)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("replicas", "rounds"), [(1, 1), (2, 40)])
 def test_pictures_of_experiments_hold_long_names(replicas, rounds, tmp_path):
     court.picture(renamed(Court(horizon=100), replicas, rounds), 0.47, 0.46, tmp_path / "court.png")
@@ -279,6 +280,7 @@ class Fake:
         return {run.name: defaultdict(lambda: (m, d)) for run in self.runs}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("systems", [1, 12])
 @pytest.mark.parametrize("value", [0.0, 0.3, 1e9])
 def test_the_picture_of_a_replay_holds_long_names(systems, value, tmp_path):

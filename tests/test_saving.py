@@ -23,6 +23,7 @@ from tests.parts import COURT, EVERYTHING, RECIPES
 from tests.resume import CASES, go_on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "steps"),
     [("court", 400), ("folded", 400), ("ridge", 120), ("bilinear", 120), ("beside", 140), ("bayesian", 140)],

@@ -99,6 +99,7 @@ def test_the_excess_of_a_regime_is_that_at_the_final_shares():
     np.testing.assert_allclose(state.goals[1].excess, expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_court_of_unknown_shares_keeps_its_parity():
     court = Court(tolerance=0.025, horizon=1000)
     unknown = dataclasses.replace(court.problem, groups=(Groups("group", ["0", "1"]),))

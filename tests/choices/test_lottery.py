@@ -14,6 +14,7 @@ def pick(choice, mean, bonus, playable, u=0.5):
     return plain.pick(choice, plain.worth(mean, bonus), plain.offer(playable), u=u)
 
 
+@pytest.mark.slow
 @given(
     candidates=st.integers(1, 8),
     wanted=st.integers(1, 3),

@@ -92,6 +92,7 @@ def test_knapsacks_come_near_the_linear_program_and_keep_all_budgets(instance):
             assert (trace.total(c.outcome) <= c.total_over(4000) + 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outcomes", ["sensors", "points"])
 def test_a_plan_switches_on_the_sensors_that_see_every_point_often_enough(outcomes):
     """Energy spreads by .008 from replica to replica (16 of them), so that .025 is three standard deviations of one.
@@ -107,6 +108,7 @@ def test_a_plan_switches_on_the_sensors_that_see_every_point_often_enough(outcom
     assert (np.abs(trace.objective()[-1] - best) <= 0.025).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outcomes", ["sensors", "points"])
 def test_sensors_see_every_point_more_and_more_nearly_often_enough(outcomes):
     """What is missing falls with the root of the horizon, here by 2.8; energy is below what it takes to see all."""

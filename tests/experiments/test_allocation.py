@@ -65,6 +65,7 @@ def test_nobody_beats_the_bound_and_what_is_learned_comes_near_the_standards():
     assert (late > 0.9 * known.ours).all()
 
 
+@pytest.mark.slow
 def test_systems_are_measured_beside_reference_and_bound_and_drawn(tmp_path):
     said: list[str] = []
     settings = AllocationExperiment(figures=("2a", "2b"), rounds=80, replicas=2)
@@ -118,6 +119,7 @@ def test_the_worlds_of_a_sweep_differ_in_one_parameter():
     assert worlds("3b") == [Matching(horizon=10)] * len(SWEEPS["3b"].values)
 
 
+@pytest.mark.slow
 def test_shares_and_matches_of_arms_add_up(tmp_path):
     settings = AllocationExperiment(figures=("2f",), rounds=150, replicas=2)
     section = Shares(settings=settings)
@@ -134,6 +136,7 @@ def test_shares_and_matches_of_arms_add_up(tmp_path):
     assert {f.name for f in tmp_path.glob("*.png")} == {"allocation-2ef.png"}
 
 
+@pytest.mark.slow
 def test_times_of_rounds_are_measured_where_systems_were_run(tmp_path):
     settings = AllocationExperiment(figures=("3c",), rounds=40, replicas=2)
     results = run(settings, out=tmp_path, resume=True, progress=False, log=lambda _: None)

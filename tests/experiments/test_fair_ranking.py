@@ -48,6 +48,7 @@ def test_systems_are_measured_on_every_objective_and_drawn(tmp_path):
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["rounds"] == 1500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "part"), [("clipped", 0.05), ("bilinear", 0.1)])
 def test_utility_is_measured_against_inequality_and_drawn(tmp_path, model, part):
     """After so few rounds bounds as printed are wide, and rank by the lengths of factors beside the slope."""

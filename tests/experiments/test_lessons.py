@@ -33,6 +33,7 @@ def test_everything_at_once_and_its_halves(tmp_path, monkeypatch):
             assert row.worst <= 1 + 1e-9
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_keeps_what_is_finished(monkeypatch, capsys):
     real = loop.simulate
 

@@ -65,6 +65,7 @@ def test_regret_is_the_optimum_minus_expected_rewards(small):
     assert middle.mean == pytest.approx(np.median(regret))
 
 
+@pytest.mark.slow
 def test_sweeps_are_tabled_and_drawn(tmp_path, small, monkeypatch):
     monkeypatch.setattr(module, "PUBLISHED", {SMALL: {NEWTON: (10.0, 5.0)}})
     said: list[str] = []

@@ -141,6 +141,7 @@ def test_plans_with_a_concave_goal_have_the_prices_of_the_convex_program(objecti
         assert [hours, money] == pytest.approx(found.prices[:2], abs=0.05 * found.prices[:2].max())
 
 
+@pytest.mark.slow
 def test_a_plan_counts_in_what_is_over():
     """After half of the time at random the plan's end is where the run ends, to 0.04; the rest alone is 0.1 below."""
     world = Lessons(horizon=1200)

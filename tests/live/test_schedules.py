@@ -20,6 +20,7 @@ def test_a_few_schedules_of_a_policy_that_learns():
         played(Schedule(seed, learns=True))
 
 
+@pytest.mark.slow
 def test_a_few_long_schedules():
     for seed in range(20):
         played(Schedule(seed, length=80, workers=4))

@@ -43,6 +43,7 @@ def test_the_wal_does_not_grow_without_bound(store):
     assert len(list(store.scan("one"))) == 3001
 
 
+@pytest.mark.slow
 def test_the_wal_does_not_grow_without_bound_while_others_read_and_write(store):
     done = threading.Event()
 

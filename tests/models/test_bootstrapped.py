@@ -162,6 +162,7 @@ def test_a_lone_optimist_is_asked_for_its_mean_only():
     np.testing.assert_array_equal(members(plain, fed(plain)[0], query), members(wide, fed(wide)[0], query))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

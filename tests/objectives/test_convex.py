@@ -205,6 +205,7 @@ def test_a_function_without_a_name_cannot_go_to_another_process_and_says_so():
     assert copy.deepcopy(lonely) == lonely
 
 
+@pytest.mark.slow
 def test_a_run_in_two_processes_says_so_too():
     world = Lessons(objective=Concave(SUBJECTS, lambda z: cp.sum(cp.log(z + 0.1))), horizon=5, constrained=False)
     policy = fw_linucb(world.problem, Ridge(n_features=world.n_features, n_outcomes=4))

@@ -138,6 +138,7 @@ def test_every_combination_approaches_the_best_fixed_lottery(objective, constrai
         assert (trace.total(b.outcome) <= b.total_over(5000) + 1e-6).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", [dual_bwr, primal_bwr])
 def test_an_objective_alone_comes_within_the_bound_of_its_best(recipe):
     """Theorems 5.1 and 5.4: L sqrt(gamma A / T) and a term of f's own, 0.05 together; 0.4 of it is left at most."""

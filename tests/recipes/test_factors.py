@@ -109,6 +109,7 @@ def test_a_price_per_offer_is_a_weight_of_its_own_sale(recipe):
     assert len(np.unique(mine.plays.actions)) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["sale", AlphaFair(("sale", "minutes"), alpha=1.0, offset=10.0)])
 @pytest.mark.parametrize(("recipe", "rounds"), [(resolving, 2000), (fw_dual, 6000)], ids=["resolving", "fw_dual"])
 def test_revenue_at_prices_of_cases_is_near_its_optimum(recipe, rounds, objective):

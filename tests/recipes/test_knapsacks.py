@@ -150,6 +150,7 @@ def test_the_greedy_ratio_leaves_budgets_unused_where_the_program_does_not():
     assert best.mean() > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("recipe", [ucb_bwk, ucb_bwcr, pd_bwk, greedy_bwk, bwcr])
 def test_features_of_arms_are_worth_something(recipe, own):

@@ -108,6 +108,7 @@ def test_measures_are_distances_of_averages_by_name_and_by_group():
             assert found[-1].max() > 0.0
 
 
+@pytest.mark.slow
 def test_a_curved_set_is_approached_and_the_hard_budget_kept():
     world = Ads(horizon=1500, extra=(Within(CLICKS, BALL),))
     best = opt(world, contexts=1500, replicas=2).value
@@ -117,6 +118,7 @@ def test_a_curved_set_is_approached_and_the_hard_budget_kept():
     assert trace.totals[-1, :, 1].max() <= 0.3 * 1500 + 1e-9
 
 
+@pytest.mark.slow
 def test_a_price_on_the_distance_keeps_to_a_curved_set_too():
     for names, apart in ((CLICKS, False), (PER_AGE, True)):
         world = Ads(horizon=2000, extra=(Within(names, BALL),), apart=apart)
@@ -142,6 +144,7 @@ def test_with_contexts_a_plan_reaches_the_optimum_in_the_set():
     assert trace.totals[-1, :, 1].max() <= 0.3 * 20_000 + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "enough",
     [
@@ -162,6 +165,7 @@ def test_what_asks_for_enough_of_something_learned_is_tried_and_then_reached_at_
     assert trace.objective()[-1].mean() >= 1.15 * best  # minus what is spent
 
 
+@pytest.mark.slow
 def test_a_concave_objective_and_a_curved_set_in_one_plan():
     gini = GeneralizedGini(PER_AGE)
     world = Ads(horizon=2000, extra=(Within(("click", "spend"), Ball((0.3, 0.2), 0.05)),), apart=True, maximize=gini)

@@ -197,6 +197,7 @@ def test_policies_by_name(tmp_path, name):
     assert str(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["resolving", "lin_cbwk", "primal_lp", "fw_dual"])
 def test_any_recipe_is_compared_with_less_and_none_of_the_constraints(tmp_path, name):
     text = shop.PROBLEM[: shop.PROBLEM.index("[policy]")] + f'[policy]\nname = "{name}"\nmodel = "ridge"\nwidth = 0.3\n'
@@ -239,6 +240,7 @@ def test_a_recipe_that_needs_constraints_gives_way_where_there_are_none(tmp_path
     assert [r.name for r in replay_log(log, toml, **QUICK).runs] == ["no constraints", "uniform"]
 
 
+@pytest.mark.slow
 def test_another_recipe_on_the_command_line_says_what_it_leaves_out(tmp_path):
     log, toml = shop.write(tmp_path, shop.rows(1500))
     found = replay_log(log, toml, policy="resolving", **QUICK)
