@@ -11,6 +11,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court
 from evenhand.experiments import Case, discover, find, loop, option
+from evenhand.experiments.court import CourtExperiment
 from evenhand.experiments.loop import run
 from evenhand.experiments.options import options, settings
 from evenhand.recipes import uniform
@@ -217,3 +218,13 @@ def test_an_experiment_goes_on_in_the_middle_of_a_run(tmp_path, monkeypatch):
 def test_there_is_nothing_to_resume_without_a_folder():
     with pytest.raises(InvalidInput, match="resume: expected a folder `out`"):
         run(Own(), resume=True, log=lambda _: None)
+
+
+@pytest.mark.parametrize("wrong", [{"jobs": 10**6}, {"seed": -1}, {"replicas": 10**12}])
+def test_numbers_that_no_run_can_have_are_refused_before_sections_are_made(wrong, monkeypatch):
+    def too_late(*_):
+        raise AssertionError("a section was made")
+
+    monkeypatch.setattr(CourtExperiment, "sections", too_late)
+    with pytest.raises(InvalidInput, match=f"^{next(iter(wrong))}: expected"):
+        run(CourtExperiment(**wrong), progress=False)

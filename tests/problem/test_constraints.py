@@ -18,6 +18,7 @@ from evenhand.goals.hard_budget import hard_limits
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Budget, Constraint, Floor, Parity, by_group, constraint_rows, of_one_outcome
+from evenhand.problem.constraints.stated import state
 from evenhand.problem.constraints.sums import average
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
@@ -427,3 +428,20 @@ def test_a_margin_is_taken_off_what_is_spent_alone():
     np.testing.assert_allclose(bound, [0.0, 0.15, 0.15, -0.01, 1, 1, 1, 1])
     with pytest.raises(InvalidInput, match=r"below 0\.2, the limit of money per round"):
         constraint_rows(problem, margin=0.2)
+
+
+@dataclass(frozen=True)
+class Unlimited(Floor):
+    """A constraint of one's own whose limit is no number."""
+
+    def bound(self, problem):
+        return np.zeros(1)
+
+    def limit(self, horizon):
+        return None
+
+
+def test_a_limit_that_is_no_number_is_refused_by_name():
+    problem = Problem(actions=("go",), outcomes=(Outcome("gain"),), maximize="gain", horizon=9)
+    with pytest.raises(InvalidInput, match=r"^Unlimited\.limit: expected a number, got None"):
+        state(problem, Unlimited("gain", rate=0.1))
