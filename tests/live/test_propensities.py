@@ -1,7 +1,7 @@
 """Under concurrency, probabilities that are stated are those with which actions are drawn."""
 
 import math
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -30,11 +30,8 @@ def test_an_action_over_its_probability_is_one_on_average(tmp_path, policy):
             if said.action is not None and i % 3:
                 campaign.observe(said.id, {"answer": float(said.action == "letter" and i % 2)})
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(WORKERS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(WORKERS) as pool:
+        list(pool.map(work, range(WORKERS)))
     campaign = eh.Campaign.open(SqliteStore(tmp_path / "log.db"), "shop", policy)
     played = [(row.action, row.probability) for row in campaign.decisions().itertuples()]
     assert len(played) == WORKERS * EACH

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -202,6 +203,24 @@ def test_a_file_and_a_folder_that_cannot_be_written_are_busy(tmp_path_factory):
 
     with tempfile.TemporaryDirectory() as folder:
         alone(READ_ONLY, f"{folder}/log.db")
+
+
+def test_workers_may_open_a_new_file_at_the_same_time(tmp_path):
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for number in range(60):
+                ready, path = threading.Barrier(4), tmp_path / f"{number}.db"
+
+                def work(_, ready=ready, path=path):
+                    ready.wait()
+                    fill(SqliteStore(path), 1)
+
+                list(pool.map(work, range(4)))
+                assert len(list(SqliteStore(path).scan("one"))) == 4
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_a_file_that_was_deleted_is_named(store):

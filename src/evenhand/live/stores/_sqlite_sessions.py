@@ -17,7 +17,7 @@ from evenhand.live.events import Busy
 # SQLite before 3.51.3 can corrupt a file if one connection copies the WAL into it while another one commits ("WAL-reset
 # bug"). Here they do so in turn: every commit holds the lock of the queue, and SQLite makes a checkpoint within the
 # commit that finds the WAL long, or when the last connection closes, under a lock that keeps all others out.
-_SETTINGS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=1000")
+_SETTINGS = ("synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=1000")
 
 # A fork copies SQLite's records of its locks, but not the locks. If both processes used a file, the one that closes
 # it last would delete the WAL into which the other one commits.
@@ -53,13 +53,32 @@ class _Own:
             check_same_thread=False,  # whichever thread collects garbage closes it
         )
         self.file = _number(path)
-        if any(process != self.process and file == self.file for process, file, _ in _open.values()):
+        if any(process != self.process and file == self.file for process, file, _ in list(_open.values())):
             self.db.close()
             raise ConcurrentUse(f"{path} was open when this process was forked: open it in one of the two only")
         _open[id(self.db)] = self.process, self.file, leave
         finalize(self, _close, self.db, self.process).atexit = threading.current_thread() is threading.main_thread()
+        if self.db.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            with self.turn():  # SQLite refuses, without waiting, all but one of those who change it at the same time
+                self.db.execute("PRAGMA journal_mode=WAL")
         for setting in _SETTINGS:
             self.db.execute(f"PRAGMA {setting}")
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold the turn to write.
+
+        A writer that wants a second turn finds the next one already at the gate. With a single lock it would often take
+        the lock again before the waiting writers wake up.
+        """
+        try:
+            fcntl.flock(self.gate, fcntl.LOCK_EX)
+            fcntl.flock(self.queue, fcntl.LOCK_EX)
+            fcntl.flock(self.gate, fcntl.LOCK_UN)
+            yield
+        finally:  # also after Ctrl-C during the wait
+            fcntl.flock(self.gate, fcntl.LOCK_UN)
+            fcntl.flock(self.queue, fcntl.LOCK_UN)
 
 
 def _lock(path: Path) -> int:
@@ -119,20 +138,9 @@ class Sessions:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the turn to write.
-
-        A writer that wants a second turn finds the next one already at the gate. With a single lock it would often take
-        the lock again before the waiting writers wake up.
-        """
-        own = self._own  # a local reference, as `same` drops it if the file was replaced
-        try:
-            fcntl.flock(own.gate, fcntl.LOCK_EX)
-            fcntl.flock(own.queue, fcntl.LOCK_EX)
-            fcntl.flock(own.gate, fcntl.LOCK_UN)
+        """Hold the turn to write."""
+        with self._own.turn():  # a local reference, as `same` drops it if the file was replaced
             yield
-        finally:  # also after Ctrl-C during the wait
-            fcntl.flock(own.gate, fcntl.LOCK_UN)
-            fcntl.flock(own.queue, fcntl.LOCK_UN)
 
     def same(self) -> None:
         """Refuse to write to a file that was deleted or replaced, as nobody would read it.
