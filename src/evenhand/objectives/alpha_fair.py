@@ -66,7 +66,7 @@ class AlphaFair:
 
     @classmethod
     def welfare(cls, outcomes: Iterable[str], power: float, offset: float = 0.0) -> AlphaFair:
-        """Make the additive welfare sum_i (z_i + offset)^power, 0 < power < 1: alpha = 1 - power up to a factor.
+        """Return the additive welfare sum_i (z_i + offset)^power, 0 < power < 1: alpha = 1 - power up to a factor.
 
         Raises:
             InvalidInput: the power is outside (0, 1).
@@ -91,7 +91,6 @@ class AlphaFair:
         return float(np.linalg.norm(steepest))
 
     def check(self, z: Floats, place: str) -> None:
-        """Refuse averages whose gradient is not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)
         far = ~np.isfinite(marginal(flat(z), self.offset, self._w, self.alpha))
         if far.any():
@@ -103,15 +102,10 @@ class AlphaFair:
             raise InvalidInput(f"{place}, outcome {self.outcomes[i]!r}", expected, float(flat(z)[r, i]))
 
     def value(self, z: Floats) -> Floats:
-        """Compute the sum of utilities, `(m)->()`; -inf outside the domain."""
         return utility(flat(z), self.offset, self._w, self.alpha).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """Compute w (z + offset)^-alpha, `(m)->(m)`.
-
-        Raises:
-            InvalidInput: a point is outside the domain or on its edge.
-        """
+        """Compute w (z + offset)^-alpha, `(m)->(m)`."""
         out = marginal(flat(z), self.offset, self._w, self.alpha).reshape(z.shape)
         if not np.isfinite(out).all():
             self.check(z, "AlphaFair.supergradient")

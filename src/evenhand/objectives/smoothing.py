@@ -62,11 +62,9 @@ class Moreau:
         object.__setattr__(self, "beta", _size("Moreau", self.beta))
 
     def draws(self, m: int) -> int:
-        """Return 0, as the envelope uses no luck."""
         return 0
 
     def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
-        """Compute the gradient of the envelope, `(m),(),(0)->(m)`."""
         if not hasattr(objective, "prox"):  # checking the protocol would take longer than the gradient
             expected = "an objective with a prox, or smoothing by Randomized"
             raise InvalidInput("Moreau.gradient", expected, type(objective).__name__)
@@ -111,11 +109,9 @@ class Randomized:
         whole("Randomized.samples", self.samples, 1)
 
     def draws(self, m: int) -> int:
-        """Return m + 2 per sample."""
         return self.samples * (m + 2)
 
     def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
-        """Compute the mean supergradient in the ball around z, `(m),(),(draws)->(m)`."""
         m = z.shape[-1]
         beta = np.asarray(self.beta / np.sqrt(t + 1.0))[..., None, None]
         points = z[..., None, :] + beta * ball(luck.reshape(*luck.shape[:-1], self.samples, m + 2))

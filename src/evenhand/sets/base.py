@@ -114,15 +114,15 @@ def dual_length(rows: Floats, norm: Norm) -> Floats:
 
 
 def unbounded_error(kind: str) -> InvalidInput:
-    """Make the error of an unbounded support function."""
+    """Return the error of an unbounded support function."""
     return InvalidInput(f"{kind}.support", "a set that is bounded in this direction, or finite ends", "no bound")
 
 
 def empty_error(kind: str) -> InvalidInput:
-    """Make the error of a support function over an empty set."""
+    """Return the error of a support function over an empty set."""
     return InvalidInput(f"{kind}.support(low, high)", "ends between which the set has points", "none")
 
 
 def margin_error(kind: str, margin: float) -> InvalidInput:
-    """Make the error of a margin that leaves nothing."""
+    """Return the error of a margin that leaves nothing."""
     return InvalidInput(f"{kind}.shrunk(margin)", "a margin that leaves some of the set", margin)

@@ -16,7 +16,6 @@ from evenhand.sets._closed_forms import in_ball
 from evenhand.sets.ball import Ball, ball_of
 from evenhand.sets.base import ConvexSet, Supported, empty_error, ends_of, margin_of, rows_of, unbounded_error
 from evenhand.sets.conic import Conic
-from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron, sides_of
 
 
@@ -79,7 +78,6 @@ class DownwardClosed:
         return Polyhedron("DownwardClosed", rows, np.append(np.full(m, -self.margin), inner.bounds), hidden)
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
-        """Whether the distance is at most a tolerance, `(m)->()`."""
         return np.asarray(self.distance(z) <= tolerance)
 
     def project(self, z: Floats) -> Floats:
@@ -96,19 +94,15 @@ class DownwardClosed:
         """Compute the distance, by HiGHS for other norms than the Euclidean if the set is a polyhedron, `(m)->()`."""
         norm = known_norm("DownwardClosed.distance(norm)", norm)
         points, shape = rows_of("DownwardClosed.distance(z)", z, self.dim)
+        if self._ball is None:
+            return self._lifted.distance(points, norm).reshape(shape)
         if not isinstance(norm, str):
-            return lq_distance(self, self.conic, points, norm).reshape(shape)
-        if self._ball is not None:
-            lifted = np.maximum(points, self._centre) + self.margin  # coordinates below the centre do not count
-            return self._ball.distance(lifted, norm).reshape(shape)
-        return self._lifted.distance(points, norm).reshape(shape)
+            return self.conic.distance(points, self.project(points), norm).reshape(shape)
+        lifted = np.maximum(points, self._centre) + self.margin  # coordinates below the centre do not count
+        return self._ball.distance(lifted, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """See `ConvexSet.support`; bounded only for directions of at least 0, unless lower ends are finite.
-
-        Raises:
-            InvalidInput: as stated by `ConvexSet`.
-        """
+        """Maximise over the set; bounded only for directions of at least 0, unless lower ends are finite."""
         slopes, shape = rows_of("DownwardClosed.support(direction)", direction, self.dim)
         least, most = ends_of("DownwardClosed.support", low, high, self.dim)
         if self._ball is not None:
