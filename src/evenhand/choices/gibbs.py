@@ -1,4 +1,4 @@
-"""A soft argmax, which mixes candidates whose worths tie at the present prices."""
+"""A softmax, which mixes candidates whose worths tie at the present prices."""
 
 from __future__ import annotations
 
@@ -94,13 +94,10 @@ class Gibbs:
         whole("Gibbs.n_plays", self.n_plays, 1)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number per play."""
         return self.n_plays
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(P)->(P),(P),(A),()`."""
         known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left
         return Pick(*_draw(*known, self.temperature, u, self.n_plays), forced=np.zeros(len(offer.playable)))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import draw
+from evenhand.choices._shared import draw, go_on
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
@@ -126,15 +126,12 @@ class GradientLottery:
         number("GradientLottery.scale", self.scale, above, lambda x: math.isfinite(x) and x > 0)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number."""
         return 1
 
     def start(self, n_replicas: int) -> GradientLotteryState:
-        """A uniform lottery."""
         return GradientLotteryState(np.full((n_replicas, self.candidates), 1.0 / self.candidates))
 
     def pick(self, state: GradientLotteryState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Take the gradient steps and draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
         meant = (len(self.objective.outcomes), self.candidates)
         if worth.mean.shape[1:] != meant:
             expected = f"as many readings and candidates as come, {worth.mean.shape[1:]}"
@@ -151,10 +148,7 @@ class GradientLottery:
         return Pick(*made, forced=np.zeros(len(p)), carried=made[2])
 
     def on_decision(self, state: GradientLotteryState, decision: Decision) -> None:
-        """Continue from the lottery that was played."""
-        mine = (decision.counted > 0) & (decision.forced == 0)
-        if mine.any():  # else a warm-up chose, which carries nothing
-            state.chances[mine] = decision.carried[mine]
+        go_on(decision, state.chances)
 
     def _slope(self, z: Floats, t: Floats) -> Floats:
         try:

@@ -1,4 +1,4 @@
-"""The arm of most worth per unit of what it uses, as far as the budgets go."""
+"""The choice of the arm with the most worth per unit of use, as far as the budgets go."""
 
 from __future__ import annotations
 
@@ -124,14 +124,11 @@ class GreedyRatio:
         number("GreedyRatio.rent", self.rent, "a finite number of at least 0", lambda x: 0.0 <= x < np.inf)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number."""
         return 1
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
         readings = worth.mean.shape[1]
         if self.wanted >= readings:
             expected = f"below {readings}, the readings that the goals have"

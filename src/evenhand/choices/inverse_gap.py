@@ -60,11 +60,9 @@ class Rate:
         return rate if isinstance(rate, Schedule) else Rate(rate)
 
     def at(self, t: float) -> float:
-        """The rate in round t."""
         return float(_at(self.scale, self.power, t))
 
     def rates(self, t: Floats, candidates: int) -> Floats:
-        """The rates after t decided rounds, whatever the number of candidates, `(),()->()`."""
         return np.asarray(_rates(float(self.scale), float(self.power), t))
 
 
@@ -141,14 +139,11 @@ class InverseGap:
         whole("InverseGap.n_plays", self.n_plays, 1)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number per play."""
         return self.n_plays
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(P)->(P),(P),(A),()`."""
         rates = Rate.of(self.rate).rates(t, worth.mean.shape[2])
         made = _draw(worth.mean, offer.playable, offer.worst, offer.left, rates, u, self.n_plays)
         return Pick(*made, forced=np.zeros(len(t)))

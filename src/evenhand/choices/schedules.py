@@ -1,4 +1,4 @@
-"""Learning rates of inverse-gap weighting that follow from what is known of the regression oracle."""
+"""Learning rates of inverse-gap weighting that follow from a bound on the regret of the regression oracle."""
 
 from __future__ import annotations
 
@@ -76,7 +76,6 @@ class OracleRate:
         number("OracleRate.delta", self.delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
 
     def rates(self, t: Floats, candidates: int) -> Floats:
-        """The rates after t decided rounds, `(),()->()`."""
         risk = -math.log(self.delta)
         numbers = float(self.regret), float(self.growth), risk, float(self.lipschitz), float(self.diameter)
         return np.asarray(_oracle(t, candidates, *numbers))

@@ -1,4 +1,4 @@
-"""Refuse arguments of another type than a signature declares: one place, instead of a check per argument."""
+"""Checks of arguments by the types that a signature declares: one place, instead of a check per argument."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LONGEST = 60  # characters of a value in a message
 
 
 class Wrong(NamedTuple):
-    """What is wrong with a value."""
+    """A fault of a value."""
 
     place: str  # within it, such as "[0]"
     expected: str
@@ -77,7 +77,7 @@ got an unknown one (did you mean times?)
 
 
 def typed(part: T) -> T:
-    """As `checked`, with types before what a class says itself: for one whose own checks read what parts are."""
+    """Do as `checked`, but check types before the part's own checks, which may read its parts."""
     call: Any = part.__init__ if isinstance(part, type) else part  # type: ignore[misc]
     first = 1 if isinstance(part, type) else 0
 
@@ -98,7 +98,7 @@ def also_taken(protocol: Any, test: Callable[[object], bool]) -> None:
 
 
 def lacks(value: object, protocol: Any) -> list[str]:
-    """The public members of a protocol that a value does not have.
+    """Return the public members of a protocol that a value does not have.
 
     >>> from evenhand.models.base import Model
     >>> lacks(3, Model)
@@ -109,7 +109,7 @@ def lacks(value: object, protocol: Any) -> list[str]:
 
 @functools.cache
 def narrower(kind: Any, protocol: Any) -> tuple[str, str] | None:
-    """The first method of a protocol that a class has with fewer arguments: as asked for, and as it is.
+    """Return the first method of a protocol that a class has with fewer arguments: as asked for, and as it is.
 
     >>> from evenhand.models.base import Model
     >>> class Mine:
@@ -131,7 +131,7 @@ def narrower(kind: Any, protocol: Any) -> tuple[str, str] | None:
 
 
 def shown(value: object) -> str:
-    """A value in a message: in one line, and not too long.
+    """Return a value as text for a message: in one line, and not too long.
 
     >>> shown("a" * 90)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
@@ -173,7 +173,7 @@ def _refuse(part: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
 
 
 def _misused(part: Any, signature: inspect.Signature, given: tuple[Any, ...], named: dict[str, Any]) -> InvalidInput:
-    """The error of a call with arguments that there are not, too many of them, or too few."""
+    """Return the error of a call with unknown, too many or too few arguments."""
     name, known = part.__name__, list(signature.parameters)
     for key in named:
         if key not in known:
@@ -193,7 +193,7 @@ def _misused(part: Any, signature: inspect.Signature, given: tuple[Any, ...], na
 
 
 def _lacking(name: str, signature: inspect.Signature, given: set[str], first: str) -> InvalidInput:
-    """The error of a call without arguments that are needed, and how it is written with them."""
+    """Return the error of a call without needed arguments, with an example of the call."""
     needed = [n for n, p in signature.parameters.items() if p.default is inspect.Parameter.empty]
     named = {n for n, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
     lacking = [n for n in needed if n not in given]
@@ -204,7 +204,7 @@ def _lacking(name: str, signature: inspect.Signature, given: set[str], first: st
 
 
 def _nameless(name: str, by_place: list[str], by_name: list[str], given: int) -> InvalidInput:
-    """The error of a call with too many arguments that are not named."""
+    """Return the error of a call with too many arguments that are not named."""
     if not by_name:
         return InvalidInput(name, f"at most {len(by_place)} arguments", given)
     options, most = ", ".join(f"{n}=" for n in by_name), f"{len(by_place)} argument{'s' if len(by_place) != 1 else ''}"
@@ -212,7 +212,7 @@ def _nameless(name: str, by_place: list[str], by_name: list[str], given: int) ->
 
 
 def _wrong(value: Any, hint: Any) -> Wrong | None:
-    """What is wrong with a value of a type, None where it fits or the type is none that can be looked at."""
+    """Find the fault of a value of a type, None where it fits or the type cannot be checked."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint in _KINDS:
         fits = isinstance(value, _KINDS[hint])
@@ -308,7 +308,6 @@ def _wrong_part(value: Any, hint: type) -> Wrong | None:
 
 
 def _said(hint: Any, many: bool = False) -> str:
-    """A type in words."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint in _WORDS:
         return _WORDS[hint][many]

@@ -14,7 +14,7 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, one_of, whole
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.problem.rows import Rows
@@ -22,7 +22,7 @@ from evenhand.problem.rows import Rows
 
 @dataclass
 class LyapunovState:
-    """The violation so far, and the books from which the pace of what is left follows."""
+    """The violation so far, and the books that give the pace of the rest."""
 
     violation: Floats  # (R, d) Q, at least 0
     used: Floats  # (R, d) sum of v
@@ -63,7 +63,7 @@ def _slope(violation: Floats, unit: Floats, worth: float, scale: float, most: fl
 @checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lyapunov:
-    """Keep the average of rows v below a bound, at prices that follow what was used and no forecast of cases.
+    """Keep the average of rows v below a bound, at prices that follow the use so far and need no forecast of cases.
 
     Equation: q = -lam, o = lam.bound, lam = Phi'(Q) = worth / u (exp(Q / (u scale)) - 1) for the Lyapunov function
     Phi(Q) = worth (scale exp(Q / (u scale)) - Q / u) and units u of the rows; Q <- (Q + v - pace)_+ with
@@ -117,29 +117,24 @@ class Lyapunov:
         one_of("Lyapunov.optimism", self.optimism, ("row", "net"))
 
     def start(self, n_replicas: int) -> LyapunovState:
-        """No violation, and prices of 0."""
         return LyapunovState(*np.zeros((3, n_replicas, len(self.rows))))
 
     def price(self, state: LyapunovState) -> tuple[Floats, Floats]:
-        """Minus the slope of the Lyapunov function, `->(k,d),()`."""
         lam = _slope(state.violation, self._unit, self.worth, self.scale, float(self.horizon))
-        return row_prices(lam, 1.0, self.bound, self._readings)
+        return row_prices(lam, 1.0, self.bound, self.rows.readings(by_row=self.optimism == "row"))
 
     def on_decision(self, state: LyapunovState, decision: Decision, estimate: Floats | None) -> None:
-        """Enter the known rows, `(d)`."""
         if self.rows.any_known:
             self._enter(state, self.rows.is_known, decision.counted, self.rows.post_known(decision))
 
     def on_shares(self, state: LyapunovState, decision: Decision, v: Floats) -> None:
-        """Enter what new shares add to the rows so far, `(d)`."""
         self._enter(state, self._every, 0.0 * decision.counted, v)
 
     def on_outcome(self, state: LyapunovState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Enter the rows that were not known at commit, `(),(d)`."""
         self._enter(state, ~self.rows.is_known, counted, v)
 
     def enter(self, state: LyapunovState, counted: Floats, v: Floats) -> None:
-        """Enter (counted, v) into the books, `(),(d)`."""
+        """Enter (counted, v), `(),(d)`."""
         self._enter(state, self._every, counted, v)
 
     def _enter(self, state: LyapunovState, which: Bools, counted: Floats, v: Floats) -> None:
@@ -153,7 +148,3 @@ class Lyapunov:
     @cached_property
     def _every(self) -> Bools:
         return np.ones(len(self.rows), bool)
-
-    @cached_property
-    def _readings(self) -> Ints:
-        return self.rows.readings(by_row=self.optimism == "row")

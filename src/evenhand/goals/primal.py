@@ -98,7 +98,6 @@ class Primal:
             raise InvalidInput("Primal.growth", "a finite number of at least 0", self.growth)
 
     def start(self, n_replicas: int) -> PrimalState:
-        """No contexts, and prices of 0."""
         mu = np.zeros((n_replicas, len(self._merged.first)))
         return PrimalState(mu, np.ones(n_replicas), np.zeros(n_replicas, np.int64), history.start(n_replicas))
 
@@ -107,7 +106,6 @@ class Primal:
         return row_prices(self._merged.prices(state.mu), 1.0, self.bound, self.rows.readings(by_row=True))
 
     def on_context(self, state: PrimalState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
-        """Keep the context, and solve in the replicas that are due, `(),()`."""
         history.keep(state.history, context, decision.counted, self.contexts)
         due = (decision.counted > 0) & (t < self.problem.horizon) & (t >= state.due)
         if not due.any():

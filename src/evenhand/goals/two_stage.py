@@ -88,28 +88,22 @@ class TwoStage:
 
     @property
     def rows(self) -> Rows:
-        """The constrained rows."""
         return self.hedge.rows
 
     def start(self, n_replicas: int) -> TwoStageState:
-        """Uniform weights, and prices of 0."""
         return TwoStageState(self.hedge.start(n_replicas), np.zeros(n_replicas), history.start(n_replicas))
 
     def price(self, state: TwoStageState) -> tuple[Floats, Floats]:
-        """Z times the hedge's prices, `->(k,d),()`."""
         q, o = self.hedge.price(state.hedge)
         return q * state.max_price[:, None, None], o * state.max_price
 
     def on_shares(self, state: TwoStageState, decision: Decision, v: Floats) -> None:
-        """Step the weights on what new shares add to the rows so far, `(d)`."""
         self.hedge.on_shares(state.hedge, decision, v)
 
     def on_outcome(self, state: TwoStageState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Step the weights, except in forced rounds, `(),(d)`."""
         self.hedge.on_outcome(state.hedge, decision, counted, v)
 
     def on_context(self, state: TwoStageState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
-        """Collect contexts, and estimate Z after the last of them, `(),()`."""
         collecting = decision.counted * (t > self.collect_from) * (t <= self.collect_until)
         if not collecting.any():
             return
@@ -126,7 +120,7 @@ class TwoStage:
             state.max_price[r] = self.estimate(look.gain[r, :used], np.swapaxes(look.use[r, :used], 1, 2), share)
 
     def estimate(self, gain: Floats, use: Floats, share: Floats) -> float:
-        """Z from rewards and rows of S contexts, weighted by shares that sum to S, `(S,A),(S,A,d),(S)->()`."""
+        """Return Z from rewards and rows of S contexts, weighted by shares that sum to S, `(S,A),(S,A,d),(S)->()`."""
         offered = gain > -np.inf
         gain = np.where(offered, gain, 0.0)
         try:
@@ -138,6 +132,6 @@ class TwoStage:
 
 
 def _plain(ask: Ask, x: Floats, w: Floats) -> Worth:
-    """The model's predictions, without optimism."""
+    """Ask for predictions without optimism."""
     worth = ask(x, w)
     return worth._replace(bonus=0.0 * worth.bonus)

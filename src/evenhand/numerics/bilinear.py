@@ -16,7 +16,7 @@ from evenhand.core.types import Bools, Floats
 
 
 class Room(NamedTuple):
-    """Scratch for `run_worth`, and what it finds out of up to A candidates."""
+    """The work arrays of `run_worth`, and its results for up to A candidates."""
 
     half: Floats  # (s, r s)
     form: Floats  # (s, s)

@@ -106,7 +106,7 @@ def _trace(gram: Floats) -> float:
 
 @kernel
 def log_evidence(sums: Sums, rho: float, spreads: Floats, made: Fit) -> float:
-    """ln of the evidence of a fit times the density of what is believed, up to a constant, `(),(M)->()`.
+    """Compute ln of a fit's evidence times the density of the prior beliefs, up to a constant, `(),(M)->()`.
 
     Each outcome counts as if its noise were independent of the others'.
     """

@@ -1,4 +1,4 @@
-"""The best lottery that any outcomes within given intervals allow, by cutting planes on a kernel simplex."""
+"""The best lottery for any outcomes within given intervals, by cutting planes on a kernel simplex."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _STEEP = 1e4  # tangents steeper than this, in slopes at the start, are bad for 
 
 
 class Region(Protocol):
-    """A closed convex set that averages are to be in, as far as a plan needs to know it."""
+    """A closed convex set that must contain averages, with the members that a plan reads."""
 
     @property
     def dim(self) -> int:
-        """How many outcomes it is about."""
+        """The number of coordinates."""
 
     def project(self, z: Floats) -> Floats:
-        """The point of the set that is closest, `(d)->(d)`."""
+        """The closest point of the set, `(d)->(d)`."""
 
     def halfspaces(self) -> tuple[Floats, Floats] | None:
         """All half-spaces a.z <= b whose intersection is the set, `->(h,d),(h)`, or None if these are too many."""
 
 
 class Intervals(NamedTuple):
-    """What outcomes of every arm may be: those of the objective, uses of budgets, and what is to be in the regions."""
+    """The ends of every arm's outcomes: those of the objective, uses of budgets, and coordinates of the regions."""
 
     wanted: tuple[Floats, Floats]  # (R, m, A) lower and upper ends
     use: Floats  # (R, M, A) lower ends
@@ -186,7 +186,7 @@ def optimistic_lottery(
     warm: tuple[Floats, Floats],
     tolerance: float,
 ) -> Plan:
-    """max f(u) s.t. u in the box of wanted.p, use.p <= bound, a v of the box of placed.p in all regions, p a lottery.
+    """Maximise f(u) over lotteries p with u in wanted.p, use.p <= bound, and some v in placed.p within all regions.
 
     Equation: max s over tangents s <= f(u_k) + g_k.(u - u_k), and over half-spaces n_q.v <= n_q.P(v_q) with n_q = v_q -
     P(v_q), P the projection; each solution adds the tangent at its u and the half-space at its v (Kelley 1960). The

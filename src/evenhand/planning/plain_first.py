@@ -18,7 +18,7 @@ _MISSED = 0.01  # of the largest use: what a plan is off by no more than this is
 
 @kernel
 def _beyond(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
-    """Which of the directions that differ no lottery keeps within their bounds, `.,(S,k,A),(k)->(k)`."""
+    """Mark the directions that differ and that no lottery keeps within their bounds, `.,(S,k,A),(k)->(k)`."""
     weight, g, kept, low, high = fluid.weight, fluid.gain, fluid.kept, fluid.low, fluid.high
     out = np.zeros(low.shape, np.bool_)
     for r in range(len(low)):
@@ -43,7 +43,7 @@ def _beyond(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
 
 @kernel
 def _missed(plan: Floats, low: Floats, high: Floats, most: Floats) -> Bools:
-    """Which directions a plan does not keep within their bounds, `(k),(k),(k),(k)->(k)`."""
+    """Mark the directions that a plan does not keep within their bounds, `(k),(k),(k),(k)->(k)`."""
     out = np.zeros(plan.shape, np.bool_)
     for r in range(len(plan)):
         for i in range(plan.shape[1]):
@@ -66,7 +66,7 @@ def largest(u: Floats, kept: Ints) -> Floats:
 
 @kernel
 def _differs(plain: Floats, hope: Floats, due: Bools) -> Bools:
-    """Which directions of the replicas that are due are read differently, `(S,k,A),(S,k,A),()->(k)`."""
+    """Mark the directions of the replicas that are due whose two readings differ, `(S,k,A),(S,k,A),()->(k)`."""
     out = np.zeros((len(due), plain.shape[2]), np.bool_)
     for r in range(len(due)):
         for i in range(plain.shape[2]):

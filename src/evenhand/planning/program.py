@@ -21,7 +21,7 @@ class Sample(NamedTuple):
 
 
 def played(offered: Floats, n_plays: int) -> Floats:
-    """How many candidates are played in every context, `(S,A)->(S)`."""
+    """The number of candidates played in every context, `(S,A)->(S)`."""
     return np.asarray(np.minimum(n_plays, offered.sum(1)))
 
 
@@ -42,7 +42,7 @@ class Solution(NamedTuple):
 
 
 def solve(sample: Sample, limit: Floats) -> Solution:
-    """The linear program on one sample, by HiGHS, `(S,A),(S,A,d),(d)->(),(d),(S,A)`.
+    """Solve the linear program on one sample by HiGHS, `(S,A),(S,A,d),(d)->(),(d),(S,A)`.
 
     Raises:
         InfeasibleProblem: no policy keeps to the limits on this sample.

@@ -32,7 +32,7 @@ class Sampled(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """What u adds up to in smoothed lists, which solvers fill in."""
+    """The moments of u in smoothed lists, which solvers fill in."""
 
     mean: Floats  # (k,) of sum_a y_a u_a, with y_a the exposure of a candidate: minus the slope of the value
     square: Floats  # (k,) of the squared sum, for plays that are drawn independently of each other

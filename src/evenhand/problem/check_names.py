@@ -1,4 +1,4 @@
-"""Whether the parts of a problem fit each other: names that are used once and known wherever they are used."""
+"""Checks that the parts of a problem fit each other: names are used once, and known wherever they are used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evenhand.problem.outcome import Outcome
 
 
 class Whole(States, Protocol):
-    """All that a problem states."""
+    """A complete problem."""
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]: ...
@@ -35,11 +35,7 @@ class Whole(States, Protocol):
 
 
 def check_names(problem: Whole) -> None:
-    """Refuse a problem whose parts do not fit each other.
-
-    Raises:
-        InvalidInput: as stated by `Problem`.
-    """
+    """Refuse a problem whose parts do not fit each other, as stated by `Problem`."""
     names, actions = [o.name for o in problem.outcomes], set(problem.actions)
     measures = [*names, *(m.name for m in problem.measures)]
     groups, features = [g.name for g in problem.groups], [f.name for f in problem.features]

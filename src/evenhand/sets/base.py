@@ -62,11 +62,7 @@ Supported = tuple[Floats, Floats]
 
 
 def rows_of(field: str, z: object, m: int) -> tuple[Floats, tuple[int, ...]]:
-    """Flatten points to contiguous rows; returns also the shape of the leading axes, `(m)->(m)`.
-
-    Raises:
-        InvalidInput: points have another length or are not finite.
-    """
+    """Flatten finite points of m numbers to contiguous rows; returns also the shape of the leading axes, `(m)->(m)`."""
     try:
         points = np.asarray(z, np.float64)
     except (TypeError, ValueError):
@@ -79,11 +75,7 @@ def rows_of(field: str, z: object, m: int) -> tuple[Floats, tuple[int, ...]]:
 
 
 def ends_of(field: str, low: Floats | None, high: Floats | None, m: int) -> tuple[Floats, Floats]:
-    """Check lower and upper ends; missing ones become infinite, `(m),(m)->(m),(m)`.
-
-    Raises:
-        InvalidInput: ends have another length or are NaN, or a lower end is above its upper end.
-    """
+    """Check lower and upper ends of length m; missing ones become infinite, `(m),(m)->(m),(m)`."""
     ends = []
     for name, given, out in (("low", low, -np.inf), ("high", high, np.inf)):
         try:
@@ -99,11 +91,7 @@ def ends_of(field: str, low: Floats | None, high: Floats | None, m: int) -> tupl
 
 
 def margin_of(field: str, margin: float, norm: Norm) -> float:
-    """Check a margin of at least 0 and its norm.
-
-    Raises:
-        InvalidInput: the margin or the norm is invalid.
-    """
+    """Check a margin of at least 0 and its norm."""
     known_norm(f"{field}(norm)", norm)
     return number(f"{field}(margin)", margin, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
 

@@ -99,11 +99,7 @@ class Halfspaces:
 
 
 def table(field: str, values: Sequence[Sequence[float]]) -> Floats:
-    """Check rows of finite numbers of the same length, at least one each.
-
-    Raises:
-        InvalidInput: the values are anything else.
-    """
+    """Check rows of finite numbers of the same length, at least one each."""
     try:
         given = np.array(values)
         out = np.array(given, float) if given.dtype.kind in "biufO" else np.zeros(0)

@@ -29,7 +29,7 @@ class Curves(NamedTuple):
 
     @staticmethod
     def of(kind: int, size: float, knots: Floats | None = None, values: Floats | None = None) -> Curves:
-        """Make the function of one arm; knots are needed only if it is piecewise."""
+        """Return the function of one arm; knots are needed only if it is piecewise."""
         none = np.array([0.0, 1.0])
         x, y = (none, none) if knots is None or values is None else (knots, values)
         return Curves(np.array([kind]), np.array([size]), x[None], y[None])
@@ -203,7 +203,6 @@ class PerArm:
     each: tuple[Curve, ...]
 
     def curves(self, arms: int) -> Curves:
-        """Return the functions of all arms, in order."""
         if len(self.each) != arms:
             raise InvalidInput("PerArm.each", f"{arms} functions, one per arm", len(self.each))
         parts = [curves_of(f"PerArm.each[{a}]", curve, 1) for a, curve in enumerate(self.each)]
@@ -217,11 +216,7 @@ class PerArm:
 
 
 def curves_of(field: str, curve: Curve, arms: int) -> Curves:
-    """The functions of all arms.
-
-    Raises:
-        InvalidInput: the curve has no functions; the error names the field.
-    """
+    """Return the functions of all arms; refuse anything but a curve, by the name of the field."""
     if not isinstance(curve, Curve) or isinstance(curve, type):
         raise InvalidInput(field, "a function of matches, such as Capped(5.0)", repr(curve))
     return curve.curves(arms)

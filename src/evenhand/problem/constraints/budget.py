@@ -1,4 +1,4 @@
-"""An amount that may be spent over the horizon."""
+"""The constraint of a budget: an amount that may be spent over the horizon."""
 
 from __future__ import annotations
 
@@ -65,27 +65,19 @@ class Budget:
 
     @property
     def label(self) -> str:
-        """Spending per round."""
         return f"{self.outcome} per round"
 
     def rows(self, problem: Declared) -> Rows:
-        """The row of the outcome.
-
-        Raises:
-            InvalidInput: the problem has no such outcome.
-        """
         return outcome_row(problem, "Budget", self.outcome)
 
     def bound(self, problem: Declared) -> Floats:
-        """The limit per round, `()->(1)`."""
         return np.array([self.limit(problem.horizon)])
 
     def limit(self, horizon: int) -> float:
-        """What may be spent per round on average."""
         return self.total / horizon if self.total is not None else float(self.rate or 0.0)
 
     def total_over(self, horizon: int) -> float:
-        """What may be spent over the horizon.
+        """The total over the horizon.
 
         >>> Budget("ride", total=500).total_over(10_000), Budget("ride", rate=0.05).total_over(10_000)
         (500.0, 500.0)
@@ -93,5 +85,4 @@ class Budget:
         return float(self.total) if self.total is not None else float(self.rate or 0.0) * horizon
 
     def measure(self, run: Sums) -> Floats:
-        """Average spending per round, `->(G,R)`."""
         return average(run, self.outcome)
