@@ -16,7 +16,8 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, numbers, whole
 from evenhand.objectives.base import Objective
-from evenhand.planning.optimistic_program import Intervals, Region, optimistic_lottery
+from evenhand.planning.optimistic_program import Intervals, optimistic_lottery
+from evenhand.sets.base import ConvexSet
 
 
 @dataclass
@@ -68,7 +69,7 @@ class OptimisticProgram:
     start_at: tuple[float, ...]
     candidates: int
     bound: tuple[float, ...] = ()
-    regions: tuple[Region, ...] = ()
+    regions: tuple[ConvexSet, ...] = ()
     nothing: int | None = None
     every: int = 1
     tolerance: float = 1e-4

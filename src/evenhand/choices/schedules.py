@@ -70,7 +70,8 @@ class OracleRate:
 
     def __post_init__(self) -> None:
         for field in ("regret", "growth"):
-            number(f"OracleRate.{field}", getattr(self, field), "a finite number of at least 0", _is_at_least_0)
+            expected = "a finite number of at least 0"
+            number(f"OracleRate.{field}", getattr(self, field), expected, lambda x: 0 <= x < math.inf)
         for field in ("lipschitz", "diameter"):
             number(f"OracleRate.{field}", getattr(self, field), "a finite number above 0", lambda x: 0 < x < math.inf)
         number("OracleRate.delta", self.delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
@@ -79,7 +80,3 @@ class OracleRate:
         risk = -math.log(self.delta)
         numbers = float(self.regret), float(self.growth), risk, float(self.lipschitz), float(self.diameter)
         return np.asarray(_oracle(t, candidates, *numbers))
-
-
-def _is_at_least_0(x: float) -> bool:
-    return 0 <= x < math.inf

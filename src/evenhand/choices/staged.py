@@ -28,12 +28,6 @@ def _count_early(t: Floats, rounds: int) -> int:
     return count
 
 
-def _of_stages(early: Bools, first: Floats | None, then: Floats | None) -> Floats | None:
-    if first is None or then is None:
-        return then if first is None else first
-    return np.where(early[:, None], first, then)
-
-
 @dataclass
 class StagedState:
     """The states of both choices."""
@@ -98,12 +92,15 @@ class Staged:
             return first
         early = t < self.rounds
         then = self.then.pick(state.then, worth, offer, t, u)
+        carried = then.carried if first.carried is None else first.carried
+        if first.carried is not None and then.carried is not None:
+            carried = np.where(early[:, None], first.carried, then.carried)
         return Pick(
             np.where(early[:, None], first.plays, then.plays),
             np.where(early[:, None], first.propensities, then.propensities),
             np.where(early[:, None], first.lottery, then.lottery),
             np.where(early, first.forced, then.forced),
-            _of_stages(early, first.carried, then.carried),
+            carried,
         )
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.objectives.base import Conjugable, flat, total
+from evenhand.sets.base import ConvexSet
 
 
 class Conjugated(Protocol):
@@ -20,15 +21,6 @@ class Conjugated(Protocol):
 
     def best(self, theta: Floats) -> tuple[Floats, Floats]:
         """f*(theta) and the y / unit that reaches it, a subgradient of f*, `(m)->(),(m)`."""
-
-
-class Supports(Protocol):
-    """A convex set, by its support function."""
-
-    def support(
-        self, direction: Floats, low: Floats | None = None, high: Floats | None = None
-    ) -> tuple[Floats, Floats]:
-        """The largest direction.x over the points between low and high, and its point, `(m),(m),(m)->(),(m)`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,7 +76,7 @@ class OfSet:
     The set counts as far as outcomes can be reached; the distance is that of outcomes in their units.
     """
 
-    within: Supports
+    within: ConvexSet
     box: Box
 
     def best(self, theta: Floats) -> tuple[Floats, Floats]:

@@ -285,7 +285,3 @@ class DualHedge:
 
     def on_outcome(self, state: HedgeState, decision: Decision, counted: Floats, v: Floats) -> None:
         _hedge(state.weight, self.step, self.bound, counted, decision.forced, v)
-
-    def enter(self, state: HedgeState, counted: Floats, v: Floats) -> None:
-        """Enter (counted, v), `(),(d)`; entering it in several parts gives the same weights."""
-        _hedge(state.weight, self.step, self.bound, counted, np.zeros(len(counted)), v)

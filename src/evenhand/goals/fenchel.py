@@ -16,13 +16,14 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import one_of
 from evenhand.goals._shared import row_prices
-from evenhand.goals.conjugates import Box, Conjugated, OfObjective, OfSet, Supports
+from evenhand.goals.conjugates import Box, Conjugated, OfObjective, OfSet
 from evenhand.goals.mirrors import Mirror, mirror
 from evenhand.objectives.base import Conjugate, Objective, able
 from evenhand.objectives.steepness import steepness
 from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units, select
+from evenhand.sets.base import ConvexSet
 
 _ROUNDING = 1e-13  # of the radius of vectors
 
@@ -175,7 +176,7 @@ def fenchel(
 def fenchel_within(
     problem: Problem,
     rows: Rows,
-    within: Supports,
+    within: ConvexSet,
     *,
     norm: Norm = "euclidean",
     by: Mirror | None = None,

@@ -117,7 +117,7 @@ class FrankWolfe:
     def price(self, state: FrankWolfeState) -> tuple[Floats, Floats]:
         """The slope at the average so far, `->(k,d),()`, with k = d readings where optimism differs by row."""
         z, t = _average(state.total, state.rounds, self._start_at)
-        if self._leaves:
+        if not whole_space(self.objective):
             self._stay(z, t)
         slope = self.slope(z, t)
         return self.read(slope), np.zeros(len(z)) if self._tangent is None else self._tangent.intercept(slope)
@@ -197,10 +197,6 @@ class FrankWolfe:
     @cached_property
     def _draws(self) -> int:
         return 0 if self.smoothing is None else self.smoothing.draws(len(self.rows))
-
-    @cached_property
-    def _leaves(self) -> bool:
-        return not whole_space(self.objective)
 
     @cached_property
     def _start_at(self) -> Floats:

@@ -137,22 +137,6 @@ def moreau_gradient(objective: Proximal, z: Floats, beta: Floats | float) -> Flo
     return by_prox(objective, z, beta) if in_one_step is None else in_one_step(z, beta)
 
 
-class ProximalObjective(Objective, Proximal, Protocol):
-    """An objective with a prox."""
-
-
-def envelope(objective: ProximalObjective, z: Floats, beta: Floats | float) -> Floats:
-    """Compute max_y f(y) - |y - z|^2 / (2 beta), `(m),()->()`; beta > 0.
-
-    >>> from evenhand.objectives import EqualExposure
-    >>> envelope(EqualExposure(("a", "b")), np.array([0.5, 0.5]), 0.1).item()
-    0.0
-    """
-    y = objective.prox(z, beta)
-    distance = total(flat(y - z) ** 2).reshape(z.shape[:-1])
-    return np.asarray(objective.value(y) - distance / (2.0 * np.asarray(beta, float)))
-
-
 def _size(kind: str, beta: object) -> float:
     return number(f"{kind}.beta", beta, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
 

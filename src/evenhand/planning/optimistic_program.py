@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,23 +11,10 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.simplex import enter_where_least, maximize, share_alike, sizes, start_at
 from evenhand.objectives.base import Objective, sloped
+from evenhand.sets.base import ConvexSet
 
 ROUNDS = 60
 _STEEP = 1e4  # tangents steeper than this, in slopes at the start, are bad for a solver of numbers of order 1
-
-
-class Region(Protocol):
-    """A closed convex set that must contain averages, with the members that a plan reads."""
-
-    @property
-    def dim(self) -> int:
-        """The number of coordinates."""
-
-    def project(self, z: Floats) -> Floats:
-        """The closest point of the set, `(d)->(d)`."""
-
-    def halfspaces(self) -> tuple[Floats, Floats] | None:
-        """All half-spaces a.z <= b whose intersection is the set, `->(h,d),(h)`, or None if these are too many."""
 
 
 class Intervals(NamedTuple):
@@ -181,7 +168,7 @@ def optimistic_lottery(
     start: Floats,
     known: Intervals,
     bound: Floats,
-    regions: tuple[Region, ...],
+    regions: tuple[ConvexSet, ...],
     allowed: Bools,
     warm: tuple[Floats, Floats],
     tolerance: float,
@@ -248,7 +235,7 @@ def optimistic_lottery(
     return Plan(p, u, v, gap)
 
 
-def _halfspaces(regions: tuple[Region, ...], ends: Ints, d: int) -> tuple[Floats, Floats]:
+def _halfspaces(regions: tuple[ConvexSet, ...], ends: Ints, d: int) -> tuple[Floats, Floats]:
     """The half-spaces of all regions that have few, with normals of length 1, `->(h,D),(h)`."""
     normals, heights = [np.zeros((0, d))], [np.zeros(0)]
     for i, region in enumerate(regions):
@@ -279,7 +266,7 @@ def _touch(objective: Objective, cuts: Cuts, u: Floats, start: Floats, steepest:
 
 
 def _separate(
-    regions: tuple[Region, ...], ends: Ints, cuts: Cuts, v: Floats, which: Bools, largest: Floats, allowance: Floats
+    regions: tuple[ConvexSet, ...], ends: Ints, cuts: Cuts, v: Floats, which: Bools, largest: Floats, allowance: Floats
 ) -> Bools:
     """Add a half-space for every region that v is too far from, and say where there was one, in place, `(D),()->()`.
 
