@@ -43,7 +43,7 @@ def _split(
     columns: int,
     inside: bool,
 ) -> tuple[Floats, Floats, Bools]:
-    """What enters satisfaction, what is added beside it, and who may get what, `(K,NA),(K,NA),(NA),(i)->(N,C),...`.
+    """Split worths into satisfaction, additions beside it, and eligibility, `(K,NA),(K,NA),(NA),(i)->(N,C),...`.
 
     A column after those of the arms stands for no arm.
     """

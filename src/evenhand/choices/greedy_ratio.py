@@ -20,7 +20,7 @@ from evenhand.core.validate import number, whole
 def _ratios(
     mean: Floats, bonus: Floats, constant: Floats, playable: Bools, wanted: int, nothing: int, rent: float
 ) -> tuple[Floats, Floats, Floats]:
-    """The worth and the priced use of every candidate, and what a round may use, `(K,A),(K,A),(i),(A)->(A),(A),()`."""
+    """The worth and the priced use of every candidate, and a round's allowance, `(K,A),(K,A),(i),(A)->(A),(A),()`."""
     gain, cost, share = np.zeros(playable.shape), np.zeros(playable.shape), np.zeros(len(playable))
     for r in range(len(playable)):
         for k in range(wanted, constant.shape[1]):

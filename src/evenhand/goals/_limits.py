@@ -37,7 +37,7 @@ def _add(limits: Floats, a: int, z: Floats, r: int, p: int, used: Floats) -> Non
 
 @inlined
 def _room(limits: Floats, taken: Floats, r: int, j: int) -> float:
-    """What a play may use of row j, rounding allowed once, `(d,W),(4,d),(),()->()`.
+    """The allowance of row j for a play, rounding allowed once, `(d,W),(4,d),(),()->()`.
 
     It is 0 where more than the total was used, so that what is sure to use nothing can be played.
     """

@@ -21,7 +21,7 @@ from evenhand.objectives.steepness import widths, worth_of_an_outcome
 
 
 class Smoothing(Protocol):
-    """A way to smooth an objective."""
+    """A smoothing of objectives."""
 
     def draws(self, m: int) -> int:
         """Return the number of standard normal numbers per gradient with respect to m outcomes."""

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats
 from evenhand.objectives.base import Objective, sloped
-from evenhand.planning.program import Sample, best_plays, excluding, largest, solve
+from evenhand.planning.program import Sample, best_plays, conflict_message, largest, solve
 from evenhand.sets.base import ConvexSet
 
 ROUNDS = 300
@@ -180,7 +180,7 @@ class _Cuts:
         self.price, self.raised = 30.0 * self.price, self.raised + 1
         if self.raised > _RAISES:
             beyond = [s.label for i, s in enumerate(self.sets) if self.slope(nu, i).any()]
-            raise InfeasibleProblem(excluding([*beyond, *rows], contexts))
+            raise InfeasibleProblem(conflict_message([*beyond, *rows], contexts))
 
 
 def _policy(truth: Truth, lottery: Floats) -> _Policy:

@@ -1,4 +1,4 @@
-"""The best arm of every user, smoothed, where the returns of an arm diminish in what its users bring it.
+"""The best arm of every user, smoothed, where an arm's returns diminish in the matches of its users.
 
 In the fluid problem of rounds of N users, arm a is worth r_a(N E[m y_a]). Its dual has a price lam_a of a match:
 a user takes the arm with the largest lam_a m_a + g_a - mu.u_a, and the arm takes the sum x of matches with the largest

@@ -11,7 +11,7 @@ _MOST = 30  # lines on prices or candidates; the others are counted
 
 
 def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, replica: int) -> str:
-    """Explain a decision by the prices of rows, the worth of candidates and what was masked; see `Policy.explain`."""
+    """Explain a decision by the prices of rows, the worth of candidates and the masks; see `Policy.explain`."""
     problem = ask.problem
     context = checks.context(context, len(state.t), ask.model.n_features, problem)
     checks.replica(replica, len(state.t))

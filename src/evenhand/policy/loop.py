@@ -45,7 +45,7 @@ class Loop:
         state.recent.context = context
         return context
 
-    def fitting(self, state: PolicyState, context: Context, decision: Decision) -> Context:
+    def check(self, state: PolicyState, context: Context, decision: Decision) -> Context:
         """Return a context that kernels can read; refuse one, or a decision, that is not of this policy."""
         if context is not state.recent.context or self.can.planning:  # plans keep contexts
             context = checks.context(context, len(state.t), self.model.n_features, self.problem)

@@ -59,12 +59,12 @@ def _split(plays: Ints, counted: Floats, waits: Bools, pending: Bools) -> tuple[
     return here, share, rest, -1, -1, some
 
 
-def made(decision: Decision) -> Bools:
+def counted_plays(decision: Decision) -> Bools:
     """Mark the plays of the rounds that count, `->(P)`."""
     return np.asarray((decision.plays >= 0) & (decision.counted > 0.0)[:, None])
 
 
-def arriving(decision: Decision, waits: Bools, pending: Bools | None) -> Part:
+def arriving_part(decision: Decision, waits: Bools, pending: Bools | None) -> Part:
     """Return the part of a decision that arrives now: all plays that wait, except `pending` ones, `(P),(P)`.
 
     Raises:

@@ -32,7 +32,7 @@ from evenhand.problem.problem import Problem
 @typed
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Policy:
-    """Decides case after case, and learns from what follows.
+    """Decides case after case, and learns from outcomes.
 
     Each round the goals name prices, the model says what every candidate is worth at these prices, hard limits mask
     candidates, the choice picks among the rest, and outcomes move goals and model.
@@ -148,7 +148,7 @@ class Policy:
         """
         with self._alone(state):
             loop = self._assembly.loop
-            loop.commit(state, loop.fitting(state, context, decision), decision)
+            loop.commit(state, loop.check(state, context, decision), decision)
 
     def enter(self, state: PolicyState, context: Context, decision: Decision) -> None:
         """Enter a decision that was carried out already, such as one of a log, as `commit` does.
@@ -161,7 +161,7 @@ class Policy:
         """
         with self._alone(state):
             loop = self._assembly.loop
-            loop.commit(state, loop.fitting(state, context, decision), decision, done=True)
+            loop.commit(state, loop.check(state, context, decision), decision, done=True)
 
     def act(self, state: PolicyState, context: Context) -> Decision:
         """Decide and commit."""
@@ -304,7 +304,7 @@ class Policy:
             return status(self.problem, self._assembly.can, state, replica)
 
     def explain(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> str:
-        """Explain a decision in numbers: prices, worth, and what was masked.
+        """Explain a decision in numbers: prices, worths and masks.
 
         Prices are those of the decision; worth and limits are what the model and the budgets say at present.
 

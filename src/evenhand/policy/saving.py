@@ -38,7 +38,7 @@ def mark(config: object, state: object, names: object) -> Mark:
 
 
 def owner(config: object, state: object) -> str:
-    """Return a hash of a configuration, and of the shapes of its fresh state whatever the number of replicas.
+    """Return a hash of a configuration, and of the shapes of its fresh state for any number of replicas.
 
     Parts of one's own that no fingerprint can be taken of count by their class.
     """

@@ -98,11 +98,11 @@ class Settlement:
             checks.mask("pending", pending, decision.plays.shape)
         if not (decision.counted > 0.0).any():
             return None
-        left, made = state.receipts.left(decision), parts.made(decision)
+        left, made = state.receipts.left(decision), parts.counted_plays(decision)
         if left is None and not (pending is not None and (pending & made).any()):
             return None
         state.receipts.check(decision, _checksum(decision))
-        return parts.arriving(decision, made if left is None else left, pending)
+        return parts.arriving_part(decision, made if left is None else left, pending)
 
     def _settle(self, state: PolicyState, decision: Decision, checksum: int, part: Part | None) -> None:
         if part is None:

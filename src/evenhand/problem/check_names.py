@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
-from evenhand.problem.constraints.base import Constraint, lacking
+from evenhand.problem.constraints.base import Constraint, missing_members
 from evenhand.problem.constraints.stated import States
 from evenhand.problem.factors import check_factors
 from evenhand.problem.features import Feature
@@ -69,9 +69,9 @@ def check_names(problem: Whole) -> None:
     for name in problem.objective.outcomes:
         problem.row(name, "maximize")
     for c in problem.subject_to:
-        if lacking(c):
+        if missing_members(c):
             expected = "all members of `Curved`, as it has `curved`"
-            raise InvalidInput(type(c).__name__, expected, f"none named {', '.join(lacking(c))}")
+            raise InvalidInput(type(c).__name__, expected, f"none named {', '.join(missing_members(c))}")
     for s in problem.stated:  # these raise if a name is unknown
         c, rows, bound = s.constraint, s.rows, s.bound
         if bound.shape != (len(rows),) or not np.isfinite(bound).all():

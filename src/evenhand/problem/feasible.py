@@ -79,7 +79,7 @@ def holds_nothing(problem: Declared, region: Region) -> bool:
     return bool(np.abs(region.within.project(nothing)).max() <= 1e-9 * widths(*problem.ranges(region.outcomes)).max())
 
 
-def excluding(problem: States) -> tuple[Stated, ...]:
+def conflict(problem: States) -> tuple[Stated, ...]:
     """Return the constraints on everybody that exclude each other, each of which is needed for that, if any do."""
     left = [s for s in problem.stated if not s.rows.by_group]
     for s in tuple(left):

@@ -21,7 +21,7 @@ from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.constraints.stated import Stated, state
 from evenhand.problem.edges import Edges, edges_of
 from evenhand.problem.factors import Factors
-from evenhand.problem.feasible import excluding, feasible
+from evenhand.problem.feasible import conflict, feasible
 from evenhand.problem.features import Feature
 from evenhand.problem.groups import Groups
 from evenhand.problem.measures import Measure
@@ -94,7 +94,7 @@ class Problem:
             expected = f"at most {len(self.actions)}, the number of actions, as some are free or divided into groups"
             raise InvalidInput("n_plays", expected, self.n_plays)
         if not feasible(self):
-            needed = [(s.constraint, s.limit) for s in excluding(self)]
+            needed = [(s.constraint, s.limit) for s in conflict(self)]
             stated = [f"{type(c).__name__} ({c.label}: {limit:g})" for c, limit in needed]
             raise InfeasibleProblem(
                 f"no mixture of the actions keeps to {', '.join(stated)} over {self.horizon} rounds: "

@@ -61,7 +61,7 @@ _ALWAYS, _INSIDE, _BY_SHARE, _COLUMN, _FIRST = 0, 1, 2, 3, 4
 
 @kernel
 def _inside(inside: float, by_share: float, share: float) -> float:
-    """What a row adds to its factor inside its group."""
+    """The part of a row's factor that a play inside its group adds."""
     return inside / share if by_share != 0.0 else inside
 
 

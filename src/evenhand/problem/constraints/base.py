@@ -94,7 +94,7 @@ class Curved(Constraint, Protocol):
         """
 
 
-def curving(constraint: Constraint) -> Curved | None:
+def as_curved(constraint: Constraint) -> Curved | None:
     """Return the constraint if averages must lie in a convex set, else None."""
     return constraint if isinstance(constraint, Curved) else None
 
@@ -104,7 +104,7 @@ def one_outcome(constraint: Constraint) -> OneOutcome | None:
     return constraint if isinstance(constraint, OneOutcome) else None
 
 
-def lacking(constraint: Constraint) -> tuple[str, ...]:
+def missing_members(constraint: Constraint) -> tuple[str, ...]:
     """Return the members of `Curved` that a constraint with `curved` does not have."""
     members = ("outcomes", "within", "curved", "tightened")
     missing = tuple(name for name in members if not hasattr(constraint, name))

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import Constraint, curving, one_outcome
+from evenhand.problem.constraints.base import Constraint, as_curved, one_outcome
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select, stack
 from evenhand.sets.base import ConvexSet
@@ -63,7 +63,7 @@ class States(Declared, Protocol):
 
 def state(problem: Declared, constraint: Constraint) -> Stated:
     """Read a constraint in a problem; refuse unknown names, and a limit or a total that is no number."""
-    one, curved = one_outcome(constraint), curving(constraint)
+    one, curved = one_outcome(constraint), as_curved(constraint)
     rows, bound = constraint.rows(problem), constraint.bound(problem)
     whole = region = None
     if curved is not None:
@@ -101,7 +101,7 @@ def regions(stated: Iterable[Stated]) -> tuple[Region, ...]:
 
 def tightened(problem: States, margin: float | None) -> tuple[Stated, ...]:
     """Return the constraints of a problem with every convex set less a margin; unchanged without a margin."""
-    curved = [(s, curving(s.constraint)) for s in problem.stated]
+    curved = [(s, as_curved(s.constraint)) for s in problem.stated]
     return tuple(state(problem, c.tightened(margin)) if margin and c is not None else s for s, c in curved)
 
 

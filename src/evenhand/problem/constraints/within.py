@@ -73,7 +73,7 @@ class Within:
         one = _select(problem, self.outcomes)
         a = self._straight(one)[0]
         chosen = [int(np.flatnonzero(row)[0]) if row.any() else 0 for row in a]
-        names = tuple(_said(self.outcomes, row) for row in a)
+        names = tuple(_combination(self.outcomes, row) for row in a)
         return replace(one.take(np.array(chosen, np.int64)), names=names, learned=a @ one.learned, known=a @ one.known)
 
     def bound(self, problem: Declared) -> Floats:
@@ -126,10 +126,10 @@ def _total(run: Sums, name: str) -> Floats:
     return run.totals[:, :, outcome] if column < 0 else run.group_totals[:, :, column, outcome]
 
 
-def _said(outcomes: tuple[str, ...], row: Floats) -> str:
+def _combination(outcomes: tuple[str, ...], row: Floats) -> str:
     """A combination of outcomes in words.
 
-    >>> _said(("a", "b", "c"), np.array([1.0, 0.0, -2.5]))
+    >>> _combination(("a", "b", "c"), np.array([1.0, 0.0, -2.5]))
     'a - 2.5 c'
     """
     parts = []
