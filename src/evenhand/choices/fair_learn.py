@@ -13,7 +13,7 @@ from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import nonnegative, number, whole
 
 
 @dataclass
@@ -112,7 +112,7 @@ class FairLearn:
         whole("FairLearn.candidates", self.candidates, 1)
         most = min(1.0, self.n_plays / self.candidates)
         number("FairLearn.share", self.share, f"a number in [0, k / A] = [0, {most:g}]", lambda x: 0 <= x <= most)
-        number("FairLearn.tolerance", self.tolerance, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
+        nonnegative("FairLearn.tolerance", self.tolerance)
 
     def draws(self, candidates: int) -> int:
         return 1

@@ -11,10 +11,9 @@ import numpy as np
 from evenhand.choices._shared import add_up, drawn, nothing_played, settle
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.checked import checked
-from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import whole
+from evenhand.core.validate import positive, whole
 
 
 @kernel
@@ -89,8 +88,7 @@ class Gibbs:
     reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.temperature) and self.temperature > 0):
-            raise InvalidInput("Gibbs.temperature", "a finite number above 0", self.temperature)
+        positive("Gibbs.temperature", self.temperature)
         whole("Gibbs.n_plays", self.n_plays, 1)
 
     def draws(self, candidates: int) -> int:

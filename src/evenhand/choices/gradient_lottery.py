@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,7 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import positive, whole
 from evenhand.objectives.base import Objective
 
 
@@ -122,8 +121,7 @@ class GradientLottery:
         whole("GradientLottery.steps", self.steps, 1)
         if not isinstance(self.objective, Objective):
             raise InvalidInput("GradientLottery.objective", "an objective", repr(self.objective))
-        above = "a finite number above 0"
-        number("GradientLottery.scale", self.scale, above, lambda x: math.isfinite(x) and x > 0)
+        positive("GradientLottery.scale", self.scale)
 
     def draws(self, candidates: int) -> int:
         return 1

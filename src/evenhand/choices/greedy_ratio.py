@@ -13,7 +13,7 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import nonnegative, whole
 
 
 @kernel
@@ -121,7 +121,7 @@ class GreedyRatio:
 
     def __post_init__(self) -> None:
         whole("GreedyRatio.wanted", self.wanted, 1)
-        number("GreedyRatio.rent", self.rent, "a finite number of at least 0", lambda x: 0.0 <= x < np.inf)
+        nonnegative("GreedyRatio.rent", self.rent)
 
     def draws(self, candidates: int) -> int:
         return 1

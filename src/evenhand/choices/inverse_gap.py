@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,7 +14,7 @@ from evenhand.core.checked import checked, typed
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import whole
+from evenhand.core.validate import positive, whole
 
 
 @kernel
@@ -49,8 +48,7 @@ class Rate:
     power: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.scale) and self.scale > 0):
-            raise InvalidInput("Rate.scale", "a finite number above 0", self.scale)
+        positive("Rate.scale", self.scale)
         if not 0 <= self.power <= 1:
             raise InvalidInput("Rate.power", "a number in [0, 1]", self.power)
 

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative, number, positive
 
 
 @runtime_checkable
@@ -70,10 +70,9 @@ class OracleRate:
 
     def __post_init__(self) -> None:
         for field in ("regret", "growth"):
-            expected = "a finite number of at least 0"
-            number(f"OracleRate.{field}", getattr(self, field), expected, lambda x: 0 <= x < math.inf)
+            nonnegative(f"OracleRate.{field}", getattr(self, field))
         for field in ("lipschitz", "diameter"):
-            number(f"OracleRate.{field}", getattr(self, field), "a finite number above 0", lambda x: 0 < x < math.inf)
+            positive(f"OracleRate.{field}", getattr(self, field))
         number("OracleRate.delta", self.delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
 
     def rates(self, t: Floats, candidates: int) -> Floats:

@@ -28,7 +28,7 @@ def number(field: str, value: object, expected: str, holds: Callable[[float], bo
     Raises:
         InvalidInput: the value is not a number, or the condition does not hold for it.
 
-    >>> number("beta", 1, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
+    >>> number("share", 1, "a number in [0, 1]", lambda x: 0 <= x <= 1)
     1.0
     """
     try:
@@ -38,6 +38,24 @@ def number(field: str, value: object, expected: str, holds: Callable[[float], bo
     if not holds(x):
         raise InvalidInput(field, expected, value if isinstance(value, Real) else repr(value))
     return x
+
+
+def positive(field: str, value: object) -> float:
+    """Return a finite number above 0, as a float.
+
+    >>> positive("beta", 1)
+    1.0
+    """
+    return number(field, value, "a finite number above 0", lambda x: 0.0 < x < math.inf)
+
+
+def nonnegative(field: str, value: object) -> float:
+    """Return a finite number of at least 0, as a float.
+
+    >>> nonnegative("margin", 0)
+    0.0
+    """
+    return number(field, value, "a finite number of at least 0", lambda x: 0.0 <= x < math.inf)
 
 
 def as_weight(field: str, value: object) -> float:

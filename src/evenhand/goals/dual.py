@@ -17,7 +17,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import one_of
+from evenhand.core.validate import nonnegative, one_of, positive
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.steps import Step
 from evenhand.problem.rows import Rows
@@ -267,10 +267,8 @@ class DualHedge:
 
     def __post_init__(self) -> None:
         check_bound("DualHedge", self.bound, self.rows)
-        if not (math.isfinite(self.max_price) and self.max_price > 0):
-            raise InvalidInput("DualHedge.max_price", "a finite number above 0", self.max_price)
-        if not (math.isfinite(self.step) and self.step >= 0):
-            raise InvalidInput("DualHedge.step", "a finite number of at least 0", self.step)
+        positive("DualHedge.max_price", self.max_price)
+        nonnegative("DualHedge.step", self.step)
         one_of("DualHedge.optimism", self.optimism, ("row", "net"))
 
     def start(self, n_replicas: int) -> HedgeState:

@@ -15,7 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number, one_of, whole
+from evenhand.core.validate import one_of, positive, whole
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.problem.rows import Rows
 
@@ -110,8 +110,8 @@ class Lyapunov:
     def __post_init__(self) -> None:
         check_bound("Lyapunov", self.bound, self.rows)
         whole("Lyapunov.horizon", self.horizon, 1)
-        number("Lyapunov.worth", self.worth, "a finite number above 0", lambda x: 0 < x < math.inf)
-        number("Lyapunov.scale", self.scale, "a finite number above 0", lambda x: 0 < x < math.inf)
+        positive("Lyapunov.worth", self.worth)
+        positive("Lyapunov.scale", self.scale)
         if self._unit.shape != self.bound.shape or not ((self._unit > 0.0) & (self._unit < math.inf)).all():
             raise InvalidInput("Lyapunov.unit", f"{len(self.rows)} finite numbers above 0", self.unit)
         one_of("Lyapunov.optimism", self.optimism, ("row", "net"))

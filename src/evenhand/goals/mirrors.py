@@ -16,7 +16,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.norms import Norm, dual_order, known_norm, order
 from evenhand.core.types import Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative, number
 from evenhand.goals.steps import Falling, Steady
 
 
@@ -268,6 +268,6 @@ def mirror(norm: Norm, radius: float, m: int, horizon: int) -> Mirror:
 
 
 def _check(kind: str, radius: float, step: Steady | Falling) -> None:
-    number(f"{kind}.radius", radius, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+    nonnegative(f"{kind}.radius", radius)
     if not isinstance(step, Steady | Falling):
         raise InvalidInput(f"{kind}.step", "Steady or Falling", step)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -10,10 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.core.checked import checked
-from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import whole
+from evenhand.core.validate import nonnegative, positive, whole
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
@@ -88,14 +86,11 @@ class Primal:
 
     def __post_init__(self) -> None:
         check_bound("Primal", self.bound, self.rows)
-        if not (math.isfinite(self.slack) and self.slack >= 0):
-            raise InvalidInput("Primal.slack", "a finite number of at least 0", self.slack)
-        if not (math.isfinite(self.temperature) and self.temperature > 0):
-            raise InvalidInput("Primal.temperature", "a finite number above 0", self.temperature)
+        nonnegative("Primal.slack", self.slack)
+        positive("Primal.temperature", self.temperature)
         whole("Primal.contexts", self.contexts, 2)
         whole("Primal.every", self.every, 1)
-        if not (math.isfinite(self.growth) and self.growth >= 0):
-            raise InvalidInput("Primal.growth", "a finite number of at least 0", self.growth)
+        nonnegative("Primal.growth", self.growth)
 
     def start(self, n_replicas: int) -> PrimalState:
         mu = np.zeros((n_replicas, len(self._merged.first)))

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative, positive
 
 
 class Step(Protocol):
@@ -46,7 +46,7 @@ class Steady:
     limits: ClassVar[tuple[float, ...]] = (math.inf,)  # of the only regime
 
     def __post_init__(self) -> None:
-        number("Steady.size", self.size, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("Steady.size", self.size)
 
     @property
     def sizes(self) -> tuple[float, ...]:
@@ -72,7 +72,7 @@ class Falling:
     limits: ClassVar[tuple[float, ...]] = (math.inf,)  # of the only regime
 
     def __post_init__(self) -> None:
-        number("Falling.size", self.size, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("Falling.size", self.size)
 
     @property
     def sizes(self) -> tuple[float, ...]:
@@ -98,8 +98,7 @@ class Doubling:
     falls: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.base) and self.base > 0):
-            raise InvalidInput("Doubling.base", "a finite number above 0", self.base)
+        positive("Doubling.base", self.base)
         if not all(e > 0 for e in self.excess):
             raise InvalidInput("Doubling.excess", "limits above 0", self.excess)
 

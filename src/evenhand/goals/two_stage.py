@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -13,7 +12,7 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import nonnegative, positive, whole
 from evenhand.goals._shared import check_bound
 from evenhand.goals.dual import DualHedge, HedgeState
 from evenhand.goals.linear_reward import LinearReward
@@ -79,10 +78,8 @@ class TwoStage:
         if self.hedge.max_price != 1.0:
             raise InvalidInput("TwoStage.hedge", "a DualHedge of max_price 1", self.hedge.max_price)
         check_bound("TwoStage", self.bound, self.rows)
-        if not (math.isfinite(self.smallest_budget) and self.smallest_budget > 0):
-            raise InvalidInput("TwoStage.smallest_budget", "a finite number above 0", self.smallest_budget)
-        if not (math.isfinite(self.radius) and self.radius >= 0):
-            raise InvalidInput("TwoStage.radius", "a finite number of at least 0", self.radius)
+        positive("TwoStage.smallest_budget", self.smallest_budget)
+        nonnegative("TwoStage.radius", self.radius)
         whole("TwoStage.collect_from", self.collect_from, 0)
         whole("TwoStage.collect_until", self.collect_until, self.collect_from + 1)
 

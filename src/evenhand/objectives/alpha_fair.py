@@ -13,7 +13,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm
 from evenhand.core.types import Floats
-from evenhand.core.validate import number, numbers
+from evenhand.core.validate import nonnegative, number, numbers
 from evenhand.numerics.fairness import best_response, marginal, utility, utility_prox
 from evenhand.objectives.base import check_finite, each, flat, outcome_names
 from evenhand.objectives.steepness import slope_norm
@@ -55,8 +55,7 @@ class AlphaFair:
         object.__setattr__(self, "outcomes", outcome_names("AlphaFair", self.outcomes))
         expected = "a finite number above 0 (for 0, use Linear)"
         alpha = number("AlphaFair.alpha", self.alpha, expected, lambda x: math.isfinite(x) and x > 0)
-        expected = "a finite number of at least 0"
-        offset = number("AlphaFair.offset", self.offset, expected, lambda x: math.isfinite(x) and x >= 0)
+        offset = nonnegative("AlphaFair.offset", self.offset)
         m = len(self.outcomes)
         given = self.weights if self.weights is not None else (1.0,) * m
         expected = f"{m} finite numbers above 0, one per outcome"

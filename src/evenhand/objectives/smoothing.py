@@ -5,7 +5,6 @@ z is the average of t rounds, and f_t prices round t + 1; its smoothing is beta 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,7 +14,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import positive, whole
 from evenhand.objectives.base import Objective, Proximal, able, by_prox, flat, total
 from evenhand.objectives.steepness import widths, worth_of_an_outcome
 
@@ -59,7 +58,7 @@ class Moreau:
     beta: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", _size("Moreau", self.beta))
+        object.__setattr__(self, "beta", positive("Moreau.beta", self.beta))
 
     def draws(self, m: int) -> int:
         return 0
@@ -105,7 +104,7 @@ class Randomized:
     samples: int = 10
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", _size("Randomized", self.beta))
+        object.__setattr__(self, "beta", positive("Randomized.beta", self.beta))
         whole("Randomized.samples", self.samples, 1)
 
     def draws(self, m: int) -> int:
@@ -135,10 +134,6 @@ def moreau_gradient(objective: Proximal, z: Floats, beta: Floats | float) -> Flo
     """
     in_one_step: Callable[..., Floats] | None = getattr(objective, "envelope_gradient", None)
     return by_prox(objective, z, beta) if in_one_step is None else in_one_step(z, beta)
-
-
-def _size(kind: str, beta: object) -> float:
-    return number(f"{kind}.beta", beta, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
 
 
 def default_smoothing(objective: Objective, low: Floats, high: Floats) -> Smoothing | None:

@@ -12,7 +12,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm, length, widest
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number, numbers
+from evenhand.core.validate import nonnegative, numbers
 from evenhand.sets._closed_forms import in_ball
 from evenhand.sets.base import Supported, empty_error, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.conic import Conic
@@ -48,7 +48,7 @@ class Ball:
         centre = numbers("Ball.centre", self.centre, m, "finite numbers, one per coordinate")
         if not m:
             raise InvalidInput("Ball.centre", "at least one number", self.centre)
-        radius = number("Ball.radius", self.radius, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        radius = nonnegative("Ball.radius", self.radius)
         object.__setattr__(self, "centre", tuple(centre.tolist()))
         object.__setattr__(self, "radius", radius)
 

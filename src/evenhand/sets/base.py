@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, dual_order, known_norm, length
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative
 
 _FLOAT = np.dtype(np.float64)
 
@@ -93,7 +93,7 @@ def ends_of(field: str, low: Floats | None, high: Floats | None, m: int) -> tupl
 def margin_of(field: str, margin: float, norm: Norm) -> float:
     """Check a margin of at least 0 and its norm."""
     known_norm(f"{field}(norm)", norm)
-    return number(f"{field}(margin)", margin, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
+    return nonnegative(f"{field}(margin)", margin)
 
 
 def dual_length(rows: Floats, norm: Norm) -> Floats:

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative
 from evenhand.sets._closed_forms import in_ball
 from evenhand.sets.ball import Ball, ball_of
 from evenhand.sets.base import ConvexSet, Supported, empty_error, ends_of, margin_of, rows_of, unbounded_error
@@ -46,10 +46,7 @@ class DownwardClosed:
     def __post_init__(self) -> None:
         if self._ball is None and sides_of(self.inner) is None:
             raise InvalidInput("DownwardClosed.inner", "a Ball, or a set with straight sides", repr(self.inner))
-        expected = "a finite number of at least 0"
-        object.__setattr__(
-            self, "margin", number("DownwardClosed.margin", self.margin, expected, lambda x: 0 <= x < np.inf)
-        )
+        object.__setattr__(self, "margin", nonnegative("DownwardClosed.margin", self.margin))
 
     @property
     def dim(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import positive, whole
 from evenhand.sets._closed_forms import fill, onto_simplex
 from evenhand.sets.base import Supported, empty_error, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.polyhedron import Polyhedron
@@ -39,7 +39,7 @@ class Simplex:
 
     def __post_init__(self) -> None:
         whole("Simplex.dim", self.dim, 1)
-        total = number("Simplex.total", self.total, "a finite number above 0", lambda x: 0 < x < np.inf)
+        total = positive("Simplex.total", self.total)
         object.__setattr__(self, "total", total)
 
     @cached_property

@@ -13,7 +13,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import number, positive, whole
 
 CAPPED, LOGARITHMIC, POWER, PIECEWISE = 0, 1, 2, 3
 _BEND = 1e-9  # tolerated rise of a concave function's slopes, relative to the largest slope
@@ -74,7 +74,7 @@ class Capped:
     cap: float
 
     def __post_init__(self) -> None:
-        _above_zero("Capped.cap", self.cap)
+        positive("Capped.cap", self.cap)
 
     def curves(self, arms: int) -> Curves:
         return _repeat(Curves.of(CAPPED, float(self.cap)), arms)
@@ -98,7 +98,7 @@ class Logarithmic:
     scale: float
 
     def __post_init__(self) -> None:
-        _above_zero("Logarithmic.scale", self.scale)
+        positive("Logarithmic.scale", self.scale)
 
     def curves(self, arms: int) -> Curves:
         return _repeat(Curves.of(LOGARITHMIC, float(self.scale)), arms)
@@ -174,7 +174,7 @@ def tabulated(function: Callable[[float], float], up_to: float, pieces: int = 25
     >>> satisfaction(tabulated(math.sqrt, up_to=16.0), np.array([[4.0, 9.0]]))
     array([[2., 3.]])
     """
-    _above_zero("tabulated.up_to", up_to)
+    positive("tabulated.up_to", up_to)
     whole("tabulated.pieces", pieces, 1)
     x = np.linspace(0.0, up_to, pieces + 1)
     y = np.array([float(function(z)) for z in x.tolist()])
@@ -254,10 +254,6 @@ def _pad(z: Floats, length: int, step: float) -> Floats:
     """Extend a flat end by further points, `(1,J)->(1,length)`."""
     more = z[:, -1:] + step * np.arange(1, length - z.shape[1] + 1)
     return np.concatenate([z, more], 1)
-
-
-def _above_zero(name: str, value: float) -> None:
-    number(name, value, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
 
 
 def _check_concave(name: str, x: Floats, y: Floats) -> None:

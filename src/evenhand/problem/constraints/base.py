@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal, Protocol, runtime_checkable
@@ -92,6 +93,15 @@ class Curved(Constraint, Protocol):
         Raises:
             InvalidInput: nothing is left of the set.
         """
+
+
+def check_amount(name: str, total: float | None, rate: float | None, expected: str, least: float) -> None:
+    """Refuse anything but exactly one finite number, a total or a rate, above `least`."""
+    if (total is None) == (rate is None):
+        raise InvalidInput(name, "exactly one of total= and rate=", f"total={total}, rate={rate}")
+    field, value = ("rate", rate) if total is None else ("total", total)
+    if value is None or not (math.isfinite(value) and value > least):
+        raise InvalidInput(f"{name}.{field}", expected, value)
 
 
 def as_curved(constraint: Constraint) -> Curved | None:

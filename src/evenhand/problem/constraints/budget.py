@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import outcome_row
+from evenhand.problem.constraints.base import check_amount, outcome_row
 from evenhand.problem.constraints.sums import Sums, average
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows
@@ -55,13 +53,7 @@ class Budget:
     worst: ClassVar[Literal["low", "high"]] = "high"
 
     def __post_init__(self) -> None:
-        if (self.total is None) == (self.rate is None):
-            raise InvalidInput(
-                f"Budget({self.outcome!r})", "exactly one of total= and rate=", f"total={self.total}, rate={self.rate}"
-            )
-        field, value = ("rate", self.rate) if self.total is None else ("total", self.total)
-        if value is None or not (math.isfinite(value) and value > 0):
-            raise InvalidInput(f"Budget({self.outcome!r}).{field}", "a finite number above 0", value)
+        check_amount(f"Budget({self.outcome!r})", self.total, self.rate, "a finite number above 0", 0.0)
 
     @property
     def label(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import count_groups, group_rows, outcome_row
+from evenhand.problem.constraints.base import check_amount, count_groups, group_rows, outcome_row
 from evenhand.problem.constraints.sums import Sums, average, group_averages
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows
@@ -55,11 +55,7 @@ class Floor:
 
     def __post_init__(self) -> None:
         name = f"Floor({self.outcome!r})"
-        if (self.total is None) == (self.rate is None):
-            raise InvalidInput(name, "exactly one of total= and rate=", f"total={self.total}, rate={self.rate}")
-        field, value = ("rate", self.rate) if self.total is None else ("total", self.total)
-        if value is None or not math.isfinite(value):
-            raise InvalidInput(f"{name}.{field}", "a finite number", value)
+        check_amount(name, self.total, self.rate, "a finite number", -math.inf)
         if self.hard:
             expected = "False or None, as forbidding plays does not bring any outcome about"
             raise InvalidInput(f"{name}.hard", expected, self.hard)
