@@ -35,9 +35,10 @@ def go_on(decision: Decision, *kept: Floats) -> None:
     """Write the `carried` part of a decision to arrays of a state, in the replicas where its own choice made it."""
     mine = (decision.counted > 0) & (decision.forced == 0)
     if mine.any():  # else a warm-up chose, which carries nothing
-        ends = np.cumsum([z.shape[1] for z in kept])
-        for z, part in zip(kept, np.split(decision.carried, ends[:-1], axis=1), strict=True):
-            z[mine] = part[mine]
+        first = 0
+        for z in kept:
+            z[mine] = decision.carried[mine, first : first + z.shape[1]]
+            first += z.shape[1]
 
 
 @kernel

@@ -111,11 +111,9 @@ class DualGradient:
 
     >>> from evenhand.goals.steps import Steady
     >>> rows = Rows.plain(["ride"], np.zeros((1, 1)), np.ones((1, 1)))
-    >>> goal = DualGradient(rows=rows, bound=np.array([0.25]), step=Steady(0.1))
-    >>> state = goal.start(1)
-    >>> goal.enter(state, np.ones(1), np.array([[1.0]]))
-    >>> state.price
-    array([[0.075]])
+    >>> goal = DualGradient(rows=rows, bound=np.array([0.25]), step=Steady(0.1), start_at=(0.5,))
+    >>> goal.price(goal.start(1))  # a ride costs 0.5, and every round gets the price of 0.25 rides
+    (array([[[-0.5]]]), array([0.125]))
     """
 
     rows: Rows
@@ -167,14 +165,6 @@ class DualGradient:
         """Step on the observed rows that did not step at commit, and end the regime past its limit, `(),(d)`."""
         self._step(state, self._waits, counted, decision.forced, v)
         self._advance(state, counted, decision.forced, v)
-
-    def enter(self, state: DualState, counted: Floats, v: Floats) -> None:
-        """Enter (counted, v), `(),(d)`."""
-        chosen = np.zeros(len(counted))
-        state.rounds += counted
-        if self.on == "observed":
-            self._step(state, self._every, counted, chosen, v)
-        self._advance(state, counted, chosen, v)
 
     def _step(self, state: DualState, which: Bools, counted: Floats, forced: Floats, v: Floats) -> None:
         sizes, falls = self._sizes, self.step.falls

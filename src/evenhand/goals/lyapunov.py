@@ -91,9 +91,7 @@ class Lyapunov:
     >>> rows = Rows.plain(["ride"], np.zeros((1, 1)), np.ones((1, 1)))
     >>> goal = Lyapunov(rows=rows, bound=np.array([0.25]), horizon=4, worth=2.0, scale=2.0)
     >>> state = goal.start(1)
-    >>> goal.enter(state, np.ones(1), np.array([[1.0]]))  # the only ride there is
-    >>> state.violation
-    array([[0.75]])
+    >>> state.violation[:] = 0.75  # of a ride beyond the pace
     >>> goal.price(state)[0].round(3)  # 2 (exp(0.75 / 2) - 1)
     array([[[-0.91]]])
     """
@@ -132,10 +130,6 @@ class Lyapunov:
 
     def on_outcome(self, state: LyapunovState, decision: Decision, counted: Floats, v: Floats) -> None:
         self._enter(state, ~self.rows.is_known, counted, v)
-
-    def enter(self, state: LyapunovState, counted: Floats, v: Floats) -> None:
-        """Enter (counted, v), `(),(d)`."""
-        self._enter(state, self._every, counted, v)
 
     def _enter(self, state: LyapunovState, which: Bools, counted: Floats, v: Floats) -> None:
         horizon = float(self.horizon)
