@@ -231,7 +231,8 @@ class Resolving:
             end, known = self._reached(state, left), due[:, None] & (state.seen > 0)
             state.end += np.where(known[:, :m], (end[:, :m] - state.end) / (i + 2.0), 0.0)
             if self.regions:
-                added = self._touch(state, end[:, m:], np.asarray(known[:, m:].all(1)))
+                mu = state.mu[:, len(self._directions.first) :]
+                added = state.tangents.add(self._directions.shapes, end[:, m:], mu, np.asarray(known[:, m:].all(1)))
                 due = due if i + 1 < passes else np.asarray(due & added)
                 if not due.any():
                     break
@@ -246,10 +247,6 @@ class Resolving:
         of, horizon = self._directions, float(self.problem.horizon)
         planned = of.merged.rows(state.plan[:, : len(of.first)])[:, of.followed]
         return np.clip((left.so_far + left.rest[:, of.followed] * planned) / horizon, *of.ranges)
-
-    def _touch(self, state: ResolvingState, end: Floats, known: Bools) -> Bools:
-        """Add the tangents of the sets that a planned end is out of, and mark where there are any, `(m),()->()`."""
-        return state.tangents.add(self._directions.shapes, end, state.mu[:, len(self._directions.first) :], known)
 
     def _left(self, state: ResolvingState) -> Left:
         of, horizon = self._directions, self.problem.horizon

@@ -67,7 +67,8 @@ class Standing:
     def said(self) -> str:
         """The verdict in words, with the average that the rounds to come need."""
         if self.verdict == "out of reach" and self.needed is not None:
-            return f"out of reach: the rounds to come would need {amount(self.needed)}, and bring {self._best}"
+            best = f"{'at least' if self.worst == 'high' else 'at most'} {amount(self.best or 0.0)}"
+            return f"out of reach: the rounds to come would need {amount(self.needed)}, and bring {best}"
         if self.verdict == "behind":
             need = "" if self.needed is None else f"; the rounds to come need {self.side} {amount(self.needed)}"
             return f"missed so far{need}"
@@ -79,11 +80,6 @@ class Standing:
     @property
     def _unknown(self) -> bool:
         return math.isinf(self.error)
-
-    @property
-    def _best(self) -> str:
-        side = "at least" if self.worst == "high" else "at most"
-        return f"{side} {amount(self.best or 0.0)}"
 
 
 def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:

@@ -94,7 +94,7 @@ class Polytope:
         margin = margin_of("Polytope.shrunk", margin, norm)
         if margin == 0.0:
             return self
-        if self._facets is None or self._flat:
+        if self._facets is None or len(self._directions) < self.dim:  # a flat set has no inside
             raise margin_error("Polytope", margin)
         return Halfspaces(*self._facets).shrunk(margin, norm)  # type: ignore[arg-type]
 
@@ -105,10 +105,6 @@ class Polytope:
     @cached_property
     def _v(self) -> Floats:
         return np.array(self.points)
-
-    @cached_property
-    def _flat(self) -> bool:
-        return len(self._directions) < self.dim
 
     @cached_property
     def _spread(self) -> Floats:
