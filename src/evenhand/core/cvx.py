@@ -12,7 +12,7 @@ from evenhand.core.types import Floats
 
 
 def cvxpy(what: str) -> Any:
-    """Return the module.
+    """Return cvxpy.
 
     Raises:
         MissingExtra: cvxpy is not installed; `what` needs it.

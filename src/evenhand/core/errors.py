@@ -44,7 +44,7 @@ class MissingFile(InvalidInput, FileNotFoundError):
 
 
 class InfeasibleProblem(EvenhandError, ValueError):
-    """The stated constraints exclude each other, so that no policy can satisfy them."""
+    """Constraints that no policy can satisfy."""
 
 
 class MissingExtra(EvenhandError, ImportError):

@@ -78,7 +78,7 @@ class GeneralizedGini:
     def difference(cls, outcomes: Iterable[str]) -> GeneralizedGini:
         """Return minus the mean absolute difference, -(1/2m) sum_ij |z_i - z_j|: the item part of eq. 2.
 
-        It is the Gini form with the signed weights (m + 1 - 2j)/m, j = 1..m.
+        It is the Gini form with the signed weights (m + 1 - 2j)/m, j = 1..m, as in Do et al. 2023.
 
         >>> GeneralizedGini.difference(("a", "b")).value(np.array([0.1, 0.5])).item()
         -0.2

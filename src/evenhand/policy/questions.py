@@ -108,7 +108,7 @@ class Questions:
         return _net(said) + offset[:, 0]
 
     def mix(self, state: PolicyState, context: Context, shares: Floats, w: Floats, worth: Worth) -> Mix | None:
-        """Return the plan's mixture of candidates of equal gain, beside their worth at prices w; None without such.
+        """Return the plan's mixture of candidates of equal gain, beside their worth at prices w; None without any.
 
         Gains are optimistic, at the prices of all goals but the plan's. A plan knows nothing of draws, so neither gains
         nor worths have any in them.

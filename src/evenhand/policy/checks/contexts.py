@@ -94,7 +94,7 @@ def _alike(c: Context, last: Context) -> bool:
 
 
 def _is_usual(c: Context) -> bool:
-    """Whether arrays are of the usual types: to convert each by itself takes 3 us."""
+    """Whether arrays are of the usual types: to check each by itself takes 3 us."""
     if type(c) is not Context:
         return False
     x, z, groups, offered = c

@@ -37,7 +37,7 @@ def missed(value: float, limit: float, worst: Literal["low", "high"], error: flo
 
 
 def deviation(stated: Stated, problem: Declared) -> float:
-    """Return the largest standard deviation per round of the measure of a constraint.
+    """Return an upper bound of the standard deviation, from round to round, of a constraint's measure.
 
     Equation: a row in [l, u] whose mean is the bound b has a variance of at most (b - l)(u - b), and the largest of
     all rows counts; the distance of averages in [l, u] from a set has one of at most sum ((u - l) / 2)^2. What is known

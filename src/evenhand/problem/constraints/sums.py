@@ -40,7 +40,7 @@ def average(run: Sums, outcome: str) -> Floats:
 
 
 def group_averages(run: Sums, outcome: str, by: str) -> Floats:
-    """Return the average of each group: sum c 1{g} / (share_g T), NaN without a case or share, `->(G,R,groups)`.
+    """Return the average of each group: sum c 1{g} / (share_g T), `->(G,R,groups)`; NaN for an unknown share of 0.
 
     Shares are the declared ones, or the realised ones where none were declared.
     """
