@@ -177,10 +177,8 @@ def optimistic_lottery(
 
     Equation: max s over tangents s <= f(u_k) + g_k.(u - u_k), and over half-spaces n_q.v <= n_q.P(v_q) with n_q = v_q -
     P(v_q), P the projection; each solution adds the tangent at its u and the half-space at its v (Kelley 1960). The
-    averages of the round before, `warm`, add the first of them. If no lottery keeps to budgets and regions, the largest
-    excess is made as small as can be first: of a budget, or a half-space that a region states, as a part of the largest
-    number in its row, of the distance from another region as a part of the largest of its outcomes.
-    Source: Agrawal & Devanur 2014, Algorithm 1, where U p is u and V p is v.
+    averages of the round before, `warm`, add the first of them. `choices.OptimisticProgram` states the program, and the
+    excess that is minimised if no lottery keeps to budgets and regions.
 
     Args:
         objective: f; only its values and supergradients are used.
