@@ -20,7 +20,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of, whole
 from evenhand.welfare._kernels import utility
 from evenhand.welfare.base import Oracle, Round
-from evenhand.welfare.curves import Curve, Curves, Linear, curves_of, plain
+from evenhand.welfare.curves import Curve, Curves, Linear, curves_of, joined, plain
 from evenhand.welfare.priced import Priced
 from evenhand.welfare.proportional import Anyone
 
@@ -359,13 +359,4 @@ class Allocate:
     @cached_property
     def _curves(self) -> Curves:
         curves = self.curve.curves(self.arms)
-        if not self.may_stay:
-            return curves
-        none = Linear().curves(1)
-        unread = np.arange(curves.knots.shape[1], dtype=float)[None]
-        return Curves(
-            np.append(curves.kind, none.kind),
-            np.append(curves.size, none.size),
-            np.concatenate([curves.knots, unread]),
-            np.concatenate([curves.values, unread]),
-        )
+        return joined([curves, Linear().curves(1)]) if self.may_stay else curves
