@@ -57,7 +57,7 @@ class Directions:
 
     @cached_property
     def settled(self) -> Bools:
-        """Mark the directions and tangents that a decision settles: the plan is compared with them at once, `->(k)`."""
+        """A mask of the directions and tangents that a decision settles, compared with the plan at once, `->(k)`."""
         cuts = tangents(self.shapes, len(self.shaped), 1).bound.shape[1]
         return np.append(self.directed.is_known, np.zeros(cuts, bool))
 

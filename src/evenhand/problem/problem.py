@@ -220,17 +220,17 @@ class Problem:
 
     @cached_property
     def sure(self) -> Bools:
-        """Mark the known outcomes that count whether or not a play is exposed, `()->(L)`."""
+        """A mask of the known outcomes that count whether or not a play is exposed, `()->(L)`."""
         return np.array([o.sure for o in self._ordered[len(self.learned) :]], bool)
 
     @cached_property
     def is_noisy(self) -> Bools:
-        """Mark the known outcomes of which only the mean is declared, `()->(L)`."""
+        """A mask of the known outcomes of which only the mean is declared, `()->(L)`."""
         return np.array([o.is_noisy for o in self._ordered[len(self.learned) :]], bool)
 
     @cached_property
     def certain(self) -> Bools:
-        """Mark the known outcomes that a decision alone settles, `()->(L)`."""
+        """A mask of the known outcomes that a decision alone settles, `()->(L)`."""
         return self.sure & ~self.is_noisy
 
     def each(self, outcome: str, by: str) -> tuple[str, ...]:
@@ -292,7 +292,7 @@ class Problem:
 
     @cached_property
     def by_action(self) -> Bools:
-        """Mark the groupings that divide actions, `()->(G)`."""
+        """A mask of the groupings that divide actions, `()->(G)`."""
         return np.array([g.of is not None for g in self.groups], bool)
 
     @cached_property
@@ -335,7 +335,7 @@ class Problem:
 
     @cached_property
     def free(self) -> Bools:
-        """Mark the actions under which each observed outcome is always 0, `()->(A, M+B)`."""
+        """A mask of the actions under which each observed outcome is always 0, `()->(A, M+B)`."""
         named = [[o.is_free(a) for o in self._ordered[: len(self.observed)]] for a in self.actions]
         return np.array(named, bool).reshape(len(self.actions), len(self.observed))
 

@@ -194,17 +194,17 @@ class Rows:
 
     @cached_property
     def is_sure(self) -> Bools:
-        """Mark the rows that are due for every play, exposed or not, `->(d)`: they read only outcomes that are sure."""
+        """A mask of the rows that are due for every play, exposed or not, `->(d)`: they read only sure outcomes."""
         return np.asarray((self.learned == 0.0).all(1) & (self.known[:, ~self.sure] == 0.0).all(1))
 
     @cached_property
     def is_known(self) -> Bools:
-        """Mark the rows that a decision alone settles, `->(d)`: they are sure and read no noisy outcome."""
+        """A mask of the rows that a decision alone settles, `->(d)`: they are sure and read no noisy outcome."""
         return np.asarray(self.is_sure & (self.known[:, self.noisy] == 0.0).all(1))
 
     @cached_property
     def is_unsure(self) -> Bools:
-        """Mark the rows that depend on whether plays are exposed, `->(d)`.
+        """A mask of the rows that depend on whether plays are exposed, `->(d)`.
 
         These read known outcomes that are not sure, or learned ones if any outcome is not sure: then a play may not be
         exposed, and an estimate of its outcome does not estimate what it adds to the row.
