@@ -91,9 +91,9 @@ class GreedyRatio:
     Equation: a = argmax gain_a / cost_a, played with probability min(1, h / cost_a), where gain sums the mean and the
     bonus of the first readings, h is the constant of the others, lam.bound, and cost_a = h - slack_a = lam.c_a with
     slack their mean and bonus. Candidates that cost nothing and gain something come first, the best of them. Where none
-    gains anything, the one that loses least is played, as ratios would prefer whoever costs most. Candidates that tie
-    share equally. With `rent` above 0 time is a resource too: rent - h is added to every cost, and the
-    candidate is played for certain.
+    gains anything, the one that loses least is played, as ratios would prefer the costliest. Candidates that tie share
+    equally. With `rent` above 0 time is a resource too: rent - h is added to every cost, and the candidate is played
+    for certain.
     Source: Agrawal & Devanur 2014, Section 6 (Implementability); Badanidiyuru et al. 2013, Algorithm 2, for `rent`. The
     paper's claim that this solves the program of `Lottery` is wrong, as it ignores that chances add up to at most 1.
 

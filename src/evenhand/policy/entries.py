@@ -278,7 +278,7 @@ def at_expiry(
     """Return the entry of a decision without outcomes, `(P),(),(P,L),(L),(),(M+B),(A,M+B)->(),(P,M),(P,L),(P,M+L)`.
 
     First whether any round counts; then fallbacks of learned and noisy outcomes, known outcomes that are sure, and a
-    mask of what nobody will know: observed outcomes without a fallback, and known ones that depend on exposure.
+    mask of the unknown: observed outcomes without a fallback, and known ones that depend on exposure.
     """
     n_learned = len(fallback) - n_noisy
     learned, z = np.zeros((len(plays), plays.shape[1], n_learned)), np.zeros(known.shape)
