@@ -46,10 +46,10 @@ class HardBudget:
     Equation: plays a_1, ..., a_P fit if sum_p worst_j(a_p) <= max(total_j - used_j, 0) for every row j, worst_j(a)
     being the largest value of row j within the declared ranges, times the factors of a. The choice takes candidates in
     its own order while they fit. The worst case is held back, and counts as used, when a decision is committed, and is
-    settled when its outcome arrives. It stays held back if the outcome never arrives or is not observed. What a known
-    outcome gives back is credited only when the outcome arrives, because the decision can be cancelled until then.
-    A state keeps what was used, so one that is loaded under another total has what that leaves. Where more than the
-    total was used, only what is sure to use nothing fits.
+    settled when its outcome arrives. It stays held back if the outcome never arrives or is not observed. A known
+    refund is credited only when the outcome arrives, because the decision can be cancelled until then.
+    A state keeps the amount used, so one that is loaded under another total has the rest of that. Where more than the
+    total was used, only candidates that are sure to use nothing fit.
 
     Args:
         rows: consumption, d rows that concern everybody.

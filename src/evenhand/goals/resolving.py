@@ -45,13 +45,13 @@ class Resolving:
     contexts so far: max mean_s sum_a y_sa r_hat(s, a) s.t. mean_s sum_a y_sa v_hat(s, a) <= (T bound - v)/(T - n),
     with r_hat as optimistic as in decisions, v_hat plain, and y_s the exposures of a lottery of lists. Where the plan
     misses a row that doing nothing would violate, by 1% of its largest use, v_hat is optimistic in that row, and it is
-    solved again: what was never tried is hoped for, and what is known is believed (`planning.plain_first`).
+    solved again: untried candidates look better than at the means, and known ones do not (`planning.plain_first`).
     Places are exposed with probabilities that are estimated, (looked + 1) / (made + 1), and never increase; with one
-    play that is always exposed, y_s is a lottery. What is due for every placement is planned as if all places were
-    exposed alike. A damped Newton method solves it at falling temperatures, from the last prices: when the decided
-    rounds, those whose outcomes arrived, or the remaining rounds have changed by the fraction `growth`, at least every
-    `every` rounds, and when consumption is off plan by more than `drift` standard deviations (checked every ten
-    rounds).
+    play that is always exposed, y_s is a lottery. Outcomes that are due for every placement are planned as if all
+    places were exposed alike. A damped Newton method solves it at falling temperatures, from the last prices: when the
+    decided rounds, those whose outcomes arrived, or the remaining rounds have changed by the fraction `growth`, at
+    least every `every` rounds, and when consumption is off plan by more than `drift` standard deviations (checked every
+    ten rounds).
 
     A plan is a lottery, and prices alone do not play it where candidates tie:
 
@@ -59,8 +59,8 @@ class Resolving:
       last temperature is the `heat` at which a choice draws among those that gain the same (`core.records.Mix`).
     - Where contexts repeat, several actions tie at the planned prices. A price that is not 0 therefore moves by
       2 h temperature / most^2 per unit that consumption is off plan, with h the share of rounds whose context came
-      before, and `most` the largest consumption in a round, so far or planned. What is off plan when it is solved again
-      stays so up to `drift` times `most`: so much is rounding, as whole plays cannot follow a plan from round to round.
+      before, and `most` the largest consumption in a round, so far or planned. A deviation at the time of a solve
+      stays up to `drift` times `most`: so much is rounding, as whole plays cannot follow a plan from round to round.
 
     A convex set of averages takes part by tangents: where the planned final averages are out of the set, the half-space
     that touches it at the nearest point joins the plan, which is solved again.

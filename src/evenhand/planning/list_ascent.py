@@ -127,7 +127,7 @@ def maximize_lists(
     means, bound the optimum by f(p) - q.p + lam.limit + sum_s w_s (best list of case s). Averages start anew when
     their gap has halved, and the ratio of the step sizes follows the side that lags (as in Applegate et al. 2021).
 
-    The value is that of an average of points. What its rows exceed limits by, at most 1e-4 of what a play can add, is
+    The value is that of an average of points. The excess of its rows over limits, at most 1e-4 of a play's addition, is
     charged at the prices.
 
     Args:

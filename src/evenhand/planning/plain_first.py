@@ -100,10 +100,10 @@ def _in_turn(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, warm: Bools,
 
 
 def solve_plain_first(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, warm: Bools, solution: Solution) -> Floats:
-    """`solve_fluid` at plain uses, and again with the rows that it misses read hopefully, until it misses no others.
+    """`solve_fluid` at plain uses, and again with missed rows read at their ends, until it misses no others.
 
-    `.,(S,k,A),(S,k,A),(),(),.->(S,k,A)`: the uses that were read. What no lottery can keep at plain uses is read
-    hopefully at once. A row is missed by 1% of its largest use.
+    `.,(S,k,A),(S,k,A),(),(),.->(S,k,A)`: the uses that were read. A row that no lottery can keep at plain uses is read
+    optimistically at once. A row is missed by 1% of its largest use.
     """
     if hope is plain:
         solve_fluid(fluid, plain, due, warm, solution)

@@ -72,9 +72,9 @@ def arrive(
 ) -> None:
     """Enter the plays that arrive, in place, `(P),(),(1|P,G),(P,M),(P,L),(P,M+L)|empty,(P)|empty,(),(1+C,W)`.
 
-    Learned outcomes are amounts: times their factors. What is missing is 0. A mask that is empty says that nothing is
-    missing, and that every play was exposed. `times` is -1 to take back what was entered: an outcome that is revised
-    is a reversal and a new entry.
+    Learned outcomes are amounts: times their factors. Missing ones are 0. A mask that is empty says that nothing is
+    missing, and that every play was exposed. `times` is -1 to take back an entry: an outcome that is revised is a
+    reversal and a new entry.
     """
     m, size = learned.shape[2], learned.shape[2] + known.shape[2]
     unexposed = books.shape[2] - size - 1

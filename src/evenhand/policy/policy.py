@@ -191,8 +191,8 @@ class Policy:
             y: outcomes of the plays, in the order of `problem.observed`: learned ones, then noisy ones, `(P,M+B)`.
                 Learned ones are as they are, before any factor (`Outcome.times`). At an empty place, where the play is
                 -1, 0 and NaN are ignored, and anything else is refused.
-            observed: which of them were seen at all, `(P,M+B)`. What was not observed teaches nothing: rows that read
-                it move no price, and it stays held back from limits.
+            observed: which of them were seen at all, `(P,M+B)`. An unobserved outcome teaches nothing: rows that
+                read it move no price, and it stays held back from limits.
             exposed: which plays came to anything, `(P)`; all by default. A play that was not exposed has outcome 0 in
                 all books, and teaches the model nothing; known and noisy outcomes that are `sure` count nevertheless.
             pending: plays whose outcomes are still to come, `(P)`; none by default. Of these plays, and of those that

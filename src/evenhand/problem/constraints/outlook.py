@@ -40,9 +40,9 @@ def deviation(stated: Stated, problem: Declared) -> float:
     """Return an upper bound of the standard deviation, from round to round, of a constraint's measure.
 
     Equation: a row in [l, u] whose mean is the bound b has a variance of at most (b - l)(u - b), and the largest of
-    all rows counts; the distance of averages in [l, u] from a set has one of at most sum ((u - l) / 2)^2. What is known
-    may be other numbers than declared in every case: a row that reads it varies by |b| at least. Infinite where a range
-    is, and where an outcome has a factor, such as a price: then nothing is known of how far rounds vary.
+    all rows counts; the distance of averages in [l, u] from a set has one of at most sum ((u - l) / 2)^2. Known
+    outcomes may be other numbers than declared in every case: a row that reads them varies by |b| at least. Infinite
+    where a range is, and where an outcome has a factor, such as a price: then nothing is known of how far rounds vary.
 
     Source: Bhatia & Davis 2000, A better bound on the variance, and Popoviciu 1935.
 
