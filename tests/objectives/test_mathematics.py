@@ -9,8 +9,9 @@ from hypothesis.extra.numpy import arrays
 
 from evenhand.objectives import EqualExposure, GeneralizedGini, Linear
 from evenhand.objectives.base import Conjugate, Proximal, Tangential, conjugate
-from evenhand.objectives.smoothing import envelope, moreau_gradient
+from evenhand.objectives.smoothing import moreau_gradient
 from tests.objectives import twins
+from tests.objectives.envelopes import envelope
 from tests.parts import OBJECTIVES, SUMS, WRITTEN
 
 CLOSED = [f for f in OBJECTIVES if isinstance(f, Proximal)]
