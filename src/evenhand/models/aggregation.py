@@ -147,11 +147,10 @@ class Aggregation(WithoutLuck):
 
     @property
     def n_features(self) -> int:
-        """The number that the experts read."""
+        """The number of features that the experts read."""
         return len(self.experts.cuts)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> AggregationState:
-        """Equal weights, `(M),(M)->state`."""
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):
             raise InvalidInput("Aggregation", "outcomes with finite ranges", (low, high))
         count = self.experts.levels_in(low, high).shape[1]

@@ -146,7 +146,7 @@ def _update(
 @named("X5", source="evenhand's own: `BayesianRidge` on the values u^T Theta v of users and items")
 @dataclass(frozen=True, kw_only=True)
 class BayesianBilinear(WithoutLuck):
-    """`BayesianRidge` on the products of two blocks: u says of whom a candidate is for, and v of what it is.
+    """`BayesianRidge` on the products of two blocks of features: u of the user, and v of the item.
 
     Equation: `BayesianRidge` on flatten(u v^T), in n = r s dimensions; candidates have the features (u, v), side by
     side, and share work as in `Bilinear`. Nothing has to be tuned.
@@ -155,7 +155,7 @@ class BayesianBilinear(WithoutLuck):
         who: r, the length of u.
         what: s, the length of v.
         n_outcomes: M.
-        prior: what is believed of Theta before any data, flattened.
+        prior: the belief about Theta before any data, flattened.
         scale: of the bonus; 0 is greedy.
         growth: estimate penalty and noise again when there are this many times as many observations.
 
@@ -188,11 +188,9 @@ class BayesianBilinear(WithoutLuck):
 
     @property
     def n_features(self) -> int:
-        """r + s."""
         return self.who + self.what
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
-        """The state before any data, `(M),(M)->state`."""
         return empty(self.who * self.what, n_replicas, low, high, horizon, self.prior)
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:

@@ -49,7 +49,7 @@ class BayesianLogisticState:
 
 
 class _Known(NamedTuple):
-    """What the estimate of a replica is made from."""
+    """The data and the prior of a replica's estimate."""
 
     past: Arrays
     first: int  # row of the state; the others of the replica follow
@@ -230,7 +230,7 @@ class BayesianLogistic(WithoutLuck):
 
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has outcome 0, and teaches nothing.
-        prior: what is believed of theta before any data, in log-odds: the penalty is on theta minus its prior mean.
+        prior: the belief about theta before any data, in log-odds: the penalty is on theta minus its prior mean.
         scale: of the bonus; 0 is greedy.
         growth: fit again when there are this many times as many observations.
         room: the most observations that are kept, at least 2.
@@ -262,7 +262,7 @@ class BayesianLogistic(WithoutLuck):
 
     @property
     def n_outcomes(self) -> int:
-        """One outcome; use `Stacked` for more."""
+        """One; `Stacked` has more."""
         return 1
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianLogisticState:
@@ -272,10 +272,7 @@ class BayesianLogistic(WithoutLuck):
     def start_by_action(
         self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int
     ) -> BayesianLogisticState:
-        """The state before any data, with coefficients for each action of every replica, `(1),(1)->state`.
-
-        Actions have rho, N and t in common, and n in the bonus counts the features of all of them.
-        """
+        """Actions have rho, N and t in common, and n in the bonus counts the features of all of them."""
         check_binary("BayesianLogistic", low, high)
         n, rows = self.n_features, n_replicas * actions
         origin = self.prior.origin(n_replicas, actions, 1, n)[:, 0].copy()
@@ -297,7 +294,6 @@ class BayesianLogistic(WithoutLuck):
         )
 
     def value(self, state: BayesianLogisticState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
         return Worth(*_value(s.theta, s.inverse, *books, scale, s.spread.item(), s.ends, x, w))

@@ -236,7 +236,7 @@ class BayesianRidge(WithoutLuck):
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has no bonus and teaches nothing.
         n_outcomes: M.
-        prior: what is believed of theta before any data: V and the evidence are those of theta minus its prior mean.
+        prior: the belief about theta before any data: V and the evidence are those of theta minus its prior mean.
         scale: of the bonus; 0 is greedy.
         growth: estimate rho and Sigma again when there are this many times as many observations; between two times the
             posterior is updated exactly at the present rho.
@@ -266,20 +266,15 @@ class BayesianRidge(WithoutLuck):
         check_exploration("BayesianRidge", self.scale, self.growth)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
-        """The state before any data, `(M),(M)->state`."""
         return self.start_by_action(n_replicas, low, high, horizon, 1)
 
     def start_by_action(
         self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int
     ) -> BayesianRidgeState:
-        """The state before any data, with coefficients for each action of every replica, `(M),(M)->state`.
-
-        Actions have rho, Sigma, N and t in common, and n in the bonus counts the features of all of them.
-        """
+        """Actions have rho, Sigma, N and t in common, and n in the bonus counts the features of all of them."""
         return empty(self.n_features, n_replicas, low, high, horizon, self.prior, actions)
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units))

@@ -1,4 +1,4 @@
-"""Ridge regression on the outer products of two blocks of features: of whom a candidate is for, and of what it is."""
+"""Ridge regression on the outer products of two blocks of features: of the user, and of the item."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def bilinear_worth(
 )
 @dataclass(frozen=True, kw_only=True)
 class Bilinear(WithoutLuck):
-    """Ridge regression of every outcome on u^T Theta v: u says of whom a candidate is for, and v of what it is.
+    """Ridge regression of every outcome on u^T Theta v, with features u of the user and v of the item.
 
     Equation: `Ridge` on flatten(u v^T), in n = r s dimensions. Candidates have the features (u, v), side by side.
     Deviation: as in `Ridge`, intervals end at the outcome's range, where the paper's Algorithms 1 and 5 do not clip;
@@ -101,16 +101,13 @@ class Bilinear(WithoutLuck):
 
     @property
     def n_features(self) -> int:
-        """r + s."""
         return self.who + self.what
 
     @property
     def n_parameters(self) -> int:
-        """M r s."""
         return self.n_outcomes * self.who * self.what
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
-        """The state before any data, `(M),(M)->state`."""
         return fresh_state(n_replicas, self.who * self.what, self.n_outcomes, self.ridge, low, high)
 
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:

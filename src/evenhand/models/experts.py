@@ -19,7 +19,7 @@ class ExpertSet(Protocol):
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """Into how many intervals each of the n features is cut; all 1 if there are no cells."""
+        """The number of intervals of each of the n features; all 1 if there are no cells."""
 
     @property
     def slopes(self) -> Floats:
@@ -52,16 +52,13 @@ class Experts:
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """No cells."""
         return (1,) * int(self.matrix.shape[1])
 
     @cached_property
     def slopes(self) -> Floats:
-        """The matrix."""
         return np.ascontiguousarray(self.matrix, float)
 
     def levels_in(self, low: Floats, high: Floats) -> Floats:
-        """Zeros, `(M),(M)->(M,J)`."""
         return np.zeros((len(low), len(self.matrix)))
 
 
@@ -75,7 +72,7 @@ class Cover:
     feature, (a + 1/2) / K for a = 0..K-1, with K cuts: then each arm has a function of its own.
 
     Args:
-        cuts: into how many intervals each of the n features is cut.
+        cuts: the number of intervals of each of the n features.
         levels: how many, evenly spaced over the outcome's range.
 
     Raises:
@@ -94,7 +91,6 @@ class Cover:
 
     @cached_property
     def slopes(self) -> Floats:
-        """No linear parts."""
         return np.zeros((self.levels, 0))
 
     def levels_in(self, low: Floats, high: Floats) -> Floats:

@@ -173,7 +173,6 @@ class OnePass(Linked):
             raise InvalidInput("OnePass.width", "a width, because the slope of the exponential link has no bound", None)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> OnePassState:
-        """The state before any data, `(1),(1)->state`."""
         check_range("OnePass", self.link, low, high)
         return OnePassState(
             theta=np.zeros((n_replicas, self.n_features)),
@@ -186,7 +185,6 @@ class OnePass(Linked):
         )
 
     def value(self, state: OnePassState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
         s, radius = state, self.radius(state)
         return Worth(*_value(self._link, s.theta, s.inverse, radius, self._size(s), s.low, s.high, x, w))
 
@@ -200,7 +198,7 @@ class OnePass(Linked):
         return np.sqrt(start + n * (6.0 * eta**2 + eta) * grown)
 
     def update(self, state: OnePassState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
-        """One step for the plays of a round whose outcome was seen, `(P,n),(P,1),(P,1),(K,1|P,1)`; O(n^3 + P n^2)."""
+        """Take a step for plays whose outcome was seen, `(P,n),(P,1),(P,1),(K,1|P,1)`; O(n^3 + P n^2)."""
         s, settings = state, (float(self.step), self._size(state) * self._norm, float(self.ridge))
         _update(self._link, *settings, s.theta, s.metric, s.inverse, s.log_det, s.count, x, y, seen)
 
@@ -209,7 +207,7 @@ class OnePass(Linked):
         return spread(state.inverse, self._size(state) * z)
 
     def inside(self, state: OnePassState, z: Floats) -> Floats:
-        """The same: Q is the matrix of the widths as well, `(U,n)->(U,n)`."""
+        """Deviations by unit root(Q^-1) z, as Q is the matrix of the widths as well, `(U,n)->(U,n)`."""
         return self.deviations(state, z)
 
     def _size(self, state: OnePassState) -> float:

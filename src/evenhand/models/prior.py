@@ -1,4 +1,4 @@
-"""What is believed of a regression before any data."""
+"""The belief about a regression before any data."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Prior:
     Args:
         mean: of the coefficients, in units of an outcome per unit of a feature; of log-odds for `BayesianLogistic`. One
             number for all, or `(n)`, `(M,n)`, or `(A,M,n)` for the actions of `PerAction`.
-        sd: in units of the outcome, or log-odds; one number for all outcomes, or `(M)`. None is what models believe by
-            themselves: a quarter of an outcome's range, or log-odds of 2.
+        sd: in units of the outcome, or log-odds; one number for all outcomes, or `(M)`. None is the default of
+            models: a quarter of an outcome's range, or log-odds of 2.
 
     Raises:
         InvalidInput: a mean beyond 1e100, or an sd that is not within 1e-100 and 1e100; when a model starts, a mean or

@@ -140,15 +140,12 @@ class Ridge(WithoutLuck):
         check_sizes("Ridge", self.n_features, self.n_outcomes, self.ridge)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
-        """The state before any data, `(M),(M)->state`."""
         return self.start_by_action(n_replicas, low, high, horizon, 1)
 
     def start_by_action(self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int) -> RidgeState:
-        """The state before any data, with coefficients for each action of every replica, `(M),(M)->state`."""
         return fresh_state(n_replicas * actions, self.n_features, self.n_outcomes, self.ridge, low, high)
 
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         s, radius = state, self.width.radius(state.count, state.log_det, self.ridge)
         return Worth(*_value(s.theta, s.inverse, radius, s.low, s.high, self.clipped, x, w))
 
@@ -158,7 +155,6 @@ class Ridge(WithoutLuck):
 
     @property
     def n_parameters(self) -> int:
-        """M n."""
         return self.n_outcomes * self.n_features
 
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:

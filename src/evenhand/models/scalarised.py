@@ -163,7 +163,6 @@ class Scalarised(WithoutLuck):
         check_sizes("Scalarised", self.n_features, self.n_outcomes, self.ridge)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> ScalarisedState:
-        """The state before any data, `(M),(M)->state`."""
         size = self.n_features * self.n_outcomes
         units = np.where(np.isfinite(high - low), high - low, 1.0)
         return ScalarisedState(

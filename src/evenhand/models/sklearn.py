@@ -14,6 +14,7 @@ from evenhand.core.checked import also_taken, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import scikit_learn
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import number
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import ROUND, Lesson, Model, WithoutLuck, Worth
 
@@ -22,7 +23,7 @@ _BITS = 2.0**40  # of outcomes in units of their ranges: the others depend on th
 
 
 class _Fit(NamedTuple):
-    """Estimators of one replica, or constants while a classifier has seen one class, and how much they have seen."""
+    """Estimators of one replica, or constants while a classifier has seen one class, and their observations."""
 
     seen: int
     predictors: list[Any]
@@ -96,15 +97,13 @@ class Sklearn(WithoutLuck):
         check_sizes("Sklearn", 1 if self.n_features == 0 else self.n_features, self.n_outcomes)
         if self.mode not in ("refit", "partial_fit"):
             raise InvalidInput("Sklearn.mode", "'refit' or 'partial_fit'", self.mode)
-        if not (math.isfinite(self.growth) and self.growth >= 1):
-            raise InvalidInput("Sklearn.growth", "a factor of at least 1", self.growth)
+        number("Sklearn.growth", self.growth, "a factor of at least 1", lambda x: 1 <= x < math.inf)
         if not 1 <= self.min_observations <= self.buffer:
             got = (self.min_observations, self.buffer)
             raise InvalidInput("Sklearn.min_observations, buffer", "1 <= min_observations <= buffer", got)
         if not isinstance(self.estimator, _base().BaseEstimator):
-            raise InvalidInput(
-                "Sklearn.estimator", "an instance of an estimator of scikit-learn", shown(self.estimator)
-            )
+            expected = "an instance of an estimator of scikit-learn"
+            raise InvalidInput("Sklearn.estimator", expected, shown(self.estimator))
         fit = "partial_fit" if self.mode == "partial_fit" else "fit"
         needed = (fit, "predict_proba" if self._classifies else "predict")
         if not all(hasattr(self.estimator, name) for name in needed):
@@ -256,7 +255,7 @@ def _rounded(y: Floats) -> Floats:
 
 
 def as_model(model: Model, n_outcomes: int) -> Model:
-    """A model as it is; an estimator of scikit-learn as a model of it.
+    """Return a model unchanged, or an estimator of scikit-learn as a model.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> type(as_model(LinearRegression(), 1)).__name__

@@ -71,12 +71,10 @@ class Stacked:
 
     @property
     def n_features(self) -> int:
-        """The features of one part if they are shared, and of all together otherwise."""
         return self.parts[0].n_features if self.shared else sum(p.n_features for p in self.parts)
 
     @property
     def n_outcomes(self) -> int:
-        """The outcomes of all parts."""
         return sum(p.n_outcomes for p in self.parts)
 
     @property
@@ -86,15 +84,12 @@ class Stacked:
 
     @property
     def weighs(self) -> bool:
-        """Whether all parts do."""
         return all(map(weighs, self.parts))
 
     def draws(self, candidates: int) -> int:
-        """The sum over all parts."""
         return sum(p.draws(candidates) for p in self.parts)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> StackedState:
-        """The parts' states before any data, `(M),(M)->state`."""
         return StackedState([p.model.start(n_replicas, low[p.outcomes], high[p.outcomes], horizon) for p in self._cut])
 
     def value(self, state: StackedState, x: Floats, w: Floats, u: Floats) -> Worth:

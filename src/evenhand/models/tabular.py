@@ -30,7 +30,7 @@ class TabularState:
 
 @kernel
 def _arms(x: Floats) -> Ints:
-    """The position of the 1 in every candidate's features, `(A,n)->(A)`."""
+    """Find the position of the 1 in every candidate's features, `(A,n)->(A)`."""
     arms = np.full(x.shape[:2], _NOTHING)
     for r in range(x.shape[0]):
         entries, own, flat = 0, 0, x[r].ravel()
@@ -166,18 +166,15 @@ class Tabular(WithoutLuck):
 
     @property
     def n_features(self) -> int:
-        """One per arm."""
         return self.arms
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> TabularState:
-        """The state before any data, `(M),(M)->state`."""
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             raise InvalidInput("Tabular", "outcomes with finite declared ranges", f"low={low}, high={high}")
         total = np.zeros((n_replicas, self.arms, self.n_outcomes))
         return TabularState(total, np.zeros((n_replicas, self.arms)), low, high)
 
     def value(self, state: TabularState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         arms = _arms(distinct(x))
         _check(x, arms)
         return Worth(*_value(state.total, state.count, self.confidence, state.low, state.high, arms, w))
@@ -190,7 +187,6 @@ class Tabular(WithoutLuck):
 
     @property
     def n_parameters(self) -> int:
-        """One mean per arm and outcome."""
         return self.arms * self.n_outcomes
 
     def sample(self, state: TabularState, x: Floats, w: Floats, z: Floats) -> Floats:
