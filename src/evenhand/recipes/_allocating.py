@@ -20,7 +20,7 @@ def allocating(
     capacity: tuple[int, ...] | None = None,
     may_stay: bool = False,
 ) -> Allocate:
-    """The choice that allocates the users of a problem for its satisfaction, or for another curve.
+    """Make the choice that allocates the users of a problem for its satisfaction, or for another curve.
 
     Raises:
         InvalidInput: the problem measures no satisfaction, or does not maximise the outcome that it sums up.

@@ -14,7 +14,7 @@ from evenhand.welfare.curves import PIECEWISE, Curve, curves_of
 
 
 class Constants(NamedTuple):
-    """What `cab_ucb` and `cab_ts` are to be given: the model's two penalties, the bonus, and the scale of draws."""
+    """Constants of `cab_ucb` and `cab_ts`: the model's two penalties, the bonus, and the scale of draws."""
 
     penalty: float  # kappa lambda_0, of the likelihood
     start: float  # lambda_0, where V starts
@@ -32,7 +32,7 @@ def theoretical_constants(
     noise: float = 0.5,
     delta: float = 0.05,
 ) -> Constants:
-    """lambda_0 and c1 of Theorem D.4, and a of Theorem D.5, for features of length 1 at most.
+    """Compute lambda_0 and c1 of Theorem D.4, and a of Theorem D.5, for features of length 1 at most.
 
     Equation: lambda_0 = (noise / kappa)^2 (n ln(1 + N T / n) + 2 ln(1 / delta)),
     c1 = (L_r steepest / kappa) (noise sqrt(n l + 2 ln(1 / delta)) + kappa norm sqrt(lambda_0)) with
@@ -84,7 +84,7 @@ def _logistic_slope(u: float) -> float:
 
 
 def steepest_return(curve: Curve, arms: int) -> float:
-    """L_r, the largest slope of satisfaction, which is that at 0.
+    """Compute L_r, the largest slope of satisfaction, which is that at 0.
 
     >>> from evenhand.welfare import Capped, Piecewise
     >>> steepest_return(Capped(3.0), 2), steepest_return(Piecewise((2.0, 4.0), (5.0, 6.0)), 2)

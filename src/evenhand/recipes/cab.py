@@ -63,7 +63,6 @@ def cab_ucb(
         oracle: finds the allocation; `welfare.Priced` by default.
         capacity: the most users of each arm; by default there is no limit.
         may_stay: whether users may stay without an arm where that is worth more.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: a problem with constraints, without a satisfaction, or with another objective.

@@ -1,4 +1,4 @@
-"""A concave objective of the average outcomes, by Frank-Wolfe: candidates are worth what the objective's slope says.
+"""A concave objective of the average outcomes, by Frank-Wolfe: candidates are valued at the objective's slope.
 
 The variants differ in the choice alone: the best optimistic candidate, inverse-gap weighting, or epsilon-greedy.
 
@@ -51,7 +51,6 @@ def fw_linucb(
         model: with widths.
         optimism: "row" gives every outcome its own bonus, "net" gives one to the priced sum.
         smoothing: where the objective has kinks; `objectives.smoothing.default_smoothing` by default.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: constraints, or an objective that cannot be smoothed.
@@ -83,7 +82,7 @@ def fw_squarecb(
     of diameter D.
 
     Args:
-        problem, smoothing, name: as for `fw_linucb`.
+        problem, smoothing: as for `fw_linucb`.
         model: any; bonuses are not read.
         rate: of the choice, such as Rate(1e4, 0.5), what `fw_squarecb_rate` gives, or a number for a fixed one.
 
@@ -114,7 +113,7 @@ def fw_epsilon_greedy(
     Playing at random alone costs up to epsilon L D per round for ever.
 
     Args:
-        problem, smoothing, name: as for `fw_linucb`.
+        problem, smoothing: as for `fw_linucb`.
         model: any; bonuses are not read.
         epsilon: in [0, 1].
 
@@ -145,7 +144,7 @@ def _at_slope(
 
 
 def fw_squarecb_rate(problem: Problem, *, regret: float, growth: float = 0.0, delta: float = 0.05) -> OracleRate:
-    """The gamma_t of Theorem 20 for a problem, from a bound regret + growth ln(1 + t) on the regret of the regression.
+    """Compute gamma_t of Theorem 20, from a bound regret + growth ln(1 + t) on the regret of the regression.
 
     L is that of the objective, and D the diagonal of the ranges of its outcomes, each of a round.
 

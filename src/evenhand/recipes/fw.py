@@ -49,7 +49,6 @@ def fw(
         warmup: rounds drawn uniformly first, in place of the recipe's own warm-up. A slope needs none, and each such
             round counts in the average that the objective reads, so a recipe with a warm-up is taken only if this is
             stated: 0 for none. A first stage that draws in another way is a part of its algorithm, and stays.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: a recipe that is concave already, or plans ahead, which needs more than the slope where the
@@ -75,7 +74,7 @@ def fw(
 
 
 def _warmed(choice: Choice, rounds: int | None) -> Choice:
-    """A choice with a uniform warm-up of so many rounds in place of its own, which is never kept unsaid."""
+    """Replace the warm-up of a choice by a uniform one of so many rounds; its own is never kept silently."""
     if isinstance(choice, Staged) and choice.warmup is None:
         if rounds is None and choice.rounds:
             own = f"the recipe's own of {choice.rounds} rounds would count in the average that the objective reads"

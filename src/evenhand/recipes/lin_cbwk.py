@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from evenhand.choices import TopK
 from evenhand.core.catalogue import named
-from evenhand.goals.dual import DualHedge
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
@@ -15,7 +14,6 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes._hedging import evened
 from evenhand.recipes._needs import need_spending
-from evenhand.recipes.defaults import given, positive
 
 
 @named("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
@@ -47,7 +45,6 @@ def lin_cbwk(
             may spend by default (the source knows Z, or explores to estimate it).
         step: of the dual, per unit of the scarcest budget b; sqrt(ln(d + 1) / (T b most)) by default, with what a round
             can use at most.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, or numbers that are not positive.
@@ -59,14 +56,7 @@ def lin_cbwk(
     """
     need_spending(problem)
     objective = reward(problem)
-    even = evened(problem, objective)
-    hedge = DualHedge(
-        rows=even.rows,
-        bound=even.bound,
-        max_price=given(max_price, lambda: even.max_price),
-        step=given(positive("step", step), lambda: even.step),
-        optimism="row",
-    )
+    hedge = evened(problem, objective).prices(max_price, step, "row")
     return Policy(
         problem=problem,
         model=model,

@@ -38,7 +38,6 @@ def molincb(
         model: such as `Ridge`; its bonuses, if any, are added to every outcome.
         steps: gradient steps per round.
         delta: in (0, 1).
-        name: for tables and plots.
 
     Raises:
         InvalidInput: constraints, or a delta out of range; in a run, an estimate where the objective has no slope.
@@ -62,6 +61,6 @@ def molincb(
 
 
 def _scale(actions: int, delta: float) -> float:
-    """eta_t sqrt(t) of the equation; with a single action its value does not matter."""
+    """Compute eta_t sqrt(t) of the equation; with a single action its value does not matter."""
     spread = 1.0 - 1.0 / math.sqrt(actions) if actions > 1 else 1.0
     return math.sqrt(2.0 * math.log(2.0 / delta)) / spread

@@ -47,7 +47,6 @@ def resolving(
         warmup: rounds played uniformly at first, for models that do not explore by themselves.
         contexts: how many different ones are kept at most.
         every: largest number of rounds between two solves.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: a choice of another number of actions.

@@ -11,7 +11,6 @@ import math
 
 from evenhand.choices import InverseGap, Rate, Schedule
 from evenhand.core.catalogue import named
-from evenhand.goals.dual import DualHedge
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
@@ -19,7 +18,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes._hedging import evened
 from evenhand.recipes._needs import need_spending
-from evenhand.recipes.defaults import given, positive
+from evenhand.recipes.defaults import given
 
 
 @named("S1", source="Han et al. 2022, Algorithm 1; Theorem 3.1, and A.1 for other Z")
@@ -52,7 +51,6 @@ def square_cbwk(
             may spend by default, so that prices may outweigh any reward.
         step: of the dual, per unit of the scarcest budget b; sqrt(ln(d + 1) / (T b most)) by default, with what a round
             can use at most.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, or numbers that are not positive.
@@ -65,14 +63,7 @@ def square_cbwk(
     """
     need_spending(problem)
     objective = reward(problem)
-    even = evened(problem, objective)
-    hedge = DualHedge(
-        rows=even.rows,
-        bound=even.bound,
-        max_price=given(max_price, lambda: even.max_price),
-        step=given(positive("step", step), lambda: even.step),
-        optimism="net",  # no bonus is read
-    )
+    hedge = evened(problem, objective).prices(max_price, step, "net")  # no bonus is read
     return Policy(
         problem=problem,
         model=model,

@@ -62,7 +62,6 @@ def two_stage_square_cbwk(
             as `OnlineToBatch(inner=model)`; by default the program reads `model` as it is after the first stage.
         radius: M, by which estimates of OPT and of costs per round may be off; the theory's for linear classes by
             default, which is too large for most budgets: in practice, use a multiple of the noise over sqrt(T0).
-        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, numbers that are not positive, or a budget of at most max((A + 2) T0, T M).
