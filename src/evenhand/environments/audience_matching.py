@@ -163,7 +163,6 @@ class AudienceMatching:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: matches and costs of pairs, and the satisfaction of the items."""
         return pairs_problem(
             users=self.users,
             arms=self.audience.names[: self.arms],
@@ -182,5 +181,4 @@ class AudienceMatching:
         return 1 + int(self.audience.items.shape[1])
 
     def start(self, seed: int, replicas: Ints) -> _World:
-        """Start a world; users and luck are the same for every policy, also per pair of user and item."""
         return _World(self, seed, replicas)

@@ -61,7 +61,6 @@ class BernoulliKnapsacks:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: reward under M budgets."""
         rates = self.scarcity * self.means[1:, 1:].mean(0)
         return knapsack_problem(self.arms, self.horizon, tuple(rates.tolist()))
 
@@ -70,7 +69,6 @@ class BernoulliKnapsacks:
         return self.arms
 
     def start(self, seed: int, replicas: Ints) -> ArmsWorld:
-        """Start a world; luck is the same for every policy."""
         return ArmsWorld(self.problem, self.means, False, seed, replicas)
 
 

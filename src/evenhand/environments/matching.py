@@ -162,7 +162,6 @@ class Matching:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: matches and costs of pairs, and the satisfaction of the arms."""
         return pairs_problem(
             users=self.users,
             arms=tuple(f"arm {a}" for a in range(self.arms)),
@@ -177,7 +176,6 @@ class Matching:
         )
 
     def start(self, seed: int, replicas: Ints) -> _World:
-        """Start a world; users and luck are the same for every policy, also per pair of user and arm."""
         return _World(self, seed, replicas)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,42 +9,16 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number, whole
 from evenhand.environments._arms import instance_luck
-from evenhand.environments.base import Arrival
-from evenhand.environments.knapsack import means
-from evenhand.environments.mixture import blocks, coins
+from evenhand.environments._cases import Cases, blocks, means, no_groups
 from evenhand.problem.constraints import Budget, Floor
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
 TRAITS = 2  # features of a case, beside the constant
-
-
-class _Cases:
-    """A world whose outcomes are coins with linear probabilities in the features of a case."""
-
-    counts_idle_steps = True
-
-    def __init__(self, problem: Problem, theta: Floats, seed: int, replicas: Ints) -> None:
-        self._luck, self._theta, self.steps = Luck(seed=seed, replicas=replicas), theta, problem.horizon
-        self._arms = len(problem.actions)
-        self._known, self._offered = np.zeros((1, self._arms, 0)), np.ones((1, self._arms), bool)
-        self._groups = np.zeros((len(replicas), 1, 0), np.int64)
-
-    def context(self, step: int) -> Context:
-        z = self._luck.uniform(Stream.CONTEXT, np.array([step]), TRAITS)
-        x = blocks(z, self._arms)[:, 1:]  # without the null action
-        return Context(np.ascontiguousarray(x), self._known, self._groups, self._offered)
-
-    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(self._theta))
-        return decision, [Arrival(step, decision, coins(self.expected(context, decision.plays), u))]
-
-    def expected(self, context: Context, plays: Ints) -> Floats:
-        return means(context.features, self._theta, plays)
 
 
 @named("X16", source="evenhand's own: random instances of the setting of Slivkins et al. 2024")
@@ -106,7 +79,6 @@ class PackingCovering:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: reward under budgets and floors."""
         costs = [f"cost {i}" for i in range(1, self.costs + 1)]
         goods = [f"good {i}" for i in range(1, self.goods + 1)]
         rates = self.rates.tolist()
@@ -122,9 +94,15 @@ class PackingCovering:
 
     @property
     def n_features(self) -> int:
-        """A constant and two slopes per action."""
         return self.arms * (1 + TRAITS)
 
-    def start(self, seed: int, replicas: Ints) -> _Cases:
-        """Start a world; cases and luck are the same for every policy."""
-        return _Cases(self.problem, self.theta, seed, replicas)
+    def start(self, seed: int, replicas: Ints) -> Cases:
+        luck, theta, groups = Luck(seed=seed, replicas=replicas), self.theta, no_groups(replicas)
+        known, offered = self.problem.declared[None], np.ones((1, self.arms), bool)
+
+        def case(step: int) -> Context:
+            z = luck.uniform(Stream.CONTEXT, np.array([step]), TRAITS)
+            x = blocks(z, self.arms)[:, 1:]  # without the null action
+            return Context(np.ascontiguousarray(x), known, groups, offered)
+
+        return Cases(self.horizon, luck, case, lambda x, plays: means(x, theta, plays))

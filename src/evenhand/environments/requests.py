@@ -82,7 +82,6 @@ class Requests:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: the highest payments that keep to the capacities of all edges."""
         names = tuple(f"type {j}" for j in range(1, self.types + 1))
         actions, most = ("reject", *names), tuple(self.capacities.tolist())
         pays = 0.3 + 0.7 * instance_luck(self.instance, 11, self.types)
@@ -107,7 +106,6 @@ class Requests:
         return self.types
 
     def start(self, seed: int, replicas: Ints) -> ArmsWorld:
-        """Start a world; luck is the same for every policy, and for both statements of the outcomes."""
         effect = np.eye(self.types) if self.outcomes == "types" else self.crosses
         means = np.concatenate([np.zeros((1, effect.shape[1])), self.uses[:, None] * effect])
         return ArmsWorld(self.problem, means, True, seed, replicas)

@@ -87,7 +87,6 @@ class Sensors:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: the least energy that sees all points often enough."""
         names = tuple(f"sensor {i}" for i in range(1, self.sensors + 1))
         actions = ("nothing", *names)
         energy = 0.2 + 0.8 * instance_luck(self.instance, 3, self.sensors)
@@ -113,7 +112,6 @@ class Sensors:
         return self.sensors
 
     def start(self, seed: int, replicas: Ints) -> ArmsWorld:
-        """Start a world; luck is the same for every policy, and for both statements of the outcomes."""
         effect = np.eye(self.sensors) if self.outcomes == "sensors" else self.covers
         means = np.concatenate([np.zeros((1, effect.shape[1])), self.works[:, None] * effect])
         return ArmsWorld(self.problem, means, True, seed, replicas)

@@ -83,7 +83,7 @@ class Truth:
 def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
     """Build Frank-Wolfe with the true parameters, the paper's algorithms with a ridge of 0.1, and the baselines."""
     p, n, m = world.problem, world.n_features, world.n_outcomes
-    known = Truth(theta=world.start(seed, np.arange(replicas)).theta)
+    known = Truth(theta=world.theta(seed, np.arange(replicas)))
     ridge = Ridge(n_features=n, n_outcomes=m, ridge=RIDGE)
     wide = replace(ridge, width=width(EPSILON))
     scalarised = Scalarised(n_features=n, n_outcomes=m, ridge=RIDGE, width=width(EPSILON))
