@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
+from evenhand.core.extras import data_frame
 from evenhand.core.validate import number, on_disk, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike
 from evenhand.live.dashboard.report import report
@@ -271,12 +272,8 @@ class Campaign:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtra("data frames", "data") from error
         found = History.of(self._worker.store, self.name)
-        return pd.DataFrame(list(found), columns=list(found.columns))
+        return data_frame(list(found), list(found.columns))
 
     def events(self) -> Iterator[Event]:
         """Iterate over all events of the log."""

@@ -38,7 +38,7 @@ def check_jobs(jobs: int) -> None:
 
 
 def bar_disabled(progress: bool | None) -> bool | None:
-    """What tqdm calls `disable`: None shows a bar only in a terminal."""
+    """Return tqdm's `disable`, which is None for a bar only in a terminal."""
     return None if progress is None else not progress
 
 
