@@ -93,10 +93,10 @@ class Replay:
         results = Results("replay", settings, interrupted=self.interrupted, se_of=se)
         for system, found in self.measured.items():
             for name, (_, d) in found.items():
-                results.rows.append(Measurement(system, {}, name, d.mean, d.se, d.worst, None))
+                results.rows.append(Measurement(system, {}, name, d.mean, d.se, d.worst))
                 for title, value in (("spread over shuffles", d.spread), ("se over shuffles of this log", d.se_log)):
                     if value is not None:
-                        results.rows.append(Measurement(system, {}, f"{name}: {title}", value, None, None, None))
+                        results.rows.append(Measurement(system, {}, f"{name}: {title}", value))
         return results
 
     def to_dict(self) -> dict[str, object]:

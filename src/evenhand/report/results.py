@@ -24,9 +24,9 @@ class Measurement(NamedTuple):
     at: Mapping[str, float]
     metric: str
     mean: float
-    se: float | None
-    worst: float | None
-    published: float | None
+    se: float | None = None
+    worst: float | None = None
+    published: float | None = None
 
     @staticmethod
     def of(

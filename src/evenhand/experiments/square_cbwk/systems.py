@@ -56,8 +56,7 @@ def newton(world: FixedContexts, projection: Projection, name: str) -> Policy:
         start_at=1 / math.sqrt(world.n_features),
     )
     gamma = 2 * math.sqrt(world.arms * world.horizon / (world.n_features * math.log(world.horizon)))
-    policy = square_cbwk(world.problem, oracle, rate=gamma, max_price=SCALE, step=dual_step(world))
-    return replace(policy, name=name)
+    return square_cbwk(world.problem, oracle, rate=gamma, max_price=SCALE, step=dual_step(world), name=name)
 
 
 def gradient(world: FixedContexts, projection: Projection, name: str) -> Policy:
@@ -73,14 +72,13 @@ def gradient(world: FixedContexts, projection: Projection, name: str) -> Policy:
         start_at=1 / math.sqrt(world.n_features),
     )
     gamma = 2 * math.sqrt(world.arms) * world.horizon**0.25
-    policy = square_cbwk(world.problem, oracle, rate=gamma, max_price=SCALE, step=dual_step(world))
-    return replace(policy, name=name)
+    return square_cbwk(world.problem, oracle, rate=gamma, max_price=SCALE, step=dual_step(world), name=name)
 
 
 def ucb(world: FixedContexts, name: str) -> Policy:
     """Build the baseline: linear confidence bounds of radius sqrt(m), and the same dual."""
     model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, width=Fixed(math.sqrt(world.n_features) / RANGE))
-    return replace(lin_cbwk(world.problem, model, max_price=SCALE, step=dual_step(world)), name=name)
+    return lin_cbwk(world.problem, model, max_price=SCALE, step=dual_step(world), name=name)
 
 
 def resolver(world: FixedContexts) -> Policy:
