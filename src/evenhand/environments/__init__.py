@@ -1,4 +1,7 @@
-"""Environments, the sources of contexts and outcomes."""
+"""Environments, the sources of contexts and outcomes.
+
+Their `horizon` is the number of rounds T. Some are drawn at random, as many as there are whole numbers `instance`.
+"""
 
 from evenhand.environments.audience import Audience
 from evenhand.environments.audience_matching import AudienceMatching

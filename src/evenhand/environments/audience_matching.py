@@ -111,7 +111,6 @@ class AudienceMatching:
         users: N, the number of users per round.
         arms: A, the first items of the audience, which are the largest in `LastFM`.
         curve: the satisfaction r of an item.
-        horizon: the number of rounds T.
         maximize: an outcome or an objective.
         subject_to: constraints on "match" and "cost".
         costs: the cost of each item per user, as a known outcome "cost"; by default there is no such outcome.

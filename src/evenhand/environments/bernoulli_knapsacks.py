@@ -28,9 +28,7 @@ class BernoulliKnapsacks:
     Args:
         arms: the number of arms A.
         resources: the number of resources M.
-        instance: the number of the instance, at least 0.
         scarcity: the budgets relative to uniform play, above 0; at 1 or more, most do not bind.
-        horizon: the number of rounds T.
 
     Raises:
         InvalidInput: a number is out of its range.

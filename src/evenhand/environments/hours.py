@@ -37,7 +37,6 @@ class Hours:
     Args:
         hours: the probabilities of nobody, routine and urgent in every hour, in order.
         rate: the budget of visits per round, above 0.
-        horizon: the number of rounds T.
 
     Raises:
         InvalidInput: probabilities are not three numbers of at least 0 with sum 1, or the rate is out of its range.

@@ -51,7 +51,6 @@ class FixedContexts:
     Args:
         arms: A, at most dimension - 1.
         dimension: n, at least 5.
-        horizon: T.
         null_arm: also offer an arm without reward and costs, as OPT does; the published learners have none.
         noise: standard deviation, at least 0 and small against the declared range, as clipping shifts the means.
         orders: replica i has the arms in random order i modulo `orders`; 0 keeps the order of the paper, in which the

@@ -87,7 +87,6 @@ class Matching:
         users, arms, n_features: N, A and n.
         popularity: lam, in [0, 1].
         curve: r.
-        horizon: T.
         link: of the mean.
         redraw: False for the same users in every round.
         maximize: an outcome or an objective.

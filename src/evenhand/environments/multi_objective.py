@@ -57,7 +57,6 @@ class MultiObjective:
         arms: A.
         n_outcomes: M.
         n_features: n of each arm.
-        horizon: T.
         noise: standard deviation divided by mean.
 
     Raises:

@@ -33,9 +33,7 @@ class PackingCovering:
     Args:
         arms: A, at least 2.
         costs, goods: how many budgets and how many floors, at least 1 each.
-        instance: number of the instance, at least 0.
         slack: in (0, 1), by how much the lottery keeps to all constraints.
-        horizon: T.
 
     Raises:
         InvalidInput: a number out of its range.

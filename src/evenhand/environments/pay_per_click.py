@@ -67,13 +67,11 @@ class PayPerClick:
         demographics: G, at least 2; shares fall from the first to the last as G, G - 1, ..., 1.
         campaigns: number of campaigns.
         traits: number of features of a user beside the demographic.
-        instance: number of the instance, at least 0.
         scarcity: above 0.
         mix: in [0, 1).
         risk: above 0; infinite for none.
         families: of campaigns, with budgets of their own; 0 for none.
         thrift: of families, above 0; at 1 or more, none binds.
-        horizon: T.
 
     Raises:
         InvalidInput: a number out of its range.

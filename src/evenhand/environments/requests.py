@@ -39,9 +39,7 @@ class Requests:
         types: d, at least 2.
         edges: N.
         outcomes: whether the outcomes are the uses by "types" or of "edges".
-        instance: number of the instance, at least 0.
         room: above 0; at 1 or more, few edges are short.
-        horizon: T.
 
     Raises:
         InvalidInput: a number out of its range.

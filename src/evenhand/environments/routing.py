@@ -34,12 +34,8 @@ class Routing:
     are many more than types: `Requests`. Here uses are declared, arrivals are learned, and capacities are hard.
 
     Args:
-        types: d, at least 2.
         routes: of every type.
-        edges: N.
-        instance: number of the instance, at least 0.
-        room: above 0; at 1 or more, few edges are short.
-        horizon: T.
+        types, edges, room: as for `Requests`.
 
     Raises:
         InvalidInput: a number out of its range.

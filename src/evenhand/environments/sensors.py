@@ -37,9 +37,7 @@ class Sensors:
         sensors: m.
         points: N.
         outcomes: whether the outcomes are the "sensors" or the "points".
-        instance: number of the instance, at least 0.
         demand: above 0, at most 1.
-        horizon: T.
 
     Raises:
         InvalidInput: a number out of its range.

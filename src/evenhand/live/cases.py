@@ -56,7 +56,6 @@ class Named:
     def context(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> Context:
-        """The context of one replica."""
         return self.policy.encode(case, offered=offered, known=known)
 
     def to_dict(self) -> dict[str, Any]:

@@ -154,10 +154,8 @@ class BayesianBilinear(WithoutLuck):
     Args:
         who: r, the length of u.
         what: s, the length of v.
-        n_outcomes: M.
         prior: the belief about Theta before any data, flattened.
-        scale: of the bonus; 0 is greedy.
-        growth: estimate penalty and noise again when there are this many times as many observations.
+        scale, growth: as for `BayesianRidge`.
 
     Raises:
         InvalidInput: a count below 1, a scale below 0, or a growth that is not above 1.

@@ -235,7 +235,6 @@ class BayesianRidge(WithoutLuck):
 
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has no bonus and teaches nothing.
-        n_outcomes: M.
         prior: the belief about theta before any data: V and the evidence are those of theta minus its prior mean.
         scale: of the bonus; 0 is greedy.
         growth: estimate rho and Sigma again when there are this many times as many observations; between two times the

@@ -70,10 +70,7 @@ class Bilinear(WithoutLuck):
     Args:
         who: r, the length of u.
         what: s, the length of v.
-        n_outcomes: M.
-        ridge: the penalty, above 0; V starts at ridge I.
-        width: the radius, in units of each outcome's range; `Fixed(0)` (the default) means no optimism.
-        clipped: whether intervals end at the outcome's range; if not, the bonus is the radius times ||x||_{V^-1}.
+        ridge, width, clipped: as for `Ridge`.
 
     Raises:
         InvalidInput: a count below 1, or a ridge that is not a positive number.

@@ -182,7 +182,6 @@ class GeneralizedLinear(Fitted):
     negative, where an allocation by concave utilities needs means of at least 0.
 
     Args:
-        n_features: n.
         link: logistic, exponential or identity.
         ridge: the penalty, above 0.
         width: the radius, in units of the outcome's range; `Fixed(0)` (the default) means no optimism.

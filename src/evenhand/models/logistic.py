@@ -24,13 +24,7 @@ class Logistic(Fitted):
     which this is the logistic case.
 
     Args:
-        n_features: n.
-        ridge: the penalty, above 0.
-        width: the radius, in units of the outcome's range; `Fixed(0)` (the default) means no optimism.
-        growth: refit when there are at least this many times as many observations; 1 refits every time.
-        tolerance: squared Newton decrement below which a fit takes its last step.
-        room: the most observations that are kept, at least 2.
-        clipped: whether intervals end at the outcome's range; if not, the bonus is the radius times ||x||_{V^-1}.
+        ridge, width, growth, tolerance, room, clipped: as for `GeneralizedLinear`.
 
     Raises:
         InvalidInput: n_features below 1, a ridge or tolerance that is not positive, a growth below 1, or room for less

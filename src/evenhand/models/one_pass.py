@@ -133,7 +133,6 @@ class OnePass(Linked):
     experiments. Outcomes that arrive late take a step of their own.
 
     Args:
-        n_features: n.
         link: logistic, exponential or identity; the last two as in `GeneralizedLinear`.
         ridge: where Q starts, above 0; the paper's lambda_op.
         step: eta, above 0.

@@ -147,8 +147,6 @@ class Glmtron(Oracle):
     Deviation: the projection is Euclidean (a scaling), whereas the theorem's is in the metric of A_t.
 
     Args:
-        n_features: n.
-        n_outcomes: M, each with a parameter of its own.
         link: identity, logistic, probit or exponential.
         ridge: the ridge of the metric A_t, above 0.
         step: 1 over the least slope of the link on its domain; 1 for the identity.
@@ -197,15 +195,10 @@ class Gradient(Oracle):
     `Glmtron`.
 
     Args:
-        n_features: n.
-        n_outcomes: M, each with a parameter of its own.
-        link: identity, logistic, probit or exponential.
         step: the step at the first observation.
         power: in [0, 1]; 1/2 is the anytime rate, 0 a fixed step.
         first_step: the size of the first step; 0 means `step`.
-        radius: of the ball of each outcome's parameter; infinite for no projection.
-        projection: as in `Glmtron`.
-        start_at: every coordinate of the initial parameters.
+        link, radius, projection, start_at: as for `Glmtron`.
 
     Raises:
         InvalidInput: sizes below 1, or numbers that are not positive.

@@ -113,8 +113,6 @@ class Ridge(WithoutLuck):
     candidates tie at the end of the range, where an unclipped one prefers those that are least known.
 
     Args:
-        n_features: n.
-        n_outcomes: M.
         ridge: the penalty, above 0; V starts at ridge I.
         width: the radius, in units of each outcome's range; `Fixed(0)` (the default) means no optimism.
         clipped: whether intervals end at the outcome's range; if not, the bonus is the radius times ||x||_{V^-1}.

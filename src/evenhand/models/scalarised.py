@@ -135,8 +135,6 @@ class Scalarised(WithoutLuck):
     within their ranges can be worth at g, as `Ridge` does for each outcome by default.
 
     Args:
-        n_features: n.
-        n_outcomes: M.
         ridge: the penalty, above 0, in units of squared prices as in the source: the objective's unit matters.
         width: the radius; for `SelfNormalised` the noise is that of g.y and the norm that of all parameters together;
             `Ellipsoid` has the alpha_t of the source (its equation 76).

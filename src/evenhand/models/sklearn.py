@@ -62,7 +62,6 @@ class Sklearn(WithoutLuck):
     Args:
         estimator: with `fit` (or `partial_fit`) and `predict`, or `predict_proba` for a classifier.
         n_features: n; 0 for as many as contexts have.
-        n_outcomes: M.
         mode: "refit" or "partial_fit".
         growth: the factor between the numbers of observations at two fits, at least 1; 1 refits after every one.
         buffer: how many observations are kept for fits, at least 1.

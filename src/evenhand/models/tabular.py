@@ -136,7 +136,6 @@ class Tabular(WithoutLuck):
 
     Args:
         arms: A, which is also the number of features.
-        n_outcomes: M.
         confidence: c, at least 0; the source calls it gamma. Theory asks for the order of ln(A T M / delta), about 16
             for 5 arms, 4 outcomes and 20,000 rounds, which explores for long. On `Lessons`, 1/2 to 1 did best; below
             0.3 some runs never again tried an arm that had looked bad early.

@@ -113,9 +113,7 @@ class WorstCase:
 
     Args:
         n_parameters: n, at least 2; for `Scalarised` n M.
-        delta: the risk that some interval misses the truth, in (0, 1).
-        noise: sub-Gaussian scale of the outcomes around their mean, in units of their range; 1/2 is always enough.
-        norm: a bound on the Euclidean norm of each outcome's true parameter, in the same units.
+        delta, noise, norm: as for `SelfNormalised`.
         length: a bound on the Euclidean norm of the features.
 
     Raises:

@@ -1,6 +1,7 @@
 """Recipes: named algorithms as compositions of a model, goals and a choice.
 
-Every recipe takes a `name` for tables and plots; its own one is the default.
+Recipes share the arguments `name`, for tables and plots, by default that of the recipe; `hard`, whether budgets are
+never exceeded; and `warmup`, the rounds played uniformly at first, for models that do not explore by themselves.
 """
 
 from evenhand.recipes.allocation import pgd_allocation, random_allocation, resolving_allocation
@@ -11,14 +12,13 @@ from evenhand.recipes.fw import fw
 from evenhand.recipes.fw_dual import fw_dual, fw_linucb_rank, fw_rank
 from evenhand.recipes.greedy_bwk import greedy_bwk, pd_bwk
 from evenhand.recipes.lagrange_cbw import lagrange_cbw
-from evenhand.recipes.lin_cbwk import lin_cbwk
 from evenhand.recipes.lyapunov import lyapunov
 from evenhand.recipes.molincb import molincb
 from evenhand.recipes.pgd import mixed_oracle, pgd, pgd_adaptive
 from evenhand.recipes.primal_lp import primal_lp
 from evenhand.recipes.rankings import fairlearn_rank, linucb_rank, unbiased_linucb_rank
 from evenhand.recipes.resolving import resolving
-from evenhand.recipes.square_cbwk import square_cbwk
+from evenhand.recipes.square_cbwk import lin_cbwk, square_cbwk
 from evenhand.recipes.two_stage_square_cbwk import two_stage_square_cbwk
 from evenhand.recipes.ucb import ucb
 from evenhand.recipes.ucb_bwcr import ucb_bwcr, ucb_bwk

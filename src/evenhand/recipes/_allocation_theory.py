@@ -68,7 +68,7 @@ def theoretical_constants(
     number("noise", noise, "a finite number above 0", lambda x: 0 < x < math.inf)
     number("delta", delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
     if kappa is None:
-        kappa = _logistic_slope(norm + max(norm + 1.0, 2.0 * norm))
+        kappa = 1.0 / (2.0 + 2.0 * math.cosh(norm + max(norm + 1.0, 2.0 * norm)))  # the slope of the logistic link
     number("kappa", kappa, "a number in (0, steepest]", lambda x: 0 < x <= steepest)
     choice, risk = allocating(problem), 2.0 * math.log(1.0 / delta)
     plays, n = problem.n_plays * problem.horizon, n_features
@@ -76,11 +76,6 @@ def theoretical_constants(
     width = noise * math.sqrt(n * math.log1p(plays / (n * start)) + risk) + kappa * norm * math.sqrt(start)
     bonus = steepest_return(choice.curve, choice.arms) * steepest / kappa * width
     return Constants(kappa * start, start, bonus, bonus * math.sqrt(steepest * problem.n_plays))
-
-
-def _logistic_slope(u: float) -> float:
-    """The slope of the logistic link, `()->()`."""
-    return 1.0 / (2.0 + 2.0 * math.cosh(u))
 
 
 def steepest_return(curve: Curve, arms: int) -> float:

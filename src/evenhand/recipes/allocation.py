@@ -47,8 +47,7 @@ def resolving_allocation(
     Args:
         problem: measures one `welfare.Satisfaction`, and maximises the outcome that it sums up; with any constraints.
         model: any, for the learned outcomes; a width is added as it is.
-        oracle: finds the allocation; `welfare.Priced` by default.
-        capacity: the most users of each arm; by default there is no limit.
+        oracle, capacity: as for `cab_ucb`.
         may_stay: whether users may stay without an arm where that is worth more, as where budgets run short.
         contexts: how many different users are kept at most.
         every: largest number of rounds between two solves.
@@ -147,9 +146,8 @@ def random_allocation(
     Guarantee: none; it is a baseline. Budgets are never exceeded.
 
     Args:
-        problem: as for `cab_ucb`, with or without constraints; only budgets are kept to.
+        problem, capacity: as for `cab_ucb`; of constraints, only budgets are kept to.
         n_features: of the contexts, which are ignored.
-        capacity: the most users of each arm; by default there is no limit.
 
     >>> from evenhand.environments import Matching
     >>> random_allocation(Matching(users=6, arms=3, horizon=100).problem, n_features=5).name

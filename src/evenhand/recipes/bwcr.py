@@ -76,7 +76,6 @@ def bwcr(
         smoothing: for primal updates of the objective, as for `fw_linucb`.
         margin: taken off every budget b per round, and off every set on all sides; by default nothing of sets, and
             half of sqrt(c b / T) of budgets, or of b if that is less, with c the most that a round can use.
-        hard: never exceed a budget.
 
     Raises:
         InvalidInput: neither an objective nor constraints, constraints by group, an objective that does not allow the

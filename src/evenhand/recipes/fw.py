@@ -1,8 +1,4 @@
-"""Turn any scalar policy into one for a concave objective of the average outcomes.
-
-Source: Do, Dohmatob, Pirotta, Lazaric & Usunier 2023, *Contextual bandits with concave rewards, and an application to
-fair ranking*.
-"""
+"""Turn any scalar policy into one for a concave objective of the average outcomes."""
 
 from __future__ import annotations
 

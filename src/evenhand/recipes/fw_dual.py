@@ -1,8 +1,4 @@
-"""A concave objective of the average outcomes under constraints, a case that Do et al. 2023 leave open.
-
-Source: Do, Dohmatob, Pirotta, Lazaric & Usunier 2023, *Contextual bandits with concave rewards, and an application to
-fair ranking*.
-"""
+"""A concave objective of the average outcomes under constraints, a case that Do et al. 2023 leave open."""
 
 from __future__ import annotations
 
@@ -58,8 +54,6 @@ def fw_dual(
             w / (2 sqrt(P t)) in round t, with w what a play can be worth at the slope of the start.
         margin: taken off every budget b per round; half of sqrt(c b / T) by default, or of b if that is less, with
             c the most that a round can use.
-        warmup: rounds played uniformly at first.
-        hard: never exceed a budget.
 
     Raises:
         InvalidInput: an objective that cannot be smoothed, or a margin that leaves nothing of a budget.
@@ -100,7 +94,7 @@ def fw_rank(
         model: with widths, such as `Bilinear`; or without, if the choice explores.
         choice: of `n_plays`: `TopK`, `EpsilonGreedy`, or `Gibbs`, which draws rankings of the Plackett-Luce model, the
             same as the k best after adding Gumbel noise; all state the probability of each place.
-        smoothing, step, margin, hard: as for `fw_dual`.
+        smoothing, step, margin: as for `fw_dual`.
 
     Raises:
         InvalidInput: a choice of another number of plays, an objective that cannot be smoothed, or a margin that leaves
@@ -149,7 +143,7 @@ def fw_linucb_rank(
         problem: with an objective of utility and exposures, such as eq. 2 of the source; `n_plays` is k.
         model: `Bilinear`, or `Ridge` on products of factors, as printed with `clipped=False` and the widths of the
             source (`SelfNormalised`).
-        smoothing, step, margin, hard: as for `fw_dual`.
+        smoothing, step, margin: as for `fw_dual`.
 
     Raises:
         InvalidInput: an objective that cannot be smoothed, or a margin that leaves nothing of a budget.

@@ -40,7 +40,6 @@ def greedy_bwk(
         problem: with a linear objective and budgets, on learned or known outcomes.
         model: with widths.
         step: of the prices, per unit of the scarcest budget, as for `lin_cbwk`.
-        hard: never exceed a budget.
 
     Raises:
         InvalidInput: no budget, other constraints, an objective that is not linear, or a negative step.
@@ -71,7 +70,7 @@ def pd_bwk(
     to do nothing is not learned.
 
     Args:
-        problem, model, hard: as for `greedy_bwk`.
+        problem, model: as for `greedy_bwk`.
         step: epsilon, per unit of the scarcest budget; sqrt(ln(d + 1) / B) by default, for costs of at most 1.
 
     Raises:

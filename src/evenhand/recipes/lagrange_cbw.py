@@ -51,7 +51,6 @@ def lagrange_cbw(
             worth at most.
         max_price: Z, in units of worth per unit of rows as `hedged` states them.
         step: of the dual, on rows as `hedged` states them; 3 sqrt(ln(d + 1) / T) by default.
-        hard: never exceed a budget.
 
     Raises:
         InvalidInput: no constraints, a concave objective, or numbers that are not positive.

@@ -62,8 +62,6 @@ def pgd(
             2 / (P sqrt(T)) by default, for P plays per round.
         margin: taken off every budget per round; half of c / sqrt(T) by default, or of the budget if that is less;
             c is the most that a round can use of it.
-        warmup: rounds played uniformly at first.
-        hard: never exceed a budget.
 
     Raises:
         InvalidInput: no constraints, or a margin that leaves nothing of a budget.
@@ -104,7 +102,7 @@ def pgd_adaptive(
     resets them (`reset=True`). M_k is that of the experiments (`experimental_thresholds`) rather than the theory's.
 
     Args:
-        problem, model, margin, warmup, hard: as for `pgd`.
+        problem, model, margin: as for `pgd`.
         thresholds: M_0, M_1, ...; `experimental_thresholds(problem)` by default, or `theoretical_thresholds(...)`.
         reset: start every regime from prices of 0.
 
@@ -140,7 +138,7 @@ def mixed_oracle(
     Guarantee: none; the source has it as a baseline.
 
     Args:
-        problem, model, margin, warmup, hard: as for `pgd`.
+        problem, model, margin: as for `pgd`.
         prices: lam*, one per constraint row, from `evenhand.run.optimum.opt(...)` with the same margin.
 
     Raises:

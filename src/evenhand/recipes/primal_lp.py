@@ -69,10 +69,8 @@ def primal_lp(
         slack: made by `soft`, `with_null_action` or `general`; by default only the margin of `pgd`.
         temperature: in units of the objective, 0.002 of its declared range by default; the value of the
             lottery is within temperature ln A of the best one.
-        warmup: rounds played uniformly at first.
         contexts: how many different ones are kept at most; if none has to be dropped, the program is exact.
         growth, every: solve again when t has grown by this fraction, or by this many rounds.
-        hard: never exceed a budget.
 
     Raises:
         InvalidInput: no constraints, a margin that leaves nothing of a budget, or an objective without a finite range

@@ -1,15 +1,15 @@
-"""Knapsacks with regression oracles: predict, price, and play by inverse gaps.
+"""Knapsacks by primal and dual updates: predicted rewards minus costs at prices of an exponentiated gradient.
 
-Source: Han, Zeng, Wang, Xiang & Zhang, *Optimal contextual bandits with knapsacks under realizability via regression
-oracles*, 2022. Budgets are hard here: an arm whose worst case does not fit is never played. In the paper a run
-stops when a resource is nearly used up; here it stops then only if no arm is free.
+Budgets are hard here: an arm whose worst case does not fit is never played. In Han et al. 2022 a run stops when a
+resource is nearly used up; here it stops then only if no arm is free.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
-from evenhand.choices import InverseGap, Rate, Schedule
+from evenhand.choices import Choice, InverseGap, Rate, Schedule, TopK
 from evenhand.core.catalogue import named
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
@@ -61,15 +61,63 @@ def square_cbwk(
     >>> square_cbwk(problem, Glmtron(n_features=52, n_outcomes=5), rate=20.0).name
     'square_cbwk'
     """
+    choice = InverseGap(rate, problem.n_plays)
+    return _priced(problem, model, choice, "net", max_price, step, name or "square_cbwk")  # no bonus is read
+
+
+@named("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
+def lin_cbwk(
+    problem: Problem,
+    model: Model,
+    *,
+    max_price: float | None = None,
+    step: float | None = None,
+    name: str | None = None,
+) -> Policy:
+    """Play the best optimistic reward minus priced optimistic costs, prices by multiplicative weights; hard budgets.
+
+    Equation: a = argmax r_ucb(a) - Z theta.c_lcb(a), theta on the simplex with a slack, by exponentiated gradient.
+    Guarantee: for rewards and costs in [0, 1] that are linear in n features, an action that costs nothing, widths of
+    the self-normalised ellipsoid, and Z of order T OPT / B + 1: T OPT - sum_t r_t is of order (T OPT / B + 1) n sqrt(T)
+    up to logarithms, with high probability, if B is of order n T^(3/4) at least, as in the source. Budgets are never
+    exceeded.
+    Outcomes are meant to arrive at once. Until the first one does, all actions promise the same, and the argmax is the
+    one of least priced cost: where costs are known, nothing but what is free is played, as prices of the source's
+    updates are never 0. `resolving` plays its plan's lottery instead.
+    Deviation: every cost has its own lower confidence bound; the source bounds the priced sum, which is the same if
+    all outcomes share one width. Budgets are scaled to be equal (`recipes.defaults.evened`).
+
+    Args:
+        problem: with budgets; costs may be learned or known.
+        model: with widths, such as `Ridge`.
+        max_price, step: as for `square_cbwk`; the source knows Z, or explores to estimate it.
+
+    Raises:
+        InvalidInput: no budget, or numbers that are not positive.
+
+    >>> from evenhand.environments import FixedContexts
+    >>> from evenhand.models import Fixed, Ridge
+    >>> lin_cbwk(FixedContexts().problem, Ridge(n_features=52, n_outcomes=5, width=Fixed(7.2))).name
+    'lin_cbwk'
+    """
+    return _priced(problem, model, TopK(problem.n_plays), "row", max_price, step, name or "lin_cbwk")
+
+
+def _priced(
+    problem: Problem,
+    model: Model,
+    choice: Choice,
+    optimism: Literal["row", "net"],
+    max_price: float | None,
+    step: float | None,
+    name: str,
+) -> Policy:
+    """Choose by rewards minus priced costs, prices by exponentiated gradient; hard budgets."""
     need_spending(problem)
     objective = reward(problem)
-    hedge = evened(problem, objective).prices(max_price, step, "net")  # no bonus is read
+    hedge = evened(problem, objective).prices(max_price, step, optimism)
     return Policy(
-        problem=problem,
-        model=model,
-        goals=(objective, hedge, *hard_limits(problem, True)),
-        choice=InverseGap(rate, problem.n_plays),
-        name=name or "square_cbwk",
+        problem=problem, model=model, goals=(objective, hedge, *hard_limits(problem, True)), choice=choice, name=name
     )
 
 

@@ -55,7 +55,6 @@ def ucb_bwcr(
         problem: with any objective, under budgets, floors of everybody and convex sets, such as `Within`.
         model: with widths.
         margin: taken off every budget per round, and off every set on all sides, as for `bwcr`.
-        hard: never exceed a budget.
         every: how many rounds one lottery serves.
         tolerance: of the optimum, per unit of what outcomes can add to f.
 
@@ -122,7 +121,6 @@ def ucb_bwk(
         epsilon: the part of every budget that is left out, in [0, 1); by default half of sqrt(c / (b T)), at most a
             half, with c the most that a round can use of a budget b per round. The source's number,
             sqrt(gamma A / B) + ln(T) gamma A / B, easily exceeds 1.
-        hard: never exceed a budget.
 
     Raises:
         InvalidInput: no budget, other constraints, an objective that is not linear, or an epsilon out of its range.

@@ -90,7 +90,6 @@ class _Run(NamedTuple):
     group_rounds: Floats
 
     def of(self, which: slice) -> _Run:
-        """Select the sums of some replicas."""
         return _Run(self.problem, *(z[:, which].copy() for z in self[1:]))
 
 

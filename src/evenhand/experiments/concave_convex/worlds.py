@@ -55,12 +55,10 @@ class Restated:
 
     @cached_property
     def inner(self) -> BernoulliKnapsacks:
-        """The random instance that is restated."""
         return BernoulliKnapsacks(horizon=self.horizon)
 
     @cached_property
     def problem(self) -> Problem:
-        """The instance's problem with this objective and these constraints."""
         return replace(self.inner.problem, maximize=self.maximize, subject_to=self.subject_to)
 
     @property
@@ -68,7 +66,6 @@ class Restated:
         return self.inner.n_features
 
     def start(self, seed: int, replicas: Ints) -> World:
-        """Start the instance; its random numbers are unchanged."""
         return self.inner.start(seed, replicas)
 
 

@@ -46,7 +46,6 @@ class Tally:
     """
 
     def __init__(self, campaign: Watched) -> None:
-        """Nothing read yet."""
         self._campaign, self._lock = campaign, threading.Lock()
         self._policy: Policy | None = None
         self._last = 0
@@ -166,7 +165,6 @@ class Tally:
         return one
 
     def _opened(self, at: int, body: dict[str, Any]) -> _Open:
-        """A decision that waits."""
         campaign, plays = self._campaign, body["a"]
         encoder = campaign.encoder
         if isinstance(encoder, Named) and "known" not in body:

@@ -29,7 +29,6 @@ class Uses:
     """
 
     def __init__(self, problem: Problem, accounts: Mapping[str, Account], on_expiry: OnExpiry) -> None:
-        """Nothing added yet."""
         self._problem, self._on_expiry = problem, on_expiry
         spending = zip((s for s in problem.stated if s.spends), accounts.items(), strict=True)
         simple = [(s.outcome, *z) for s, z in spending if s.outcome is not None and s.by is None]

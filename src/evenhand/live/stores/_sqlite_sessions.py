@@ -42,7 +42,9 @@ class _Own:
 
     def __init__(self, path: Path, timeout: float) -> None:
         self.process = os.getpid()
-        self.gate, self.queue = (_lock(path.with_name(f"{path.name}.{z}")) for z in ("gate", "lock"))
+        self.gate, self.queue = (
+            os.open(path.with_name(f"{path.name}.{z}"), os.O_RDWR | os.O_CREAT, 0o666) for z in ("gate", "lock")
+        )
         leave = finalize(self, _leave, self.gate, self.queue)
         leave.atexit = False  # a thread that still runs when the process ends keeps its lock
         self.db = sqlite3.connect(
@@ -79,10 +81,6 @@ class _Own:
         finally:  # also after Ctrl-C during the wait
             fcntl.flock(self.gate, fcntl.LOCK_UN)
             fcntl.flock(self.queue, fcntl.LOCK_UN)
-
-
-def _lock(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
 
 
 def _leave(gate: int, queue: int) -> None:
@@ -138,7 +136,6 @@ class Sessions:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the turn to write."""
         with self._own.turn():  # a local reference, as `same` drops it if the file was replaced
             yield
 
