@@ -1,6 +1,7 @@
 """Environments, the sources of contexts and outcomes.
 
-Their `horizon` is the number of rounds T. Some are drawn at random, as many as there are whole numbers `instance`.
+Their `horizon` is the number of rounds T. Some are drawn at random, an instance for every whole number
+`instance`. Numbers out of their range raise `InvalidInput`.
 """
 
 from evenhand.environments.audience import Audience

@@ -14,7 +14,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import numbers, whole
+from evenhand.core.validate import counts, numbers
 from evenhand.environments._pairs import LINKS, outcomes
 from evenhand.environments.audience import Audience
 from evenhand.environments.base import Arrival
@@ -134,8 +134,7 @@ class AudienceMatching:
     costs: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        whole("AudienceMatching.users", self.users, 1)
-        whole("AudienceMatching.arms", self.arms, 1)
+        counts(self, {"users": 1, "arms": 1})
         items, factors = self.audience.items.shape
         if self.arms > items:
             raise InvalidInput("AudienceMatching.arms", f"at most {items}, the number of items", self.arms)

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import counts, number
 from evenhand.environments._arms import ArmsWorld, instance_luck
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
@@ -30,9 +30,6 @@ class BernoulliKnapsacks:
         resources: the number of resources M.
         scarcity: the budgets relative to uniform play, above 0; at 1 or more, most do not bind.
 
-    Raises:
-        InvalidInput: a number is out of its range.
-
     >>> world = BernoulliKnapsacks(arms=10, resources=3, horizon=1000)
     >>> world.problem.names
     ('reward', 'cost 1', 'cost 2', 'cost 3')
@@ -45,9 +42,7 @@ class BernoulliKnapsacks:
     horizon: int = 10_000
 
     def __post_init__(self) -> None:
-        whole("BernoulliKnapsacks.arms", self.arms, 1)
-        whole("BernoulliKnapsacks.resources", self.resources, 1)
-        whole("BernoulliKnapsacks.instance", self.instance, 0)
+        counts(self, {"arms": 1, "resources": 1, "instance": 0})
         number("BernoulliKnapsacks.scarcity", self.scarcity, "a finite number above 0", lambda x: 0 < x < np.inf)
 
     @cached_property

@@ -56,10 +56,6 @@ class FixedContexts:
         orders: replica i has the arms in random order i modulo `orders`; 0 keeps the order of the paper, in which the
             best arm comes first. The null arm stays in its place.
 
-    Raises:
-        InvalidInput: a dimension, number of arms or number of orders out of range, or a noise that is not a number of
-            at least 0.
-
     >>> FixedContexts(arms=3, dimension=52).problem.spending[0].total
     500.0
     """

@@ -14,7 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, numbers, one_of, whole
+from evenhand.core.validate import counts, number, numbers, one_of
 from evenhand.environments._pairs import LINKS, draw_features, eligible_pairs, every_mean, means_of_plays, outcomes
 from evenhand.environments.base import Arrival
 from evenhand.objectives import Objective
@@ -128,9 +128,7 @@ class Matching:
     measures: tuple[Measure, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("users", "arms", "n_features"):
-            whole(f"Matching.{name}", getattr(self, name), 1)
-        whole("Matching.turns", self.turns, 0)
+        counts(self, {"users": 1, "arms": 1, "n_features": 1, "turns": 0})
         one_of("Matching.link", self.link, LINKS)
         number("Matching.popularity", self.popularity, "a number in [0, 1]", lambda x: 0 <= x <= 1)
         within = f"a number in [{-self.popularity:g}, {1 - self.popularity:g}], which keeps the popularity in [0, 1]"

@@ -13,7 +13,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import counts, number
 from evenhand.environments._cases import Cases, no_groups
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem.outcome import Outcome
@@ -57,10 +57,7 @@ class MultiObjective:
         arms: A.
         n_outcomes: M.
         n_features: n of each arm.
-        noise: standard deviation divided by mean.
-
-    Raises:
-        InvalidInput: sizes or a horizon below 1, or noise that is negative or not finite.
+        noise: standard deviation divided by mean, at least 0.
 
     >>> MultiObjective(arms=50, n_outcomes=5).problem.objective.weights
     (1.0, 0.5, 0.25, 0.125, 0.0625)
@@ -73,8 +70,7 @@ class MultiObjective:
     noise: float = 0.1
 
     def __post_init__(self) -> None:
-        for field in ("arms", "n_outcomes", "n_features", "horizon"):
-            whole(f"MultiObjective.{field}", getattr(self, field), 1)
+        counts(self, {"arms": 1, "n_outcomes": 1, "n_features": 1, "horizon": 1})
         number("MultiObjective.noise", self.noise, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
 
     @cached_property

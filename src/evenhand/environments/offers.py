@@ -70,9 +70,6 @@ class Absences:
         share: the probability of an absence, in [0, 1).
         length: the number of rounds per phase.
 
-    Raises:
-        InvalidInput: the share or the length is out of range.
-
     >>> offered = Absences(0.25, length=10).offered(Luck(seed=0, replicas=np.arange(400)), phase=0, items=50)
     >>> bool(abs(offered.mean() - 0.75) < 0.01)
     True

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import counts, number
 from evenhand.environments._arms import instance_luck
 from evenhand.environments._cases import Cases, blocks, means, no_groups
 from evenhand.problem.constraints import Budget, Floor
@@ -35,9 +35,6 @@ class PackingCovering:
         costs, goods: how many budgets and how many floors, at least 1 each.
         slack: in (0, 1), by how much the lottery keeps to all constraints.
 
-    Raises:
-        InvalidInput: a number out of its range.
-
     >>> PackingCovering(costs=1, goods=2).problem.names
     ('reward', 'cost 1', 'good 1', 'good 2')
     """
@@ -50,10 +47,7 @@ class PackingCovering:
     horizon: int = 4000
 
     def __post_init__(self) -> None:
-        whole("PackingCovering.arms", self.arms, 2)
-        whole("PackingCovering.costs", self.costs, 1)
-        whole("PackingCovering.goods", self.goods, 1)
-        whole("PackingCovering.instance", self.instance, 0)
+        counts(self, {"arms": 2, "costs": 1, "goods": 1, "instance": 0})
         number("PackingCovering.slack", self.slack, "a number in (0, 1)", lambda x: 0 < x < 1)
 
     @cached_property

@@ -12,7 +12,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import counts, number, whole
 from evenhand.environments._arms import instance_luck, linked
 from evenhand.environments._cases import Cases, means
 from evenhand.objectives import AlphaFair
@@ -73,9 +73,6 @@ class PayPerClick:
         families: of campaigns, with budgets of their own; 0 for none.
         thrift: of families, above 0; at 1 or more, none binds.
 
-    Raises:
-        InvalidInput: a number out of its range.
-
     >>> PayPerClick().problem.each("click", by="demographic")
     ('click demographic=g1', 'click demographic=g2', 'click demographic=g3')
     """
@@ -93,11 +90,7 @@ class PayPerClick:
     horizon: int = 20_000
 
     def __post_init__(self) -> None:
-        whole("PayPerClick.ads", self.ads, 1)
-        whole("PayPerClick.demographics", self.demographics, 2)
-        whole("PayPerClick.campaigns", self.campaigns, 1)
-        whole("PayPerClick.traits", self.traits, 0)
-        whole("PayPerClick.instance", self.instance, 0)
+        counts(self, {"ads": 1, "demographics": 2, "campaigns": 1, "traits": 0, "instance": 0})
         number("PayPerClick.scarcity", self.scarcity, "a finite number above 0", lambda x: 0 < x < np.inf)
         number("PayPerClick.mix", self.mix, "a number in [0, 1)", lambda x: 0 <= x < 1)
         number("PayPerClick.risk", self.risk, "a number above 0", lambda x: x > 0)

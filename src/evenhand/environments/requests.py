@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, one_of, whole
+from evenhand.core.validate import counts, number, one_of
 from evenhand.environments._arms import ArmsWorld, instance_luck, linked
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Within
@@ -41,9 +41,6 @@ class Requests:
         outcomes: whether the outcomes are the uses by "types" or of "edges".
         room: above 0; at 1 or more, few edges are short.
 
-    Raises:
-        InvalidInput: a number out of its range.
-
     >>> [len(Requests(types=6, edges=40, outcomes=by).problem.learned) for by in ("types", "edges")]
     [6, 40]
     """
@@ -56,9 +53,7 @@ class Requests:
     horizon: int = 10_000
 
     def __post_init__(self) -> None:
-        whole("Requests.types", self.types, 2)
-        whole("Requests.edges", self.edges, 1)
-        whole("Requests.instance", self.instance, 0)
+        counts(self, {"types": 2, "edges": 1, "instance": 0})
         one_of("Requests.outcomes", self.outcomes, ("types", "edges"))
         number("Requests.room", self.room, "a finite number above 0", lambda x: 0 < x < np.inf)
 

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import counts, number
 from evenhand.environments._arms import instance_luck, linked, one_hot
 from evenhand.environments._cases import Cases, means
 from evenhand.objectives import AlphaFair
@@ -37,9 +37,6 @@ class Routing:
         routes: of every type.
         types, edges, room: as for `Requests`.
 
-    Raises:
-        InvalidInput: a number out of its range.
-
     >>> len(Routing(types=3, routes=4, edges=12).problem.actions)
     13
     """
@@ -52,10 +49,7 @@ class Routing:
     horizon: int = 10_000
 
     def __post_init__(self) -> None:
-        whole("Routing.types", self.types, 2)
-        whole("Routing.routes", self.routes, 1)
-        whole("Routing.edges", self.edges, 1)
-        whole("Routing.instance", self.instance, 0)
+        counts(self, {"types": 2, "routes": 1, "edges": 1, "instance": 0})
         number("Routing.room", self.room, "a finite number above 0", lambda x: 0 < x < np.inf)
 
     @cached_property

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, one_of, whole
+from evenhand.core.validate import counts, number, one_of
 from evenhand.environments._arms import ArmsWorld, instance_luck, linked
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Within
@@ -39,9 +39,6 @@ class Sensors:
         outcomes: whether the outcomes are the "sensors" or the "points".
         demand: above 0, at most 1.
 
-    Raises:
-        InvalidInput: a number out of its range.
-
     >>> len(Sensors(points=30).problem.learned), len(Sensors(points=30, outcomes="points").problem.learned)
     (10, 30)
     """
@@ -54,9 +51,7 @@ class Sensors:
     horizon: int = 10_000
 
     def __post_init__(self) -> None:
-        whole("Sensors.sensors", self.sensors, 1)
-        whole("Sensors.points", self.points, 1)
-        whole("Sensors.instance", self.instance, 0)
+        counts(self, {"sensors": 1, "points": 1, "instance": 0})
         one_of("Sensors.outcomes", self.outcomes, ("sensors", "points"))
         number("Sensors.demand", self.demand, "a number in (0, 1]", lambda x: 0 < x <= 1)
 

@@ -1,6 +1,7 @@
 """Models predict the worth of outcomes at given prices, and its uncertainty.
 
-Of every model, `n_features` is the number n of features and `n_outcomes` the number M of outcomes.
+Of every model, `n_features` is the number n of features and `n_outcomes` the number M of outcomes. Those and all other
+numbers raise `InvalidInput` where they are out of their range.
 """
 
 from evenhand.models.advised import advised

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import counts
 from evenhand.models._shared import check_exploration, check_sizes, count_round
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.bayesian_ridge import BayesianRidgeState, Estimates, empty, priced, refit
@@ -157,9 +157,6 @@ class BayesianBilinear(WithoutLuck):
         prior: the belief about Theta before any data, flattened.
         scale, growth: as for `BayesianRidge`.
 
-    Raises:
-        InvalidInput: a count below 1, a scale below 0, or a growth that is not above 1.
-
     >>> model = BayesianBilinear(who=1, what=2)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
     >>> play, one, price = np.array([[[2.0, 0.0, 0.5]]]), np.ones((1, 1, 1)), np.ones((1, 1, 1, 1))
@@ -179,8 +176,7 @@ class BayesianBilinear(WithoutLuck):
     weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole("BayesianBilinear.who", self.who, 1)
-        whole("BayesianBilinear.what", self.what, 1)
+        counts(self, {"who": 1, "what": 1})
         check_sizes("BayesianBilinear", self.n_features, self.n_outcomes)
         check_exploration("BayesianBilinear", self.scale, self.growth)
 

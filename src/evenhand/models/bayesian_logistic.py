@@ -231,12 +231,9 @@ class BayesianLogistic(WithoutLuck):
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has outcome 0, and teaches nothing.
         prior: the belief about theta before any data, in log-odds: the penalty is on theta minus its prior mean.
-        scale: of the bonus; 0 is greedy.
-        growth: fit again when there are this many times as many observations.
+        scale: of the bonus, at least 0; 0 is greedy.
+        growth: above 1; fit again when there are this many times as many observations.
         room: the most observations that are kept, at least 2.
-
-    Raises:
-        InvalidInput: n_features below 1, a scale below 0, a growth that is not above 1, or room for less than 2.
 
     >>> model = BayesianLogistic(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)

@@ -236,12 +236,9 @@ class BayesianRidge(WithoutLuck):
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has no bonus and teaches nothing.
         prior: the belief about theta before any data: V and the evidence are those of theta minus its prior mean.
-        scale: of the bonus; 0 is greedy.
-        growth: estimate rho and Sigma again when there are this many times as many observations; between two times the
-            posterior is updated exactly at the present rho.
-
-    Raises:
-        InvalidInput: a count below 1, a scale below 0, or a growth that is not above 1.
+        scale: of the bonus, at least 0; 0 is greedy.
+        growth: above 1; estimate rho and Sigma again when there are this many times as many observations; between two
+            times the posterior is updated exactly at the present rho.
 
     >>> model = BayesianRidge(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)

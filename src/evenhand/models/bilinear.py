@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import counts
 from evenhand.models._shared import check_sizes, ends, optimism, unit
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.ridge import RidgeState, drawn_worth, fresh_state
@@ -72,9 +72,6 @@ class Bilinear(WithoutLuck):
         what: s, the length of v.
         ridge, width, clipped: as for `Ridge`.
 
-    Raises:
-        InvalidInput: a count below 1, or a ridge that is not a positive number.
-
     >>> model = Bilinear(who=1, what=2)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
@@ -92,8 +89,7 @@ class Bilinear(WithoutLuck):
     clipped: bool = True
 
     def __post_init__(self) -> None:
-        whole("Bilinear.who", self.who, 1)
-        whole("Bilinear.what", self.what, 1)
+        counts(self, {"who": 1, "what": 1})
         check_sizes("Bilinear", self.n_features, self.n_outcomes, self.ridge)
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import whole
+from evenhand.core.validate import counts
 from evenhand.models._shared import check_units, refuse_luck
 from evenhand.models.base import ROUND, Lesson, Model, Worth, Wraps
 
@@ -74,8 +74,7 @@ class Bootstrapped(Wraps):
 
     def __post_init__(self) -> None:
         refuse_luck("Bootstrapped", self.inner)
-        whole("Bootstrapped.members", self.members, 2)
-        whole("Bootstrapped.units", self.units, 1)
+        counts(self, {"members": 2, "units": 1})
 
     def draws(self, candidates: int) -> int:
         return self.units

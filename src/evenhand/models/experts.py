@@ -75,9 +75,6 @@ class Cover:
         cuts: the number of intervals of each of the n features.
         levels: how many, evenly spaced over the outcome's range.
 
-    Raises:
-        InvalidInput: no feature, or a number below 1.
-
     >>> Cover(cuts=(2,), levels=4).levels_in(np.zeros(1), np.ones(1))
     array([[0.125, 0.375, 0.625, 0.875]])
     """

@@ -26,10 +26,6 @@ class Logistic(Fitted):
     Args:
         ridge, width, growth, tolerance, room, clipped: as for `GeneralizedLinear`.
 
-    Raises:
-        InvalidInput: n_features below 1, a ridge or tolerance that is not positive, a growth below 1, or room for less
-            than 2.
-
     >>> import numpy as np
     >>> model = Logistic(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)

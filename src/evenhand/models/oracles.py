@@ -149,13 +149,10 @@ class Glmtron(Oracle):
     Args:
         link: identity, logistic, probit or exponential.
         ridge: the ridge of the metric A_t, above 0.
-        step: 1 over the least slope of the link on its domain; 1 for the identity.
+        step: above 0; 1 over the least slope of the link on its domain; 1 for the identity.
         radius: of the ball of each outcome's parameter; infinite for no projection.
         projection: "row", or "whole" for the published code's fault (all rows are scaled at once and lose their signs).
         start_at: every coordinate of the initial parameters.
-
-    Raises:
-        InvalidInput: sizes below 1, or numbers that are not positive.
 
     >>> model = Glmtron(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
@@ -195,13 +192,10 @@ class Gradient(Oracle):
     `Glmtron`.
 
     Args:
-        step: the step at the first observation.
+        step: the step at the first observation, above 0.
         power: in [0, 1]; 1/2 is the anytime rate, 0 a fixed step.
         first_step: the size of the first step; 0 means `step`.
         link, radius, projection, start_at: as for `Glmtron`.
-
-    Raises:
-        InvalidInput: sizes below 1, or numbers that are not positive.
 
     >>> model = Gradient(n_features=1, step=0.5)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)

@@ -117,9 +117,6 @@ class Ridge(WithoutLuck):
         width: the radius, in units of each outcome's range; `Fixed(0)` (the default) means no optimism.
         clipped: whether intervals end at the outcome's range; if not, the bonus is the radius times ||x||_{V^-1}.
 
-    Raises:
-        InvalidInput: a count below 1, or a ridge that is not a positive number.
-
     >>> model = Ridge(n_features=1, ridge=1.0)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))

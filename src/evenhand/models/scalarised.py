@@ -140,9 +140,6 @@ class Scalarised(WithoutLuck):
             `Ellipsoid` has the alpha_t of the source (its equation 76).
         clipped: whether the bound on a worth ends at the most that outcomes within their ranges can be worth.
 
-    Raises:
-        InvalidInput: a count below 1, or a ridge that is not a positive number.
-
     >>> model = Scalarised(n_features=1, n_outcomes=2)
     >>> state = model.start(1, np.zeros(2), np.ones(2), 100)
     >>> one, y, g = np.ones((1, 1, 1)), np.array([[[1.0, 0.7]]]), np.array([[[[1.0, 0.0]]]])

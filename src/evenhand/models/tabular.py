@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import distinct
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import counts, number
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 
 _NOTHING, _UNCLEAR = -1, -2  # instead of an arm: all features are 0, or they are not one-hot
@@ -158,8 +158,7 @@ class Tabular(WithoutLuck):
     confidence: float
 
     def __post_init__(self) -> None:
-        whole("Tabular.arms", self.arms, 1)
-        whole("Tabular.n_outcomes", self.n_outcomes, 1)
+        counts(self, {"arms": 1, "n_outcomes": 1})
         expected = "a finite number of at least 0"
         number("Tabular.confidence", self.confidence, expected, lambda x: math.isfinite(x) and x >= 0)
 

@@ -116,9 +116,6 @@ class WorstCase:
         delta, noise, norm: as for `SelfNormalised`.
         length: a bound on the Euclidean norm of the features.
 
-    Raises:
-        InvalidInput: a number out of its range.
-
     >>> float(WorstCase(n_parameters=2, delta=0.1).radius(np.array([0.0]), np.array([0.0]), 1.0)[0].round(3))
     2.073
     """

@@ -86,9 +86,6 @@ def _stated(problem: Problem, margin: float | None) -> tuple[Rows, Floats, tuple
     """Rows and bounds of the constraints on sums, and the sets, all tightened by the margin, `()->(d)`.
 
     The default margin of sets is 0.
-
-    Raises:
-        InvalidInput: rows by share, or a margin that leaves nothing of a budget or a set.
     """
     off = given(margin, lambda: fluctuation(problem))
     rows, bound, placed = rows_and_sets(problem, tightened(problem, margin), off)
@@ -132,9 +129,6 @@ def both_sides(
     """Goals of both sides, and the choice of the best lottery, with an optimistic program on at most one of them.
 
     Without an objective the arm that leads back to all sets at once is played.
-
-    Raises:
-        InvalidInput: as for `bwcr`.
     """
     if objective_by == "ucb":
         names = tuple(problem.objective.outcomes)

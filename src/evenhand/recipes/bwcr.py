@@ -199,9 +199,6 @@ def primal_bwc(
     mean y from what is allowed is of order sqrt(d) (sqrt(gamma A / T) + sqrt(ln(T) / T)) (Theorem 5.4). It bounds the
     distance of each set where there are several.
 
-    Raises:
-        InvalidInput: no constraint, one by group, or a margin that leaves nothing of a budget or a set.
-
     >>> from evenhand.environments import MixedArms
     >>> from evenhand.models import Tabular
     >>> primal_bwc(MixedArms().problem, Tabular(arms=5, n_outcomes=3, confidence=0.5)).name

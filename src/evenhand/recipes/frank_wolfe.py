@@ -86,9 +86,6 @@ def fw_squarecb(
         model: any; bonuses are not read.
         rate: of the choice, such as Rate(1e4, 0.5), what `fw_squarecb_rate` gives, or a number for a fixed one.
 
-    Raises:
-        InvalidInput: as for `fw_linucb`.
-
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Ridge
     >>> fw_squarecb(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, ridge=0.1), rate=Rate(1e4, 0.5)).name
@@ -116,9 +113,6 @@ def fw_epsilon_greedy(
         problem, smoothing: as for `fw_linucb`.
         model: any; bonuses are not read.
         epsilon: in [0, 1].
-
-    Raises:
-        InvalidInput: as for `fw_linucb`.
 
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Ridge

@@ -145,9 +145,6 @@ def fw_linucb_rank(
             source (`SelfNormalised`).
         smoothing, step, margin: as for `fw_dual`.
 
-    Raises:
-        InvalidInput: an objective that cannot be smoothed, or a margin that leaves nothing of a budget.
-
     >>> import numpy as np
     >>> from evenhand.environments import Audience, Ranking
     >>> from evenhand.models import Bilinear

@@ -73,9 +73,6 @@ def pd_bwk(
         problem, model: as for `greedy_bwk`.
         step: epsilon, per unit of the scarcest budget; sqrt(ln(d + 1) / B) by default, for costs of at most 1.
 
-    Raises:
-        InvalidInput: as for `greedy_bwk`.
-
     >>> from evenhand.environments import MixedArms
     >>> from evenhand.models import Tabular
     >>> pd_bwk(MixedArms().problem, Tabular(arms=5, n_outcomes=3, confidence=0.5)).name

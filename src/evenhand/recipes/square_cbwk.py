@@ -92,9 +92,6 @@ def lin_cbwk(
         model: with widths, such as `Ridge`.
         max_price, step: as for `square_cbwk`; the source knows Z, or explores to estimate it.
 
-    Raises:
-        InvalidInput: no budget, or numbers that are not positive.
-
     >>> from evenhand.environments import FixedContexts
     >>> from evenhand.models import Fixed, Ridge
     >>> lin_cbwk(FixedContexts().problem, Ridge(n_features=52, n_outcomes=5, width=Fixed(7.2))).name

@@ -41,7 +41,6 @@ class Comparison:
         return tuple(trace.policy for trace in self.traces)
 
     def summaries(self) -> list[Summary]:
-        """Summarise every policy's run."""
         return [trace.summary() for trace in self.traces]
 
     @property

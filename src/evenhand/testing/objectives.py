@@ -27,9 +27,6 @@ def check_objective(
         beta: the beta of the prox.
         tolerance: the allowed error per unit of distance.
 
-    Raises:
-        AssertionError: naming the promise that is broken.
-
     >>> from evenhand.objectives import GeneralizedGini
     >>> check_objective(GeneralizedGini(("a", "b", "c")))
     """

@@ -43,7 +43,6 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
         rounds: how many are checked.
 
     Raises:
-        AssertionError: naming the promise that is broken.
         InvalidInput: a context or an outcome does not fit the problem.
 
     >>> from evenhand.environments import Court
@@ -95,9 +94,6 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
 
 def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) -> None:
     """Check that a policy acts alike in a batch, alone, and after saving and loading; `decide` must change nothing.
-
-    Raises:
-        AssertionError: naming the promise that is broken.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.recipes import uniform

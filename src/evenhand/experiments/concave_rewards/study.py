@@ -73,7 +73,6 @@ class Truth:
         return 0
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Compute the true worth, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         return Ridge(n_features=self.n_features, n_outcomes=self.n_outcomes).value(state, x, w, u)
 
     def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:

@@ -43,7 +43,6 @@ class Constrained(Section):
 
     @cached_property
     def sets(self) -> Mapping[str, tuple[Constraint, ...]]:
-        """The sets of constraints by name."""
         floor = Floor("exposure", rate=LEAST * float(self.world.looked.sum()), by="label")
         fee, parity = Budget("fee", rate=FEE), Parity("click", by="label", tolerance=APART)
         sets = ((floor,), (fee,), (floor, fee), (floor, parity, fee))
