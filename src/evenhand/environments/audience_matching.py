@@ -81,7 +81,6 @@ class _World:
         return _chances_of(self._who, self._chances, plays)
 
     def means(self, context: Context) -> Floats:
-        """Return the true means of all pairs, `->(N,A)`."""
         self._check(context)
         return self._chances[self._who]
 
@@ -175,7 +174,6 @@ class AudienceMatching:
 
     @property
     def n_features(self) -> int:
-        """One for the constant, plus the number of factors."""
         return 1 + int(self.audience.items.shape[1])
 
     def start(self, seed: int, replicas: Ints) -> _World:

@@ -53,7 +53,6 @@ class Listeners:
         return Audience(users=u, items=v, liked=np.minimum(u @ v.T, 1.0))  # the largest may exceed 1 by rounding
 
     def _tastes(self, count: int, kind: int) -> Floats:
-        """Draw factors that sum to 1, `()->(count,r)`."""
         drawn = uniform(self.seed, Stream.TRUTH, np.arange(count), np.array([kind]), self.factors)
         squares = np.log1p(-drawn) ** 2
         return np.asarray(squares / squares.sum(1, keepdims=True))

@@ -65,7 +65,6 @@ class _World:
         return means_of_plays(self._link, context.features, self.theta, plays)
 
     def means(self, context: Context) -> Floats:
-        """Return the true means of all pairs, `->(N,A)`."""
         m = self._matching
         return every_mean(self._link, context.features, self.theta).reshape(-1, m.users, m.arms)
 

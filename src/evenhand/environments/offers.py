@@ -55,7 +55,6 @@ class Phases:
         object.__setattr__(self, "plan", plan)
 
     def offered(self, luck: Luck, phase: int, items: int) -> Bools:
-        """Return the row of the phase for all replicas, `->(1,m)`."""
         if self.plan.shape[1] != items:
             raise InvalidInput("Phases.plan", f"a column for each of {items} items", f"{self.plan.shape[1]} columns")
         return np.asarray(self.plan[phase % len(self.plan)][None])
@@ -83,5 +82,4 @@ class Absences:
         whole("Absences.length", self.length, 1)
 
     def offered(self, luck: Luck, phase: int, items: int) -> Bools:
-        """Draw the presence of every item, `->(m)`."""
         return np.asarray(luck.uniform(Stream.TRUTH, np.array([phase]), items) >= self.share)

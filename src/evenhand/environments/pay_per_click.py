@@ -164,7 +164,6 @@ class PayPerClick:
 
     @property
     def n_features(self) -> int:
-        """One block of 1 + traits + G per ad."""
         return self.ads * (1 + self.traits + self.demographics)
 
     def start(self, seed: int, replicas: Ints) -> Cases:

@@ -244,7 +244,6 @@ class Ranking:
 
     @cached_property
     def _lists(self) -> Lists:
-        """All users with all items on offer."""
         return Lists(
             learned=self.audience.chances[:, :, None],
             offered=np.ones((1, len(self.audience.items)), bool),

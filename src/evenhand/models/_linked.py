@@ -83,11 +83,9 @@ class Linked(WithoutLuck, Protocol):
     def deviations(self, state: Any, z: Floats) -> Floats: ...
 
     def at(self, state: Any, x: Floats, w: Floats, d: Floats) -> Floats:
-        """Worth under parameters that deviate by d, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
         return worth_at(self._link, state.theta, d, state.low, state.high, x, w)
 
     def sample(self, state: Any, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under parameters drawn from the posterior, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
         return self.at(state, x, w, self.deviations(state, z))
 
     @cached_property

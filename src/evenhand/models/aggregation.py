@@ -147,7 +147,6 @@ class Aggregation(WithoutLuck):
 
     @property
     def n_features(self) -> int:
-        """The number of features that the experts read."""
         return len(self.experts.cuts)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> AggregationState:
@@ -157,7 +156,6 @@ class Aggregation(WithoutLuck):
         return AggregationState(np.zeros((n_replicas, self.n_outcomes, int(self._cuts.prod()), count)), low, high)
 
     def value(self, state: AggregationState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         mean = _value(state.weight, self._within(state), x, w)
         return Worth(mean, np.zeros(mean.shape))
 

@@ -99,7 +99,6 @@ class OptimisticDraw(Drawn):
         counts(self, {"tries": 1, "units": 1})
 
     def draws(self, candidates: int) -> int:
-        """A direction and a distance per try."""
         return numbers_for(self.tries * self.inner.n_parameters) + self.tries
 
     def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:

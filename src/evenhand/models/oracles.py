@@ -116,7 +116,6 @@ class Oracle(WithoutLuck, Protocol):
         return OracleState(theta, self._inverse(n_replicas), np.zeros(n_replicas))
 
     def value(self, state: OracleState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         return Worth(*priced(self._link, state.theta, x, w))
 
     def update(self, state: OracleState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
@@ -129,7 +128,6 @@ class Oracle(WithoutLuck, Protocol):
         return self.link == "identity"
 
     def parameters(self, state: OracleState) -> Floats:
-        """The present iterate, `->(M,n)`."""
         return state.theta
 
     @cached_property

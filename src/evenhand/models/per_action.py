@@ -178,7 +178,6 @@ class PerAction(Wraps):
         return 1 + self.inner.n_features
 
     def draws(self, candidates: int) -> int:
-        """The numbers of the inner model, for every action."""
         return self.actions * self.inner.draws(candidates)
 
     @property

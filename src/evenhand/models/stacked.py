@@ -93,7 +93,6 @@ class Stacked:
         return StackedState([p.model.start(n_replicas, low[p.outcomes], high[p.outcomes], horizon) for p in self._cut])
 
     def value(self, state: StackedState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """The sum of the parts' worth, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
         mean = np.zeros((len(x), w.shape[1], x.shape[1]))
         bonus, random, luck = np.zeros(mean.shape), False, 0
         for p, s in zip(self._cut, state.parts, strict=True):

@@ -178,7 +178,6 @@ class Tabular(WithoutLuck):
         return Worth(*_value(state.total, state.count, self.confidence, state.low, state.high, arms, w))
 
     def update(self, state: TabularState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
-        """Count plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         arms = _arms(x)
         _check(x, np.where(np.asarray(seen.all(2)), arms, _NOTHING))
         _update(state.total, state.count, state.low, state.high, arms, y, seen)

@@ -7,8 +7,7 @@ never exceeded; and `warmup`, the rounds played uniformly at first, for models t
 from evenhand.recipes.allocation import pgd_allocation, random_allocation, resolving_allocation
 from evenhand.recipes.bwcr import bwcr, dual_bwc, dual_bwr, primal_bwc, primal_bwr
 from evenhand.recipes.cab import cab_ofu, cab_ts, cab_ts_parameter, cab_ucb, fairx, max_match
-from evenhand.recipes.frank_wolfe import fw_epsilon_greedy, fw_linucb, fw_squarecb
-from evenhand.recipes.fw import fw
+from evenhand.recipes.frank_wolfe import fw, fw_epsilon_greedy, fw_linucb, fw_squarecb
 from evenhand.recipes.fw_dual import fw_dual, fw_linucb_rank, fw_rank
 from evenhand.recipes.greedy_bwk import greedy_bwk, pd_bwk
 from evenhand.recipes.lagrange_cbw import lagrange_cbw
