@@ -110,9 +110,7 @@ class AudienceMatching:
         users: N, the number of users per round.
         arms: A, the first items of the audience, which are the largest in `LastFM`.
         curve: the satisfaction r of an item.
-        maximize: an outcome or an objective.
-        subject_to: constraints on "match" and "cost".
-        costs: the cost of each item per user, as a known outcome "cost"; by default there is no such outcome.
+        maximize, subject_to, costs: as for `Matching`, without groups.
 
     Raises:
         InvalidInput: there are more arms than items, numbers of factors differ, or `Problem` refuses the input.

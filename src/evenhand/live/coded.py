@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -106,13 +106,11 @@ class Coded:
 
     def to_dict(self) -> dict[str, Any]:
         """The units and groups that the log fixed, and the problem file, for JSON; lists keep the order of groups."""
-        groups = [[g.name, [[name, share] for name, share in _shares(g.shares)]] for g in self.problem.groups]
+        shares = {
+            g.name: g.shares if isinstance(g.shares, Mapping) else dict.fromkeys(g.shares) for g in self.problem.groups
+        }
+        groups = [[name, [list(share) for share in each.items()]] for name, each in shares.items()]
         return {"units": self.units.to_dict(), "groups": groups, "file": list(self.text)}
-
-
-def _shares(shares: Mapping[str, float] | Sequence[str]) -> Iterator[tuple[str, float | None]]:
-    for name in shares:
-        yield name, shares[name] if isinstance(shares, Mapping) else None
 
 
 class Stated(NamedTuple):

@@ -13,9 +13,10 @@ from evenhand.policy.standings import Standing
 from evenhand.problem.constraints import by_group, of_one_outcome
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
-from evenhand.replay.measures import Digest, Measure, Run, measures, objective_name
+from evenhand.replay.measures import Digest, Measure, Run, measures
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import BLIND
+from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import Ending, endings, number, table
 

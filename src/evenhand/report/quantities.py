@@ -78,11 +78,10 @@ def quantities(run: Course) -> list[Quantity]:
     linear.
     """
     problem, late, truth = run.problem, bool(run.under_way.any()), run.in_expectation() is not None
-    names = problem.objective.outcomes
     first, *others = [
         (
-            Quantity(names[0] if len(names) == 1 else "objective", lambda run: run.objective(), "low"),
-            select(problem, tuple(names)),
+            Quantity(objective_name(problem), lambda run: run.objective(), "low"),
+            select(problem, tuple(problem.objective.outcomes)),
         ),
         *((_constraint(s), s.rows) for s in problem.stated),
     ]
@@ -91,6 +90,12 @@ def quantities(run: Course) -> list[Quantity]:
         return _late(q, truth) if late and not rows.is_known.all() else [q]
 
     return [*parts(*first), *measured(run), *(part for other in others for part in parts(*other))]
+
+
+def objective_name(problem: Problem) -> str:
+    """Return the name of the objective: its outcome, or "objective" if it has several."""
+    names = problem.objective.outcomes
+    return names[0] if len(names) == 1 else "objective"
 
 
 def measured(run: Course) -> list[Quantity]:
