@@ -21,7 +21,7 @@ Ask = Callable[[Floats, Floats], Worth]
 
 
 class Lesson(NamedTuple):
-    """How the plays of an update count."""
+    """The weights of the plays of an update."""
 
     share: Floats  # (R,), or (1,) for all replicas: the part of a round that the plays are
     weight: float  # how many observations, and rounds, each of them counts for

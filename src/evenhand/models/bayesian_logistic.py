@@ -27,7 +27,7 @@ _PASSES = 2
 
 @dataclass
 class BayesianLogisticState:
-    """The posterior, and what is kept of the observations.
+    """The posterior, and the observations that are kept.
 
     With coefficients by action there are A rows per replica of what is marked so, and one of all else.
     """
@@ -124,7 +124,7 @@ def _climb(known: _Known, ridge: float, theta: Floats, inverse: Floats) -> float
 
 @kernel
 def _evidence(known: _Known, rho: float, theta: Floats, inverse: Floats) -> float:
-    """ln of the evidence of a fit times the density of what is believed, up to a constant, `(),(A,n),(A,n,n)->()`."""
+    """ln of the evidence of a fit times the density of the prior, up to a constant, `(),(A,n),(A,n,n)->()`."""
     x, y, kept, weight, anchor, slope, curve = known.past
     actions, n = theta.shape
     gradient, hessian, nonzero = np.zeros(n), np.zeros((n, n)), np.empty(n, np.int64)

@@ -25,7 +25,7 @@ from evenhand.numerics.precision import absorb, blank, dot, fresh, quadratic
 
 @dataclass
 class GeneralizedLinearState:
-    """The estimate, its precision, and what is kept of the observations."""
+    """The estimate, its precision, and the observations that are kept."""
 
     inverse: Floats  # (R, n, n) of V
     theta: Floats  # (R, n)

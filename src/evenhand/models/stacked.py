@@ -79,7 +79,7 @@ class Stacked:
 
     @property
     def by_action(self) -> int | None:
-        """How many actions have coefficients of their own in a part."""
+        """The number of actions with coefficients of their own in a part."""
         return next((a for a in map(by_action, self.parts) if a is not None), None)
 
     @property

@@ -80,7 +80,7 @@ class Checkpoint:
     """The file of one run, or of one chunk of its replicas."""
 
     def __init__(self, settings: Checkpoints, name: str, task: object) -> None:
-        """For a task: everything that affects the run. It is hashed once, as audiences can be large."""
+        """Hash the task, which is everything that affects the run, only once, as audiences can be large."""
         self._mark = Mark(fingerprint((task, __version__)), {})
         self._every, self._written, self._obstacle = settings.every, time.monotonic(), ""
         self.path = settings.folder / f"{file_name(name, self._mark.shape)}.half.npz"

@@ -20,7 +20,7 @@ class _Gathered(NamedTuple):
 
 
 class Gathering:
-    """Keeps the outcomes of every round of which some arrived and others did not."""
+    """Keeps the outcomes of rounds that are not complete yet."""
 
     def __init__(self) -> None:
         self._rounds: dict[int, _Gathered] = {}

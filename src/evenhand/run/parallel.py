@@ -1,4 +1,4 @@
-"""Chunks of work in one process or several, with one progress bar; Ctrl-C keeps what was done."""
+"""Chunks of work in one process or several, with one progress bar; Ctrl-C keeps the work so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same policies along a sweep of environments, such as ones of different budgets."""
+"""Sweeps: the same policies in several environments, such as ones of different budgets."""
 
 from __future__ import annotations
 
