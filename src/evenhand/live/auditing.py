@@ -172,7 +172,7 @@ class _Count:
 
 
 def _gap(stored: Any, again: Any, *, exact: bool) -> float:
-    """The largest difference of two arrays, relative to 1 + their size; infinite if shapes or plays differ."""
+    """Return the largest difference of two arrays, relative to 1 + their size; infinite if shapes or plays differ."""
     if stored == again:
         return 0.0
     a, b = (np.array(z, float) for z in (stored, again))  # None becomes NaN

@@ -229,11 +229,11 @@ class Campaign:
         return self.policy.explain(state, context, unpack(body, context, self.policy))
 
     def status(self) -> Status:
-        """The current status of the campaign: rounds, averages, budgets, constraints and prices."""
+        """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""
         return self._worker.look(lambda fold: fold.policy.status(fold.state))
 
     def report(self) -> dict[str, Any]:
-        """A report for JSON: the status, counts of outcomes, delays, actions and alarms."""
+        """Make a report for JSON: the status, counts of outcomes, delays, actions and alarms."""
         return report(self)
 
     def save_report(self, path: str | Path) -> None:

@@ -67,7 +67,7 @@ class Coded:
     def context(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> Context:
-        """The context of one replica.
+        """Return the context of one replica.
 
         Raises:
             InvalidInput: a column is missing or unknown, or has a value that it cannot have.
@@ -91,7 +91,7 @@ class Coded:
         )
 
     def features(self, units: Floats) -> Floats:
-        """The features of every action, `(u)->(1,A,n)`."""
+        """Return the features of every action, `(u)->(1,A,n)`."""
         return np.append(units, 0.0)[self.layout][None]  # index -1 reads the appended 0
 
     @cached_property
@@ -105,7 +105,7 @@ class Coded:
         return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *self.spec.known_columns, *grouped]))
 
     def to_dict(self) -> dict[str, Any]:
-        """The units and groups that the log fixed, and the problem file, for JSON; lists keep the order of groups."""
+        """Return the units and groups of the log, and the problem file, for JSON; lists keep the order of groups."""
         shares = {
             g.name: g.shares if isinstance(g.shares, Mapping) else dict.fromkeys(g.shares) for g in self.problem.groups
         }
@@ -184,7 +184,7 @@ def of_stored(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
 
 
 def _columns(spec: Spec) -> dict[str, list[str]]:
-    """The columns of cases, and the stated ranges and levels, by the keys of a problem file."""
+    """Return the columns of cases, and the stated ranges and levels, by the keys of a problem file."""
     groups = [f"{name} of {grouping.column}" for name, grouping in spec.groups.items()]
     return {
         "features.numeric": sorted(spec.numeric),

@@ -17,10 +17,10 @@ class Drawn(Wraps, Protocol):
     units: int
 
     def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:
-        """The drawn addition to the mean, `(A,n),(K,1|A,M),(draws),(K,A)->(K,A)`."""
+        """Return the drawn addition to the mean, `(A,n),(K,1|A,M),(draws),(K,A)->(K,A)`."""
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """The inner model's mean, and the drawn bonus, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
+        """Return the inner model's mean, and the drawn bonus, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
         mean = self.inner.value(state, x, w, u[:, :0]).mean
         if u.shape[1] == 0:
             return Worth(mean, np.zeros(mean.shape))

@@ -94,7 +94,7 @@ class Linked(WithoutLuck, Protocol):
 
 
 def linear_unit(link: str, low: Floats, high: Floats) -> float:
-    """The unit of x.theta: the length of the outcome's range under the identity link, else 1, `(1),(1)->`."""
+    """Return the unit of x.theta: the length of the outcome's range under the identity link, else 1, `(1),(1)->`."""
     return float(unit(low[0], high[0])) if link == "identity" else 1.0
 
 

@@ -86,12 +86,12 @@ def check_parametric(name: str, inner: Model) -> None:
 
 
 def numbers_for(normals: int) -> int:
-    """The number of uniform numbers that some normal ones need, which come in pairs."""
+    """Return the number of uniform numbers that some normal ones need, which come in pairs."""
     return normals + normals % 2
 
 
 def normals_by_unit(u: Floats, units: int, size: int) -> Floats:
-    """Normal numbers for every unit from uniform ones, `(numbers_for(U size))->(U,size)`."""
+    """Make normal numbers for every unit from uniform ones, `(numbers_for(U size))->(U,size)`."""
     return box_muller(u, units * size).reshape(len(u), units, size)
 
 

@@ -55,13 +55,13 @@ class Model(Protocol):
         """The number of predicted outcomes."""
 
     def draws(self, candidates: int) -> int:
-        """The number of uniform numbers for a round with this many candidates; 0 for a model without luck."""
+        """Return the number of uniform numbers for a round with this many candidates; 0 for a model without luck."""
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
-        """The state before any data, for outcomes within [low, high], `(M),(M)->state`."""
+        """Return the state before any data, for outcomes within [low, high], `(M),(M)->state`."""
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Worth of candidates x at prices w, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`; leaves the state as it is.
+        """Compute the worth of candidates x at prices w, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`; the state stays.
 
         Luck may change the bonus, never the mean. If u has width 0, the model answers without luck.
         """
@@ -80,7 +80,7 @@ def by_action(model: Model) -> int | None:
 
 
 def weighs(model: Model) -> bool:
-    """Whether a model heeds the weight of a `Lesson`."""
+    """Return whether a model heeds the weight of a `Lesson`."""
     return getattr(model, "weighs", False)
 
 
@@ -140,7 +140,7 @@ class Divisible(Model, Protocol):
     """
 
     def start_by_action(self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int) -> Any:
-        """The state before any data, with coefficients for each action of every replica, `(M),(M)->state`."""
+        """Return the state before any data, with coefficients for each action of every replica, `(M),(M)->state`."""
 
 
 @runtime_checkable
@@ -152,7 +152,7 @@ class Posterior(Model, Protocol):
         """The number of standard normal numbers of a draw."""
 
     def sample(self, state: Any, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under the parameters theta + root(S) z, S their covariance, `(A,n),(K,1|A,M),(U,n_parameters)->(K,A)`.
+        """Compute the worth under theta + root(S) z, S their covariance, `(A,n),(K,1|A,M),(U,n_parameters)->(K,A)`.
 
         Candidates come in U consecutive blocks of equal length, and each block has a draw z of its own.
         """
@@ -163,10 +163,10 @@ class Parametric(Posterior, Protocol):
     """A model of one outcome whose mean is a known function of x.theta, with theta of n numbers, `n_parameters`."""
 
     def deviations(self, state: Any, z: Floats) -> Floats:
-        """Deviations of theta drawn from the posterior: root(S) z, `(U,n)->(U,n)`."""
+        """Compute deviations of theta drawn from the posterior: root(S) z, `(U,n)->(U,n)`."""
 
     def inside(self, state: Any, z: Floats) -> Floats:
-        """Deviations root(V^-1) z, V the matrix of the widths, `(U,n)->(U,n)`: a ball becomes an ellipsoid of theta."""
+        """Compute root(V^-1) z, V the matrix of the widths, `(U,n)->(U,n)`: a ball becomes an ellipsoid of theta."""
 
     def at(self, state: Any, x: Floats, w: Floats, d: Floats) -> Floats:
-        """Worth under theta + d, one d per consecutive block of candidates, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
+        """Compute the worth under theta + d, one per block of candidates, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""

@@ -188,7 +188,7 @@ class BayesianBilinear(WithoutLuck):
         return empty(self.who * self.what, n_replicas, low, high, horizon, self.prior)
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) per run of equal u."""
+        """Compute mean and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) for a run of u."""
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units, self.who))

@@ -263,7 +263,7 @@ class BayesianLogistic(WithoutLuck):
         return 1
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianLogisticState:
-        """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
+        """Return the state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
         return self.start_by_action(n_replicas, low, high, horizon, 1)
 
     def start_by_action(

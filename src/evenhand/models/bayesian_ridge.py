@@ -191,7 +191,7 @@ def _update(
 def empty(
     n: int, n_replicas: int, low: Floats, high: Floats, horizon: int, prior: Prior, actions: int = 1
 ) -> BayesianRidgeState:
-    """The state before any data, `(M),(M)->`."""
+    """Return the state before any data, `(M),(M)->`."""
     m, rows, units = len(low), n_replicas * actions, np.where(np.isfinite(high - low), high - low, 1.0)
     origin = prior.origin(n_replicas, actions, m, n) / units[:, None]
     return BayesianRidgeState(

@@ -104,7 +104,7 @@ class Bilinear(WithoutLuck):
         return fresh_state(n_replicas, self.who * self.what, self.n_outcomes, self.ridge, low, high)
 
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) per run of equal u."""
+        """Compute mean and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) for a run of u."""
         radius = self.width.radius(state.count, state.log_det, self.ridge)
         low, high = state.low, state.high
         return Worth(*bilinear_worth(state.theta, state.inverse, radius, low, high, self.clipped, x, w, self.who))
@@ -114,6 +114,6 @@ class Bilinear(WithoutLuck):
         absorb_runs(state.theta, state.inverse, state.log_det, state.count, x, y, seen, self.who)
 
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under drawn parameters as in `Ridge.sample`, `(A,r+s),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
+        """Compute the worth under drawn parameters as in `Ridge.sample`, `(A,r+s),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
         flat = (x[:, :, : self.who, None] * x[:, :, None, self.who :]).reshape(*x.shape[:2], -1)
         return drawn_worth(state.theta, state.inverse, state.low, state.high, flat, w, z)

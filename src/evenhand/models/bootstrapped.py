@@ -84,7 +84,7 @@ class Bootstrapped(Wraps):
         return BootstrappedState(members, np.zeros(n_replicas, np.int64))
 
     def value(self, state: BootstrappedState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """The members' average, and the drawn bonus, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
+        """Return the members' average, and the drawn bonus, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
         each = np.stack([self.inner.value(member, x, w, u[:, :0]).mean for member in state.members])
         mean = np.zeros(each.shape[1:])
         for one in each:  # one by one, because the order of a sum over an axis depends on its shape
@@ -114,6 +114,6 @@ class Bootstrapped(Wraps):
 
 
 def _times(number: Ints, members: int) -> Ints:
-    """The number of draws of numbered observations by each member, `(P)->(P,B)`, the same in every replica."""
+    """Return the number of draws of numbered observations by each member, `(P)->(P,B)`, the same in every replica."""
     u = uniform(0, Stream.BOOTSTRAP, number.ravel(), np.zeros(1), members)
     return np.searchsorted(_POISSON, u, side="right").reshape(*number.shape, members)

@@ -26,7 +26,7 @@ class ExpertSet(Protocol):
         """Parameters of the linear functions, `->(J,n)`, or `->(J,0)` for none."""
 
     def levels_in(self, low: Floats, high: Floats) -> Floats:
-        """The levels for outcomes within [low, high], `(M),(M)->(M,J)`."""
+        """Return the levels for outcomes within [low, high], `(M),(M)->(M,J)`."""
 
 
 @checked
@@ -91,14 +91,14 @@ class Cover:
         return np.zeros((self.levels, 0))
 
     def levels_in(self, low: Floats, high: Floats) -> Floats:
-        """The midpoints of equal parts of the range, `(M),(M)->(M,J)`."""
+        """Return the midpoints of equal parts of the range, `(M),(M)->(M,J)`."""
         return np.asarray(low[:, None] + (high - low)[:, None] * (np.arange(self.levels) + 0.5) / self.levels)
 
     @classmethod
     def hoelder(
         cls, *, n_features: int, horizon: int, smoothness: float = 1.0, constant: float = 1.0, arms: int = 1
     ) -> Self:
-        """The cover whose size balances aggregation and approximation over a horizon, for f in a Hoelder class.
+        """Return the cover whose size balances aggregation and approximation over a horizon, for f in a Hoelder class.
 
         Equation: N = (constant^2 T / arms)^(1 / (n + 2p)) cuts per feature and N^p / constant levels, both rounded up;
         on noisy outcomes of f the regret is then T^(n / (n + 2p)) up to logarithms, the paper's 1 - 2 / (2 + n/p).

@@ -150,7 +150,7 @@ class Fitted(Linked, Protocol):
         _update(self._link, *books, s.past.arrays, x, y, seen, rule)
 
     def deviations(self, state: GeneralizedLinearState, z: Floats) -> Floats:
-        """Deviations of parameters drawn from N(theta, unit^2 H^-1), `(U,n)->(U,n)`; unit is 1 unless links are linear.
+        """Compute deviations of draws from N(theta, unit^2 H^-1), `(U,n)->(U,n)`; unit is 1 unless links are linear.
 
         H = ridge I + sum mu' x x^T, is the Hessian of the objective at the last Newton step of the last fit, over the
         observations of that fit (Laplace's approximation: Chapelle & Li 2011); what was folded counts as it was folded.
@@ -160,7 +160,7 @@ class Fitted(Linked, Protocol):
         return turned(state.root, linear_unit(self.link, state.low, state.high) * z)
 
     def inside(self, state: GeneralizedLinearState, z: Floats) -> Floats:
-        """Deviations of parameters by unit root(V^-1) z, `(U,n)->(U,n)`; O(n^3)."""
+        """Compute deviations of parameters by unit root(V^-1) z, `(U,n)->(U,n)`; O(n^3)."""
         return spread(state.inverse, linear_unit(self.link, state.low, state.high) * z)
 
 

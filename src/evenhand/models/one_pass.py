@@ -188,7 +188,7 @@ class OnePass(Linked):
         return Worth(*_value(self._link, s.theta, s.inverse, radius, self._size(s), s.low, s.high, x, w))
 
     def radius(self, state: OnePassState) -> Floats:
-        """Beta, `->()`."""
+        """Compute beta, `->()`."""
         if self.width is not None:
             return self.width.radius(state.count, state.log_det, self.ridge)
         n, eta = self.n_features, self.step
@@ -202,15 +202,15 @@ class OnePass(Linked):
         _update(self._link, *settings, s.theta, s.metric, s.inverse, s.log_det, s.count, x, y, seen)
 
     def deviations(self, state: OnePassState, z: Floats) -> Floats:
-        """Deviations of parameters drawn from N(theta, unit^2 Q^-1), `(U,n)->(U,n)`; O(n^3)."""
+        """Compute deviations of parameters drawn from N(theta, unit^2 Q^-1), `(U,n)->(U,n)`; O(n^3)."""
         return spread(state.inverse, self._size(state) * z)
 
     def inside(self, state: OnePassState, z: Floats) -> Floats:
-        """Deviations by unit root(Q^-1) z, as Q is the matrix of the widths as well, `(U,n)->(U,n)`."""
+        """Compute deviations by unit root(Q^-1) z, as Q is the matrix of the widths as well, `(U,n)->(U,n)`."""
         return self.deviations(state, z)
 
     def _size(self, state: OnePassState) -> float:
-        """The unit of u: that of the outcome under the identity link."""
+        """Return the unit of u: that of the outcome under the identity link."""
         return linear_unit(self.link, state.low, state.high)
 
     @cached_property

@@ -105,7 +105,7 @@ class Oracle(WithoutLuck, Protocol):
     start_at: float
 
     def _inverse(self, n_replicas: int) -> Floats:
-        """The inverse of the metric before any data, `->(n,n)`, or `->(0,0)` for the identity."""
+        """Return the inverse of the metric before any data, `->(n,n)`, or `->(0,0)` for the identity."""
 
     @property
     def _steps(self) -> tuple[float, float, float]:

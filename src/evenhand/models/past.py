@@ -43,7 +43,7 @@ class Past:
 
 
 def no_past(n_replicas: int, n: int, most: int) -> Past:
-    """No observations, and no quadratic."""
+    """Start with no observations and no quadratic."""
     room, quadratic = min(256, most), np.zeros((n_replicas, n, n))
     x, y, kept = np.zeros((n_replicas, room, n)), np.zeros((n_replicas, room)), np.zeros(n_replicas)
     return Past(x, y, kept, np.ones_like(y), np.zeros((n_replicas, n)), np.zeros((n_replicas, n)), quadratic)

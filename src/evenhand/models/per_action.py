@@ -143,7 +143,7 @@ class PerAction(Wraps):
 
     @staticmethod
     def of(problem: Problem, kind: Callable[..., Model] = BayesianRidge) -> PerAction:
-        """Own coefficients per action, for the features that a problem names and all outcomes that it learns.
+        """Make a model with coefficients per action, for the named features and all learned outcomes of a problem.
 
         Args:
             problem: with named features, which `Policy.encode` makes contexts of.
@@ -190,7 +190,7 @@ class PerAction(Wraps):
         return self.inner.start(n_replicas * self.actions, low, high, max(1, horizon // self.actions))
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Worth of every candidate by the coefficients of its action, `(C,1+n),(K,1|C,M),(draws)->(K,C),(K,C)`."""
+        """Compute the worth by the coefficients of actions, `(C,1+n),(K,1|C,M),(draws)->(K,C),(K,C)`."""
         self._refuse(x, EVERYWHERE)
         if self._divides:
             return self.inner.value(state, x, w, u)
@@ -213,7 +213,7 @@ class PerAction(Wraps):
         return isinstance(self.inner, Divisible)
 
     def _luck(self, u: Floats, most: int) -> Floats:
-        """The luck of every action, for at most so many candidates, `(draws)->(R A, inner draws)`."""
+        """Return the luck of every action, for a number of candidates at most, `(draws)->(R A, inner draws)`."""
         own = u.reshape(len(u) * self.actions, u.shape[1] // self.actions)
         return np.ascontiguousarray(own[:, : self.inner.draws(most)]) if u.shape[1] else own
 

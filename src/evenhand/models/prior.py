@@ -51,7 +51,7 @@ class Prior:
             raise InvalidInput("Prior.sd", f"numbers in [{1.0 / LARGEST:g}, {LARGEST:g}]", shown(self.sd))
 
     def origin(self, n_replicas: int, actions: int, outcomes: int, n: int) -> Floats:
-        """The mean of every action of every replica, `->(A,M,n)`, as rows."""
+        """Return the mean of every action of every replica, `->(A,M,n)`, as rows."""
         mean, shape = _numbers("Prior.mean", self.mean), (actions, outcomes, n)
         try:
             return np.tile(np.broadcast_to(mean, shape), (n_replicas, 1, 1))

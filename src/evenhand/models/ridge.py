@@ -30,7 +30,7 @@ class RidgeState:
 
 
 def fresh_state(rows: int, n: int, n_outcomes: int, ridge: float, low: Floats, high: Floats) -> RidgeState:
-    """The state before any data, `(M),(M)->`."""
+    """Return the state before any data, `(M),(M)->`."""
     theta, none = np.zeros((rows, n_outcomes, n)), np.zeros(rows)
     return RidgeState(fresh(rows, n, ridge), theta, none, none.copy(), low, high)
 
@@ -153,5 +153,5 @@ class Ridge(WithoutLuck):
         return self.n_outcomes * self.n_features
 
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under parameters drawn from N(theta_m, unit_m^2 V^-1), `(A,n),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
+        """Compute the worth under draws from N(theta_m, unit_m^2 V^-1), `(A,n),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
         return drawn_worth(state.theta, state.inverse, state.low, state.high, x, w, z)

@@ -171,7 +171,7 @@ class Scalarised(WithoutLuck):
         )
 
     def value(self, state: ScalarisedState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`.
+        """Compute the mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`.
 
         It costs O(K (n^2 M^2 + A n^2)), and O(K A n^2 M^2) with prices per candidate.
         """

@@ -111,7 +111,7 @@ class Sklearn(WithoutLuck):
             raise InvalidInput("Sklearn.per_outcome", "True for classifiers that learn by partial_fit", False)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> SklearnState:
-        """The state before any data, `(M),(M)->state`; classifiers need ranges within [0, 1]."""
+        """Return the state before any data, `(M),(M)->state`; classifiers need ranges within [0, 1]."""
         if self._classifies and (low.min() < 0.0 or high.max() > 1.0):
             raise InvalidInput(self._name, "outcomes with a range within [0, 1]", (low, high))
         room = min(256, 2 * self.buffer) if self.mode == "refit" else 0
@@ -122,7 +122,7 @@ class Sklearn(WithoutLuck):
         return state
 
     def value(self, state: SklearnState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`; fits where a fit is due."""
+        """Compute the mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`; fits where a fit is due."""
         self._check_width(state, x)
         mean = np.stack([self._predict(state, r, x[r]) for r in range(len(x))])
         worth = (w * mean[:, None]).sum(3)
@@ -165,7 +165,7 @@ class Sklearn(WithoutLuck):
             raise InvalidInput(f"{self._name}: features", f"{state.x.shape[2]} of them, as before", x.shape[2])
 
     def _units(self, state: SklearnState) -> Floats:
-        """The lengths of the ranges, 1 where infinite and for classifiers, `->(M)`."""
+        """Return the lengths of the ranges, 1 where infinite and for classifiers, `->(M)`."""
         size = state.high - state.low
         return np.where(np.isfinite(size) & (size > 0.0) & (not self._classifies), size, 1.0)
 
@@ -203,7 +203,7 @@ class Sklearn(WithoutLuck):
         return np.clip(mean, state.low, state.high)
 
     def _fitted(self, state: SklearnState, r: int) -> _Fit | None:
-        """The estimators of the last due fit, fitted now unless cached; a pure function of the buffer."""
+        """Return the estimators of the last due fit, fitted now unless cached; a pure function of the buffer."""
         count = int(state.fitted[r])
         fit = state.fits[r]
         if count == 0 or (fit is not None and fit.seen == count):
@@ -248,7 +248,7 @@ class Sklearn(WithoutLuck):
 
 
 def _rounded(y: Floats) -> Floats:
-    """Numbers to 12 significant digits, by bits."""
+    """Round numbers to 12 significant digits, by bits."""
     part, exponent = np.frexp(y)
     return np.asarray(np.ldexp(np.round(part * _BITS) / _BITS, exponent))
 
@@ -264,7 +264,7 @@ def as_model(model: Model, n_outcomes: int) -> Model:
 
 
 def _is_estimator(value: object) -> bool:
-    """Whether a value is an estimator of scikit-learn, which need not be installed to say so."""
+    """Return whether a value is an estimator of scikit-learn, which need not be installed to say so."""
     return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
 
 

@@ -187,7 +187,7 @@ class Tabular(WithoutLuck):
         return self.arms * self.n_outcomes
 
     def sample(self, state: TabularState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under means drawn independently from N(v, 1 / (N + 1)), `(A,n),(K,1|A,M),(U,arms M)->(K,A)`.
+        """Compute the worth under independent draws from N(v, 1 / (N + 1)), `(A,n),(K,1|A,M),(U,arms M)->(K,A)`.
 
         On outcomes scaled to [0, 1]: Agrawal & Goyal 2013 (AISTATS), Algorithm 2, whose mean is the v of this model.
         Its bound holds for all outcomes in [0, 1], where Beta posteriors would need outcomes of 0 or 1.

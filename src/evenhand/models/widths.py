@@ -18,7 +18,7 @@ class Width(Protocol):
     """A radius that depends on the number and the spread of the observations."""
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
-        """Radius after `count` observations with log det(V / ridge) = log_det, `(),(),()->()`."""
+        """Compute the radius after `count` observations with log det(V / ridge) = log_det, `(),(),()->()`."""
 
 
 @checked

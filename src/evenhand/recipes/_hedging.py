@@ -66,7 +66,7 @@ def evened(problem: Problem, goal: LinearReward) -> Evened:
 
 
 def hedged(problem: Problem, worth: float, rows: Rows, bound: Floats) -> Evened:
-    """The rows of all constraints in units in which they vary alike, for exponentiated gradient on all of them.
+    """Return the rows of all constraints in units in which they vary alike, for exponentiated gradient on all of them.
 
     Equation: row j is divided by u_j, by which a round moves it (`spread`).
     Z = P^(1/2) worth max(2, (most_i / b_i)^(1/2)) over the budgets b_i, for plays that are worth at most `worth`; at

@@ -83,7 +83,7 @@ def for_constraints(
 
 
 def _stated(problem: Problem, margin: float | None) -> tuple[Rows, Floats, tuple[Region, ...]]:
-    """Rows and bounds of the constraints on sums, and the sets, all tightened by the margin, `()->(d)`.
+    """Return the rows and bounds of the constraints on sums, and the sets, all tightened by the margin, `()->(d)`.
 
     The default margin of sets is 0.
     """
@@ -95,7 +95,7 @@ def _stated(problem: Problem, margin: float | None) -> tuple[Rows, Floats, tuple
 
 
 def _sums(problem: Problem, rows: Rows, bound: Floats) -> list[Kept]:
-    """All rows in the set below their bounds, `()->(d)`; [] without any; equal rows count once."""
+    """Collect all rows in the set below their bounds, `()->(d)`; [] without any; equal rows count once."""
     rows, bound = in_units_of_plays(problem, rows, bound)
     alike: dict[bytes, int] = {}
     for j in np.argsort(bound, kind="stable").tolist():
@@ -109,7 +109,7 @@ def _sums(problem: Problem, rows: Rows, bound: Floats) -> list[Kept]:
 
 
 def _set(problem: Problem, region: Region) -> Kept:
-    """The outcomes of a convex set, and the set."""
+    """Return the outcomes of a convex set, and the set."""
     low, high = problem.ranges(region.outcomes, plays=1)
     width = np.where(np.isfinite(high - low) & (high > low), high - low, 1.0)
     within, unit = units.in_units(region.within, width)

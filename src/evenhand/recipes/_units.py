@@ -77,7 +77,7 @@ def steadied_rows(problem: Problem) -> tuple[Rows, Floats]:
 
 
 def group_factors(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
-    """The largest size and the root mean square of the factor of a play in every row, `->(d),(d)`."""
+    """Return the largest size and the root mean square of the factor of a play in every row, `->(d),(d)`."""
     share = np.append(problem.shares, 1.0)[rows.column]
     alike = np.array([1.0 / len(g.names) for g in problem.groups] + [1.0])[rows.grouping]
     share = np.where(share > 0.0, share, alike)  # where it is estimated
@@ -107,5 +107,5 @@ def spread(problem: Problem, rows: Rows, bound: Floats) -> Floats:
 
 
 def of_everybody(size: Floats, most: Floats, each: Floats) -> Bools:
-    """Whether each row is of everybody and has a bound other than 0, `(d),(d),(d)->(d)`."""
+    """Return whether each row is of everybody and has a bound other than 0, `(d),(d),(d)->(d)`."""
     return np.asarray((most == 1.0) & (each > 1e-12 * size))

@@ -60,7 +60,7 @@ def worth_of_a_play(problem: Problem, goal: FrankWolfe) -> float:
 
 
 def _of_a_play(most: Floats, rows: Rows) -> float:
-    """The largest sum over the rows that one play can move, `(d)->()`."""
+    """Return the largest sum over the rows that one play can move, `(d)->()`."""
     inside = rows.column >= 0
     if not inside.any():
         return float(most.sum())

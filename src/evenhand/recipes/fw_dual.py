@@ -165,7 +165,7 @@ def _priced(
     hard: bool,
     optimism: Literal["row", "net"],
 ) -> tuple[Goal, ...]:
-    """The objective's slope, and prices of all constraints."""
+    """Return the objective's slope, and prices of all constraints."""
     slope = frank_wolfe(problem, problem.objective, smoothing, optimism=optimism)
     rows, bound = balanced_rows(problem, given(margin, lambda: fluctuation(problem)))
     prices = where_constrained(

@@ -31,7 +31,7 @@ def square_cbwk(
     step: float | None = None,
     name: str | None = None,
 ) -> Policy:
-    """Inverse-gap weighting of predicted rewards minus priced costs, prices by exponentiated gradient; hard budgets.
+    """Play by inverse gaps of predicted rewards minus priced costs, prices by exponentiated gradient; hard budgets.
 
     Equation: l_a = r_hat_a + lam.(B/T - c_hat_a), p by inverse gaps on l, lam on {lam >= 0, ||lam||_1 <= Z} with
     loss <B/T - c_t, lam> of the observed costs.
@@ -121,7 +121,7 @@ def _priced(
 def square_cbwk_rate(
     problem: Problem, arms: int, reward_regret: float, cost_regret: float, max_price: float | None = None
 ) -> float:
-    """gamma = sqrt(A T / (Reg_r + c^2 Reg_c + 4 ln 2T)) from bounds on the oracles' regrets.
+    """Compute gamma = sqrt(A T / (Reg_r + c^2 Reg_c + 4 ln 2T)) from bounds on the oracles' regrets.
 
     For rewards and costs in [0, 1]: c is T/B + 1 with the smallest budget B, as in Theorem 3.1, or, if a max_price Z is
     given, Z as in Theorem A.1.

@@ -67,7 +67,7 @@ class Run:
         return Digest(float(shuffled.mean()), _population(shuffled, resampled), se_log, spread, worst)
 
     def objective(self) -> Floats:
-        """The objective at the averages over accepted rounds, `->(R)`."""
+        """Return the objective at the averages over accepted rounds, `->(R)`."""
         return np.asarray(self.trace.objective()[-1])
 
     def rates(self, outcome: str, by: str) -> dict[str, Floats]:

@@ -101,7 +101,7 @@ class Replay:
         return results
 
     def to_dict(self) -> dict[str, object]:
-        """The contents of `results.json`."""
+        """Return the contents of `results.json`."""
         return self.results().to_dict()
 
     def __str__(self) -> str:

@@ -140,7 +140,7 @@ class Checkpoint:
 
 
 def _alike(fresh: Halfway, found: Halfway) -> bool:
-    """Whether books and records are of the same run: of the same seed and replicas, and of the same sizes."""
+    """Return whether books and records are of the same run: of the same seed and replicas, and of the same sizes."""
     if found.seed != fresh.seed or not np.array_equal(found.replicas, fresh.replicas):
         return False
     pairs = [(fresh.state.books, found.state.books)]

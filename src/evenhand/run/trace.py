@@ -280,7 +280,7 @@ class Trace:
         )
 
     def _sums(self, name: str) -> Floats:
-        """Sums of an outcome or a measure, `->(G,R)`."""
+        """Return the sums of an outcome or a measure, `->(G,R)`."""
         outcomes, measures = self.problem.names, tuple(m.name for m in self.problem.measures)
         if name in measures:
             return np.asarray(self.measured[:, :, measures.index(name)])
@@ -290,7 +290,7 @@ class Trace:
 
 
 def _names(problem: Problem) -> dict[str, object]:
-    """The names behind the columns of a trace."""
+    """Return the names behind the columns of a trace."""
     measures = [_described(m) for m in problem.measures]
     return {"outcomes": problem.names, "columns": problem.columns, "measures": measures}
 

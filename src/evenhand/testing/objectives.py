@@ -67,7 +67,7 @@ def check_objective(
 
 
 def _able(objective: Objective, ability: type, ask: Callable[[], Floats]) -> bool:
-    """Whether the objective has an ability, which sums of objectives may lack; requires that `able` agrees."""
+    """Return whether the objective has an ability, which sums of objectives may lack; requires that `able` agrees."""
     stated = able(objective, ability)
     try:
         ask()

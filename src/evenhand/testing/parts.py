@@ -45,7 +45,7 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
 
 
 def _led(u: Floats, actions: int | None) -> Floats:
-    """Numbers as they are, but for the index of an action in place of the first."""
+    """Return numbers as they are, but for the index of an action in place of the first."""
     return u if actions is None else np.concatenate([np.floor(actions * u[..., :1]), u[..., 1:]], -1)
 
 

@@ -116,7 +116,7 @@ def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) 
 
 
 def _brings(a: Arrival, i: int) -> bool:
-    """Whether an arrival has an outcome of one replica; outcomes that do not arrive are NaN."""
+    """Return whether an arrival has an outcome of one replica; outcomes that do not arrive are NaN."""
     return bool(a.decision.counted[i] > 0.0 and not np.isnan(a.y[i, a.decision.plays[i] >= 0]).all())
 
 

@@ -74,7 +74,7 @@ def lookup(number: int) -> Verb:
 
 
 def _chances(body: dict[str, Any], actions: Sequence[str]) -> dict[str, float] | None:
-    """The probability of every action for the first play, None if the policy did not know it."""
+    """Return the probability of every action for the first play, None if the policy did not know it."""
     return None if "l" not in body else {name: dict(body["l"]).get(a, 0.0) for a, name in enumerate(actions)}
 
 

@@ -97,13 +97,13 @@ def _close(db: sqlite3.Connection, process: int) -> None:
 
 
 def _number(path: Path) -> tuple[int, int]:
-    """The device and inode of a file."""
+    """Return the device and inode of a file."""
     found = os.stat(path)
     return found.st_dev, found.st_ino
 
 
 def has_log(path: Path) -> bool:
-    """Whether a file has logs of campaigns; it is opened read-only."""
+    """Return whether a file has logs of campaigns; it is opened read-only."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'one_decision_per_key'").fetchall())
