@@ -49,8 +49,7 @@ def resolving_allocation(
         model: any, for the learned outcomes; a width is added as it is.
         oracle, capacity: as for `cab_ucb`.
         may_stay: whether users may stay without an arm where that is worth more, as where budgets run short.
-        contexts: how many different users are kept at most.
-        every: largest number of rounds between two solves.
+        contexts, every: as for `resolving`, of users.
 
     Raises:
         InvalidInput: a problem without a satisfaction, or with another objective.
@@ -105,12 +104,8 @@ def pgd_allocation(
     price over the step, whatever the model says. Budgets are never exceeded.
 
     Args:
-        problem: measures one `welfare.Satisfaction`, and maximises the outcome that it sums up; with constraints.
-        model: any, for the learned outcomes; a width is added as it is.
-        step: of the prices, where the most that a play can add to a row, and the most that it can be worth, are 1;
-            2 / (N sqrt(T)) by default, for N users.
-        margin: taken off every budget per round; by default as for `pgd`.
-        oracle, capacity, may_stay: as for `resolving_allocation`.
+        problem, model, oracle, capacity, may_stay: as for `resolving_allocation`, with constraints.
+        step, margin: as for `pgd`, a play being that of a user.
 
     Raises:
         InvalidInput: no constraints, a margin that leaves nothing of a budget, or a problem without a satisfaction or

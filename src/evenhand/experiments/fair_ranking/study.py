@@ -13,9 +13,8 @@ from evenhand.core.types import Floats
 from evenhand.environments import Ranking
 from evenhand.experiments.experiment import Case, Point, Run, Section, Session, traces
 from evenhand.experiments.fair_ranking import FairRankingExperiment
-from evenhand.experiments.fair_ranking.aims import CLICK, Aim, aim, inequality
 from evenhand.experiments.fair_ranking.constraints import Constrained
-from evenhand.experiments.fair_ranking.world import clipped, model, untuned, world
+from evenhand.experiments.fair_ranking.world import CLICK, Aim, aim, clipped, inequality, model, untuned, world
 from evenhand.objectives import Linear, Objective
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, unbiased_linucb_rank, uniform
 from evenhand.report.results import Measurement, Results
