@@ -74,8 +74,8 @@ def test_systems_are_found_in_the_code():
     found = {(s.id, s.name): s for s in systems}
     for identifier, name, kind, module in (
         ("K1", "pgd", "recipe", "evenhand.recipes.pgd"),
-        ("K2", "pgd_adaptive", "recipe", "evenhand.recipes.pgd_adaptive"),
-        ("K4", "mixed_oracle", "recipe", "evenhand.recipes.mixed_oracle"),
+        ("K2", "pgd_adaptive", "recipe", "evenhand.recipes.pgd"),
+        ("K4", "mixed_oracle", "recipe", "evenhand.recipes.pgd"),
         ("K5", "Parity", "constraint", "evenhand.problem.constraints.parity"),
         ("K6", "Logistic", "model", "evenhand.models.logistic"),
         ("K6", "Ridge", "model", "evenhand.models.ridge"),

@@ -97,7 +97,7 @@ def test_an_optimum_is_of_the_replicas_that_were_run():
         alone = best(world.problem, draw(world, 300, 4, replica=replica), np.zeros(0))[0]
         assert found.values[i] == pytest.approx(alone, abs=1e-12)
         # the truth that `draw` reads is that of the replica in a run
-        mean = world.start(4, np.array([replica])).theta.sum(2) / 3  # of a play, as features have mean 1 / n
+        mean = world.theta(4, np.array([replica])).sum(2) / 3  # of a play, as features have mean 1 / n
         assert found.values[i] >= np.sort(mean[0])[0]
     assert found.value == pytest.approx(found.values.mean())
     assert found.se == pytest.approx(found.values.std(ddof=1) / np.sqrt(3))
@@ -106,7 +106,7 @@ def test_an_optimum_is_of_the_replicas_that_were_run():
 
 def test_an_optimum_is_by_default_of_the_replicas_that_are_run_by_default():
     world = MultiObjective(arms=4, n_outcomes=2, n_features=3, horizon=200)
-    known = Truth(theta=world.start(0, np.arange(20)).theta)
+    known = Truth(theta=world.theta(0, np.arange(20)))
     trace = simulate(fw_linucb(world.problem, known), world, progress=False)
     found = opt(world, contexts=200, progress=False)
     assert len(found.values) == len(trace.replicas)

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -114,13 +114,13 @@ def build() -> Parser:
                         help="resamples of the rows, for standard errors (default: 40; 0 for none)")  # fmt: skip
     replay.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
     replay.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and a picture here")
-    replay.set_defaults(parser=replay)
+    replay.set_defaults(run=_replay, parser=replay)
 
     warm = commands.add_parser("warm", help="compile ahead, so that first decisions do not wait", description=WARM,
                                formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     warm.add_argument("problem", nargs="?", type=Path, default=None, metavar="PROBLEM.toml",
                       help="compile what a replay of this problem file needs, instead of what is common")  # fmt: skip
-    warm.set_defaults(parser=warm)
+    warm.set_defaults(run=_warm, parser=warm)
 
     serve = commands.add_parser("serve", help="decide for real, over HTTP, with a page that shows where it stands",
                                 description=SERVE, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
@@ -144,13 +144,13 @@ def build() -> Parser:
     serve.add_argument("--port", type=int, default=8000, metavar="N", help="(default: 8000; 0 takes one that is free)")
     serve.add_argument("--allow-host", action="append", default=[], metavar="NAME",
                        help="a name that clients call the server by (may be repeated)")  # fmt: skip
-    serve.set_defaults(parser=serve)
+    serve.set_defaults(run=_serve, parser=serve)
 
     audit = commands.add_parser("audit", help="recompute every decision of a live campaign", description=(
         "Recompute every decision of a campaign from the events before it, and name the first that differs. On the "
         "versions and the processor on which the campaign ran, numbers are the same bit for bit."
     ))  # fmt: skip
-    _add_campaign(audit)
+    _add_campaign(audit, _audit)
     audit.add_argument("--problem", type=Path, default=[], action="append", metavar="PROBLEM.toml",
                        help="in place of the problem files that the campaign kept (may be repeated)")  # fmt: skip
     audit.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
@@ -159,7 +159,7 @@ def build() -> Parser:
 
     export = commands.add_parser("export", help="write the decisions of a live campaign to a file",
                                  description=EXPORT, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    _add_campaign(export)
+    _add_campaign(export, _export)
     export.add_argument("--out", type=Path, required=True, metavar="FILE", help="to write to; it is replaced")
     export.add_argument("--format", choices=("csv", "jsonl", "parquet", "obp", "vw"), default=None,
                         help="(default: as the name of the file ends)")  # fmt: skip
@@ -172,7 +172,7 @@ def build() -> Parser:
         "Write the page that `evenhand serve` shows, as one HTML file that loads nothing: budgets and their pace, "
         "constraints by group, actions over time, outcomes, and the latest decisions."
     ))  # fmt: skip
-    _add_campaign(report)
+    _add_campaign(report, _report)
     report.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="to write to; it is replaced")
     report.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
 
@@ -180,7 +180,7 @@ def build() -> Parser:
     systems.add_argument("name", nargs="?", default=None, metavar="NAME",
                          help="of a recipe, model, objective, ... such as pgd, or an id such as K1")  # fmt: skip
     systems.add_argument("--json", action="store_true", help="the list as JSON")
-    systems.set_defaults(parser=systems)
+    systems.set_defaults(run=_systems, parser=systems)
     return parser
 
 
@@ -201,11 +201,11 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
     return "\n".join(["start here:", *lines])
 
 
-def _add_campaign(parser: Parser) -> None:
+def _add_campaign(parser: Parser, run: Callable[[argparse.Namespace], int]) -> None:
     parser.add_argument("store", metavar="STORE", help="such as sqlite:///email.db")
     parser.add_argument("campaign", nargs="?", default=None, metavar="CAMPAIGN",
                         help="its name (default: the only one in the store)")  # fmt: skip
-    parser.set_defaults(parser=parser)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
@@ -230,7 +230,7 @@ def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
     parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and plots here")
     parser.add_argument("--resume", action="store_true",
                         help="keep runs in DIR, finished or not; after an interruption, go on from them")  # fmt: skip
-    parser.set_defaults(made=experiment, parser=parser)
+    parser.set_defaults(run=_reproduce, made=experiment, parser=parser)
 
 
 def _count(text: str, least: int = 1) -> int:
@@ -252,12 +252,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from evenhand.core.errors import EvenhandError
 
     try:
-        status = _run(options)
+        status: int = options.run(options)
         sys.stdout.flush()
         return status
-    except EvenhandError as error:
-        print(f"evenhand: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("evenhand: interrupted", file=sys.stderr)
         return 130
@@ -267,26 +264,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except OSError as error:  # for example a full disk
+    except (EvenhandError, OSError) as error:  # for example a full disk
         print(f"evenhand: {error}", file=sys.stderr)
         return 2
 
 
-def _run(o: argparse.Namespace) -> int:
-    if o.command == "systems":
-        return _systems(o.name, as_json=o.json)
-    if o.command == "replay":
-        return _replay(o)
-    if o.command == "warm":
-        return _warm(o.problem)
-    if o.command == "serve":
-        return _serve(o)
-    if o.command == "audit":
-        return _audit(o)
-    if o.command == "export":
-        return _export(o)
-    if o.command == "report":
-        return _report(o)
+def _reproduce(o: argparse.Namespace) -> int:
     from evenhand.experiments.loop import run
 
     given = {option.field: getattr(o, option.field) for option in options(o.made)}
@@ -353,23 +336,23 @@ def _export(o: argparse.Namespace) -> int:
     return 0
 
 
-def _warm(problem: Path | None) -> int:
+def _warm(o: argparse.Namespace) -> int:
     from evenhand.replay.warm import of_problem_file
     from evenhand.run.warm import common, warm
 
-    print(warm(common() if problem is None else of_problem_file(problem)))
+    print(warm(common() if o.problem is None else of_problem_file(o.problem)))
     return 0
 
 
-def _systems(name: str | None, *, as_json: bool) -> int:
+def _systems(o: argparse.Namespace) -> int:
     from evenhand.core.catalogue import catalogue, describe, of_name
     from evenhand.report.summary import table
 
-    if name is not None and not as_json:
-        print(describe(name))
+    if o.name is not None and not o.json:
+        print(describe(o.name))
         return 0
-    found = catalogue() if name is None else of_name(name)
-    if as_json:
+    found = catalogue() if o.name is None else of_name(o.name)
+    if o.json:
         print(json.dumps([s._asdict() for s in found], indent=1))
     else:
         print(table(["id", "name", "kind", "source"], [[s.id, s.name, s.kind, s.source] for s in found], left=4))

@@ -14,11 +14,12 @@ STEPS, REPLICAS = 1000, 4
 def played(**change):
     """Means and outcomes of the second arm, `->(steps,replicas,M)`."""
     world = MultiObjective(**({"arms": 3, "n_outcomes": 3, "n_features": 5, "horizon": STEPS} | change))
-    started, means, came = world.start(9, np.arange(REPLICAS)), [], []
+    ids = np.arange(REPLICAS)
+    started, theta, means, came = world.start(9, ids), world.theta(9, ids), [], []
     for step in range(STEPS):
         context = started.context(step)
         _, (arrival,) = started.respond(step, context, decide(context, 1))
-        means.append(np.einsum("rmn,rn->rm", started.theta, context.features[:, 1]))
+        means.append(np.einsum("rmn,rn->rm", theta, context.features[:, 1]))
         came.append(arrival.y[:, 0])
     return np.array(means), np.array(came)
 

@@ -73,7 +73,7 @@ def test_the_truth_tends_to_the_convex_program_on_sampled_contexts():
     reached = float(simulate(truth, world, replicas=1, progress=False).objective()[-1, 0])
     start = world.start(0, np.arange(1))
     x = np.stack([start.context(10_000 + i).features[0] for i in range(300)])  # (S, A, n)
-    mean = x @ start.theta[0].T  # (S, A, M)
+    mean = x @ world.theta(0, np.arange(1))[0].T  # (S, A, M)
     pi = cp.Variable((300, 8), nonneg=True)
     z = cp.hstack([cp.sum(cp.multiply(pi, mean[:, :, m])) / 300 for m in range(4)])
     w = 0.5 ** np.arange(4)

@@ -7,9 +7,8 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.experiments.experiment import Session
 from evenhand.experiments.fair_ranking import AIMS, FairRankingExperiment
-from evenhand.experiments.fair_ranking.aims import OFFSET, aim
 from evenhand.experiments.fair_ranking.study import sections
-from evenhand.experiments.fair_ranking.world import world
+from evenhand.experiments.fair_ranking.world import OFFSET, aim, world
 from evenhand.experiments.loop import run
 
 EXPOSURES = ("a", "b", "c")

@@ -10,8 +10,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
 from evenhand.environments import Arrival, Court, Lessons, MixedArms, WithoutContexts
-from evenhand.environments.knapsack import means
-from evenhand.environments.mixture import coins
+from evenhand.environments._cases import coins, means
 from evenhand.goals import HardBudget
 from evenhand.models import Fixed, Ridge, Stacked, Tabular
 from evenhand.objectives import GeneralizedGini

@@ -13,7 +13,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
 from evenhand.recipes.defaults import default_margin
-from evenhand.recipes.pgd_adaptive import experimental_thresholds, theoretical_margin, theoretical_thresholds
+from evenhand.recipes.pgd import experimental_thresholds, theoretical_margin, theoretical_thresholds
 from tests import accounts
 
 COURT = Court()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
@@ -123,6 +123,12 @@ def whole(field: str, value: object, least: int) -> None:
     """
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise InvalidInput(field, f"a whole number of at least {least}", value)
+
+
+def counts(part: object, least: Mapping[str, int]) -> None:
+    """Refuse fields of a part that are not whole numbers of at least `least`, by name."""
+    for name, lowest in least.items():
+        whole(f"{type(part).__name__}.{name}", getattr(part, name), lowest)
 
 
 def one_of(field: str, value: object, names: tuple[str, ...]) -> None:

@@ -1,4 +1,8 @@
-"""Environments, the sources of contexts and outcomes."""
+"""Environments, the sources of contexts and outcomes.
+
+Their `horizon` is the number of rounds T. Some are drawn at random, an instance for every whole number
+`instance`. Numbers out of their range raise `InvalidInput`.
+"""
 
 from evenhand.environments.audience import Audience
 from evenhand.environments.audience_matching import AudienceMatching

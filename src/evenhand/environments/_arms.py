@@ -11,6 +11,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream, uniform
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.environments._cases import no_groups
 from evenhand.environments.base import Arrival
 from evenhand.problem.problem import Problem
 
@@ -53,10 +54,8 @@ class ArmsWorld:
     def __init__(self, problem: Problem, mean: Floats, one_coin: bool, seed: int, replicas: Ints) -> None:
         arms = len(mean) - 1
         self._luck, self._mean, self._size = Luck(seed=seed, replicas=replicas), mean, 1 if one_coin else mean.shape[1]
-        one_hot = np.concatenate([np.zeros((1, arms)), np.eye(arms)])
-        x = as_strided(one_hot, (len(replicas), *one_hot.shape), (0, *one_hot.strides))  # shared by all replicas
-        groups, offered = np.zeros((len(replicas), 1, 0), np.int64), np.ones((1, arms + 1), bool)
-        self._context = Context(x, problem.declared[None], groups, offered)
+        x, offered = one_hot(arms, len(replicas)), np.ones((1, arms + 1), bool)
+        self._context = Context(x, problem.declared[None], no_groups(replicas), offered)
         self.steps = problem.horizon
 
     def context(self, step: int) -> Context:
@@ -68,6 +67,12 @@ class ArmsWorld:
 
     def expected(self, context: Context, plays: Ints) -> Floats:
         return _means(self._mean, plays)
+
+
+def one_hot(arms: int, replicas: int) -> Floats:
+    """Encode arms as one-hot features after a null action without features, one array for all replicas, `->(A+1,A)`."""
+    x = np.concatenate([np.zeros((1, arms)), np.eye(arms)])
+    return as_strided(x, (replicas, *x.shape), (0, *x.strides))
 
 
 def instance_luck(instance: int, part: int, size: int) -> Floats:

@@ -14,7 +14,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import numbers, whole
+from evenhand.core.validate import counts, numbers
 from evenhand.environments._pairs import LINKS, outcomes
 from evenhand.environments.audience import Audience
 from evenhand.environments.base import Arrival
@@ -81,7 +81,6 @@ class _World:
         return _chances_of(self._who, self._chances, plays)
 
     def means(self, context: Context) -> Floats:
-        """Return the true means of all pairs, `->(N,A)`."""
         self._check(context)
         return self._chances[self._who]
 
@@ -111,10 +110,7 @@ class AudienceMatching:
         users: N, the number of users per round.
         arms: A, the first items of the audience, which are the largest in `LastFM`.
         curve: the satisfaction r of an item.
-        horizon: the number of rounds T.
-        maximize: an outcome or an objective.
-        subject_to: constraints on "match" and "cost".
-        costs: the cost of each item per user, as a known outcome "cost"; by default there is no such outcome.
+        maximize, subject_to, costs: as for `Matching`, without groups.
 
     Raises:
         InvalidInput: there are more arms than items, numbers of factors differ, or `Problem` refuses the input.
@@ -135,8 +131,7 @@ class AudienceMatching:
     costs: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        whole("AudienceMatching.users", self.users, 1)
-        whole("AudienceMatching.arms", self.arms, 1)
+        counts(self, {"users": 1, "arms": 1})
         items, factors = self.audience.items.shape
         if self.arms > items:
             raise InvalidInput("AudienceMatching.arms", f"at most {items}, the number of items", self.arms)
@@ -163,7 +158,6 @@ class AudienceMatching:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: matches and costs of pairs, and the satisfaction of the items."""
         return pairs_problem(
             users=self.users,
             arms=self.audience.names[: self.arms],
@@ -178,9 +172,7 @@ class AudienceMatching:
 
     @property
     def n_features(self) -> int:
-        """One for the constant, plus the number of factors."""
         return 1 + int(self.audience.items.shape[1])
 
     def start(self, seed: int, replicas: Ints) -> _World:
-        """Start a world; users and luck are the same for every policy, also per pair of user and item."""
         return _World(self, seed, replicas)

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import counts, number
 from evenhand.environments._arms import ArmsWorld, instance_luck
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
@@ -28,12 +28,7 @@ class BernoulliKnapsacks:
     Args:
         arms: the number of arms A.
         resources: the number of resources M.
-        instance: the number of the instance, at least 0.
         scarcity: the budgets relative to uniform play, above 0; at 1 or more, most do not bind.
-        horizon: the number of rounds T.
-
-    Raises:
-        InvalidInput: a number is out of its range.
 
     >>> world = BernoulliKnapsacks(arms=10, resources=3, horizon=1000)
     >>> world.problem.names
@@ -47,9 +42,7 @@ class BernoulliKnapsacks:
     horizon: int = 10_000
 
     def __post_init__(self) -> None:
-        whole("BernoulliKnapsacks.arms", self.arms, 1)
-        whole("BernoulliKnapsacks.resources", self.resources, 1)
-        whole("BernoulliKnapsacks.instance", self.instance, 0)
+        counts(self, {"arms": 1, "resources": 1, "instance": 0})
         number("BernoulliKnapsacks.scarcity", self.scarcity, "a finite number above 0", lambda x: 0 < x < np.inf)
 
     @cached_property
@@ -61,7 +54,6 @@ class BernoulliKnapsacks:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: reward under M budgets."""
         rates = self.scarcity * self.means[1:, 1:].mean(0)
         return knapsack_problem(self.arms, self.horizon, tuple(rates.tolist()))
 
@@ -70,7 +62,6 @@ class BernoulliKnapsacks:
         return self.arms
 
     def start(self, seed: int, replicas: Ints) -> ArmsWorld:
-        """Start a world; luck is the same for every policy."""
         return ArmsWorld(self.problem, self.means, False, seed, replicas)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,9 +10,9 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context, Decision
-from evenhand.core.types import Bools, Floats, Ints
-from evenhand.environments.base import Arrival
+from evenhand.core.records import Context
+from evenhand.core.types import Floats, Ints
+from evenhand.environments._cases import Cases
 from evenhand.numerics.newton import sigmoid
 from evenhand.numerics.precision import dot
 from evenhand.problem.constraints import Budget, Parity
@@ -54,28 +53,6 @@ def _appear(x: Floats, plays: Ints, truth: Floats) -> Floats:
     return mean
 
 
-class _CourtWorld:
-    counts_idle_steps = True
-
-    def __init__(self, court: Court, seed: int, replicas: Ints) -> None:
-        self._luck = Luck(seed=seed, replicas=replicas)
-        self._known = court.problem.declared[None]
-        self._offered: Bools = np.ones((1, 3), bool)
-        self.steps = court.horizon
-
-    def context(self, step: int) -> Context:
-        x, groups = _features(self._luck.uniform(Stream.CONTEXT, np.array([step]), 4))
-        return Context(x, self._known, groups, self._offered)
-
-    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)
-        y = (u[:, :, None] < _appear(context.features, decision.plays, TRUTH)).astype(float)
-        return decision, [Arrival(step, decision, y)]
-
-    def expected(self, context: Context, plays: Ints) -> Floats:
-        return _appear(context.features, plays, TRUTH)
-
-
 @named("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Appendix G.1, after Chohlas-Wood et al. 2021")
 @dataclass(frozen=True, kw_only=True)
 class Court:
@@ -101,7 +78,6 @@ class Court:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: appearances under two budgets and parity of both between groups."""
         return Problem(
             actions=("nothing", "voucher", "ride"),
             outcomes=(
@@ -124,6 +100,11 @@ class Court:
     def n_features(self) -> int:
         return 5
 
-    def start(self, seed: int, replicas: Ints) -> _CourtWorld:
-        """Start a world; people and luck depend only on (seed, replica, step)."""
-        return _CourtWorld(self, seed, replicas)
+    def start(self, seed: int, replicas: Ints) -> Cases:
+        luck, known, offered = Luck(seed=seed, replicas=replicas), self.problem.declared[None], np.ones((1, 3), bool)
+
+        def case(step: int) -> Context:
+            x, groups = _features(luck.uniform(Stream.CONTEXT, np.array([step]), 4))
+            return Context(x, known, groups, offered)
+
+        return Cases(self.horizon, luck, case, lambda x, plays: _appear(x, plays, TRUTH))

@@ -104,7 +104,6 @@ class Delayed:
         return self.environment.n_features
 
     def start(self, seed: int, replicas: Ints) -> World:
-        """Start the environment's world with delayed outcomes."""
         luck = Luck(seed=seed, replicas=replicas)
         return _LateWorld(self.environment.start(seed, replicas), *self._ends, luck)
 

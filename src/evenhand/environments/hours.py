@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,12 +10,10 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context, Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.records import Context
+from evenhand.core.types import Ints
 from evenhand.core.validate import number
-from evenhand.environments.base import Arrival
-from evenhand.environments.knapsack import means
-from evenhand.environments.mixture import coins
+from evenhand.environments._cases import Cases, means, no_groups
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
@@ -25,33 +22,6 @@ KINDS = ("nobody", "routine", "urgent")
 # constant and slope of the probability that a visit helps, by kind of case
 HELP = np.array([[0.0, 0.0], [0.05, 0.15], [0.60, 0.30]])
 NIGHT, DAY = (0.98, 0.0, 0.02), (0.0, 0.6, 0.4)
-
-
-class _Traffic:
-    """A world whose kinds of cases are drawn by the mix of the hour; the null action has no features."""
-
-    counts_idle_steps = True
-
-    def __init__(self, problem: Problem, hours: Floats, seed: int, replicas: Ints) -> None:
-        self._luck, self._problem, self.steps = Luck(seed=seed, replicas=replicas), problem, problem.horizon
-        self._edges, self._theta = np.cumsum(hours, 1)[:, :-1], HELP.reshape(1, -1)
-        self._groups = np.zeros((len(replicas), 1, 0), np.int64)
-
-    def context(self, step: int) -> Context:
-        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 2)
-        kind = (u[:, :1] >= self._edges[step * len(self._edges) // self.steps]).sum(1)
-        x = np.zeros((len(u), 2, len(KINDS), 2))
-        x[np.arange(len(u)), 1, kind] = np.column_stack([np.ones(len(u)), u[:, 1]])
-        return Context(
-            x.reshape(len(u), 2, -1), self._problem.declared[None], self._groups, np.column_stack([kind >= 0, kind > 0])
-        )
-
-    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)
-        return decision, [Arrival(step, decision, coins(self.expected(context, decision.plays), u))]
-
-    def expected(self, context: Context, plays: Ints) -> Floats:
-        return means(context.features, self._theta, plays)
 
 
 @named("X17", source="evenhand's own: cases that are not drawn alike in all rounds")
@@ -67,7 +37,6 @@ class Hours:
     Args:
         hours: the probabilities of nobody, routine and urgent in every hour, in order.
         rate: the budget of visits per round, above 0.
-        horizon: the number of rounds T.
 
     Raises:
         InvalidInput: probabilities are not three numbers of at least 0 with sum 1, or the rate is out of its range.
@@ -88,7 +57,6 @@ class Hours:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: help under a budget of visits."""
         return Problem(
             actions=("nothing", "visit"),
             outcomes=(Outcome("help", free=("nothing",)), Outcome("visits", known={"visit": 1})),
@@ -99,9 +67,17 @@ class Hours:
 
     @property
     def n_features(self) -> int:
-        """One constant and one slope per kind of case."""
         return 2 * len(KINDS)
 
-    def start(self, seed: int, replicas: Ints) -> _Traffic:
-        """Start a world; cases and luck are the same for every policy."""
-        return _Traffic(self.problem, np.array(self.hours), seed, replicas)
+    def start(self, seed: int, replicas: Ints) -> Cases:
+        luck, known, groups = Luck(seed=seed, replicas=replicas), self.problem.declared[None], no_groups(replicas)
+        edges, theta = np.cumsum(np.array(self.hours), 1)[:, :-1], HELP.reshape(1, -1)
+
+        def case(step: int) -> Context:
+            u = luck.uniform(Stream.CONTEXT, np.array([step]), 2)
+            kind = (u[:, :1] >= edges[step * len(edges) // self.horizon]).sum(1)
+            x = np.zeros((len(u), 2, len(KINDS), 2))  # the null action has no features
+            x[np.arange(len(u)), 1, kind] = np.column_stack([np.ones(len(u)), u[:, 1]])
+            return Context(x.reshape(len(u), 2, -1), known, groups, np.column_stack([kind >= 0, kind > 0]))
+
+        return Cases(self.horizon, luck, case, lambda x, plays: means(x, theta, plays))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,28 +14,14 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import whole
-from evenhand.environments.base import Arrival
+from evenhand.core.validate import number, whole
+from evenhand.environments._cases import Cases, means, no_groups
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
 RESOURCES = 4  # the resources of FixedContexts
 RANGE = 2.0  # outcomes of FixedContexts are within [-RANGE, RANGE]
-
-
-@kernel
-def means(x: Floats, theta: Floats, plays: Ints) -> Floats:
-    """Compute the means of every outcome of the plays, `(A,n),(M,n),(P)->(P,M)`; 0 for empty places."""
-    mean = np.zeros((*plays.shape, len(theta)))
-    for r in range(len(plays)):
-        for p in range(plays.shape[1]):
-            if plays[r, p] >= 0:
-                for i in range(x.shape[2]):
-                    if x[r, plays[r, p], i] != 0.0:
-                        for m in range(len(theta)):
-                            mean[r, p, m] += theta[m, i] * x[r, plays[r, p], i]
-    return mean
 
 
 @kernel
@@ -49,36 +34,6 @@ def _noisy(mean: Floats, x: Floats, scale: float, noise: Floats) -> Floats:
             for m in range(y.shape[2]):
                 y[r, p, m] = min(max(mean[r, p, m] + size * noise[r, m], -RANGE), RANGE)
     return y
-
-
-class _LinearWorld:
-    """A world with linear means in fixed features; outcomes are the means plus noise."""
-
-    counts_idle_steps = True
-
-    def __init__(self, steps: int, features: Floats, theta: Floats, noise: float, seed: int, replicas: Ints) -> None:
-        self._luck, self._theta, self._noise = Luck(seed=seed, replicas=replicas), theta, noise
-        count, arms = features.shape[:2]
-        self._context = Context(
-            features=features,
-            known=np.zeros((1, arms, 0)),
-            groups=np.zeros((count, 1, 0), np.int64),
-            offered=np.ones((1, arms), bool),
-        )
-        self.steps = steps
-        self._plays = np.zeros((count, 0), np.int64)  # the latest plays, whose means `expected` reuses
-        self._mean = np.zeros((count, 0, len(theta)))
-
-    def context(self, step: int) -> Context:
-        return self._context
-
-    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        noise = self._luck.normal(Stream.OUTCOME, np.array([step]), len(self._theta))
-        self._plays, self._mean = decision.plays, means(context.features, self._theta, decision.plays)
-        return decision, [Arrival(step, decision, _noisy(self._mean, decision.features, self._noise, noise))]
-
-    def expected(self, context: Context, plays: Ints) -> Floats:
-        return self._mean if plays is self._plays else means(context.features, self._theta, plays)
 
 
 @named("S5", source="Han et al. 2022, Appendix C.1, with the settings of the authors' code")
@@ -96,15 +51,10 @@ class FixedContexts:
     Args:
         arms: A, at most dimension - 1.
         dimension: n, at least 5.
-        horizon: T.
         null_arm: also offer an arm without reward and costs, as OPT does; the published learners have none.
         noise: standard deviation, at least 0 and small against the declared range, as clipping shifts the means.
         orders: replica i has the arms in random order i modulo `orders`; 0 keeps the order of the paper, in which the
             best arm comes first. The null arm stays in its place.
-
-    Raises:
-        InvalidInput: a dimension, number of arms or number of orders out of range, or a noise that is not a number of
-            at least 0.
 
     >>> FixedContexts(arms=3, dimension=52).problem.spending[0].total
     500.0
@@ -121,13 +71,11 @@ class FixedContexts:
         if not (self.dimension > RESOURCES and 1 <= self.arms < self.dimension):
             expected = f"dimension of at least {RESOURCES + 1} and 1 <= arms < dimension"
             raise InvalidInput("FixedContexts", expected, f"{self.arms} arms in dimension {self.dimension}")
-        if not (math.isfinite(self.noise) and self.noise >= 0):
-            raise InvalidInput("FixedContexts.noise", "a finite number of at least 0", self.noise)
+        number("FixedContexts.noise", self.noise, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
         whole("FixedContexts.orders", self.orders, 0)
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: reward under four budgets."""
         names = [f"cost {i}" for i in range(1, RESOURCES + 1)]
         free = ("nothing",) if self.null_arm else ()
         return Problem(
@@ -160,10 +108,16 @@ class FixedContexts:
         theta[3, 3] = theta[4, 4] = 1.0
         return theta
 
-    def start(self, seed: int, replicas: Ints) -> _LinearWorld:
-        """Start a world; luck is the same for every policy."""
-        features = self.arm_features[self._order(seed, replicas)]
-        return _LinearWorld(self.horizon, features, self.theta, self.noise, seed, replicas)
+    def start(self, seed: int, replicas: Ints) -> Cases:
+        luck, theta, features = Luck(seed=seed, replicas=replicas), self.theta, self.arm_features
+        known, offered = self.problem.declared[None], np.ones((1, len(features)), bool)
+        context = Context(features[self._order(seed, replicas)], known, no_groups(replicas), offered)
+
+        def outcomes(step: int, decision: Decision, mean: Floats) -> Floats:
+            noise = luck.normal(Stream.OUTCOME, np.array([step]), len(theta))
+            return _noisy(mean, decision.features, self.noise, noise)
+
+        return Cases(self.horizon, luck, lambda step: context, lambda x, plays: means(x, theta, plays), outcomes)
 
     def _order(self, seed: int, replicas: Ints) -> Ints:
         """Return the paper's index of the arm at every place, `->(A)`."""

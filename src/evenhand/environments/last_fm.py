@@ -154,11 +154,7 @@ class LastFM:
         return found
 
     def _lines(self, name: str, rows: int, columns: tuple[str, ...]) -> list[list[str]]:
-        """Read the fields of all lines below the heading.
-
-        Raises:
-            InvalidInput: the file is missing, or has other columns or another number of rows.
-        """
+        """Read the fields of all lines below the heading."""
         file = Path(self.path) / name
         if not file.is_file():
             raise InvalidInput("LastFM.path", f"a folder with {name}, {_WHERE}", f"no file {file}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,11 +9,9 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
-from evenhand.environments.base import Arrival
-from evenhand.environments.knapsack import means
-from evenhand.environments.mixture import blocks, coins
+from evenhand.environments._cases import Cases, blocks, means
 from evenhand.objectives import GeneralizedGini, Objective
 from evenhand.problem.constraints import Budget, Parity
 from evenhand.problem.groups import Groups
@@ -35,30 +32,6 @@ SLOPES: Floats = np.array(
 HOURS = {"tutor": 1.0, "group": 2.0, "club": 1.0, "camp": 3.0}
 MONEY = {"tutor": 2.0, "group": 1.0, "club": 0.5, "camp": 1.0}
 NEAR = 0.3  # share of pupils who live near
-
-
-class _Class:
-    """A world of pupils with two features, the first of which is larger for those who live far away."""
-
-    counts_idle_steps = True
-
-    def __init__(self, problem: Problem, seed: int, replicas: Ints) -> None:
-        self._luck, self._problem, self.steps = Luck(seed=seed, replicas=replicas), problem, problem.horizon
-        self._theta = np.swapaxes(SLOPES, 0, 1).reshape(len(SUBJECTS), -1).copy()
-        self._offered = np.ones((1, len(problem.actions)), bool)
-
-    def context(self, step: int) -> Context:
-        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 3)
-        groups = (u[:, :1] >= NEAR).astype(np.int64)
-        z = np.stack([0.5 * (groups[:, 0] + u[:, 1]), u[:, 2]], 1)
-        return Context(blocks(z, len(ACTIONS)), self._problem.declared[None], groups[:, None], self._offered)
-
-    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(SUBJECTS))
-        return decision, [Arrival(step, decision, coins(self.expected(context, decision.plays), u))]
-
-    def expected(self, context: Context, plays: Ints) -> Floats:
-        return means(context.features, self._theta, plays)
 
 
 @named("X2", source="evenhand's own instance: a concave goal, two budgets and a parity, with contexts")
@@ -86,7 +59,6 @@ class Lessons:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: the objective under two budgets and a parity."""
         hours, money = Outcome("hours", known=HOURS), Outcome("money", known=MONEY)
         budgets = (Budget("hours", rate=0.8), Budget("money", rate=0.6))
         parities = (Parity("hours", by="home", tolerance=0.02),) if self.parity else ()
@@ -101,9 +73,17 @@ class Lessons:
 
     @property
     def n_features(self) -> int:
-        """A constant and two slopes per action."""
         return int(SLOPES[:, 0].size)
 
-    def start(self, seed: int, replicas: Ints) -> _Class:
-        """Start a world; pupils and luck are the same for every policy."""
-        return _Class(self.problem, seed, replicas)
+    def start(self, seed: int, replicas: Ints) -> Cases:
+        problem, luck = self.problem, Luck(seed=seed, replicas=replicas)
+        theta = np.swapaxes(SLOPES, 0, 1).reshape(len(SUBJECTS), -1).copy()
+        known, offered = problem.declared[None], np.ones((1, len(problem.actions)), bool)
+
+        def case(step: int) -> Context:
+            u = luck.uniform(Stream.CONTEXT, np.array([step]), 3)
+            groups = (u[:, :1] >= NEAR).astype(np.int64)
+            z = np.stack([0.5 * (groups[:, 0] + u[:, 1]), u[:, 2]], 1)  # the first is larger for those who live far
+            return Context(blocks(z, len(ACTIONS)), known, groups[:, None], offered)
+
+        return Cases(self.horizon, luck, case, lambda x, plays: means(x, theta, plays))

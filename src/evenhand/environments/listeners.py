@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.checked import checked
 from evenhand.core.luck import Stream, check_seed, uniform
 from evenhand.core.types import Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import counts
 from evenhand.environments.audience import Audience
 
 
@@ -31,9 +31,6 @@ class Listeners:
         factors: r.
         seed: of the factors.
 
-    Raises:
-        InvalidInput: sizes below 1, or an invalid seed.
-
     >>> Listeners(users=3, items=4, factors=2).audience.chances.max().round(12)
     np.float64(1.0)
     """
@@ -44,8 +41,7 @@ class Listeners:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for field in ("users", "items", "factors"):
-            whole(f"Listeners.{field}", getattr(self, field), 1)
+        counts(self, {"users": 1, "items": 1, "factors": 1})
         check_seed(self.seed)
 
     @cached_property
@@ -57,7 +53,6 @@ class Listeners:
         return Audience(users=u, items=v, liked=np.minimum(u @ v.T, 1.0))  # the largest may exceed 1 by rounding
 
     def _tastes(self, count: int, kind: int) -> Floats:
-        """Draw factors that sum to 1, `()->(count,r)`."""
         drawn = uniform(self.seed, Stream.TRUTH, np.arange(count), np.array([kind]), self.factors)
         squares = np.log1p(-drawn) ** 2
         return np.asarray(squares / squares.sum(1, keepdims=True))

@@ -54,7 +54,6 @@ class LoggedWorld:
         self.steps = len(log.actions)
 
     def context(self, step: int) -> Context:
-        """The case of the current row."""
         rows = self._rows[step]
         x = _features(self._log.units, self._log.layout, rows)
         known = self._declared if self._log.known is None else self._log.known[rows]
@@ -75,7 +74,6 @@ class LoggedWorld:
         return taken, [Arrival(step, taken, y[:, None, :])]
 
     def expected(self, context: Context, plays: Ints) -> None:
-        """Return None, as a log has no true means."""
         return
 
 
@@ -193,7 +191,6 @@ class Logged:
 
     @property
     def n_features(self) -> int:
-        """The number of columns of the layout."""
         return int(self.layout.shape[1])
 
     @cached_property

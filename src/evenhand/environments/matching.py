@@ -14,7 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, numbers, one_of, whole
+from evenhand.core.validate import counts, number, numbers, one_of
 from evenhand.environments._pairs import LINKS, draw_features, eligible_pairs, every_mean, means_of_plays, outcomes
 from evenhand.environments.base import Arrival
 from evenhand.objectives import Objective
@@ -65,7 +65,6 @@ class _World:
         return means_of_plays(self._link, context.features, self.theta, plays)
 
     def means(self, context: Context) -> Floats:
-        """Return the true means of all pairs, `->(N,A)`."""
         m = self._matching
         return every_mean(self._link, context.features, self.theta).reshape(-1, m.users, m.arms)
 
@@ -87,7 +86,6 @@ class Matching:
         users, arms, n_features: N, A and n.
         popularity: lam, in [0, 1].
         curve: r.
-        horizon: T.
         link: of the mean.
         redraw: False for the same users in every round.
         maximize: an outcome or an objective.
@@ -129,9 +127,7 @@ class Matching:
     measures: tuple[Measure, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("users", "arms", "n_features"):
-            whole(f"Matching.{name}", getattr(self, name), 1)
-        whole("Matching.turns", self.turns, 0)
+        counts(self, {"users": 1, "arms": 1, "n_features": 1, "turns": 0})
         one_of("Matching.link", self.link, LINKS)
         number("Matching.popularity", self.popularity, "a number in [0, 1]", lambda x: 0 <= x <= 1)
         within = f"a number in [{-self.popularity:g}, {1 - self.popularity:g}], which keeps the popularity in [0, 1]"
@@ -162,7 +158,6 @@ class Matching:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: matches and costs of pairs, and the satisfaction of the arms."""
         return pairs_problem(
             users=self.users,
             arms=tuple(f"arm {a}" for a in range(self.arms)),
@@ -177,7 +172,6 @@ class Matching:
         )
 
     def start(self, seed: int, replicas: Ints) -> _World:
-        """Start a world; users and luck are the same for every policy, also per pair of user and arm."""
         return _World(self, seed, replicas)
 
 

@@ -55,7 +55,6 @@ class Phases:
         object.__setattr__(self, "plan", plan)
 
     def offered(self, luck: Luck, phase: int, items: int) -> Bools:
-        """Return the row of the phase for all replicas, `->(1,m)`."""
         if self.plan.shape[1] != items:
             raise InvalidInput("Phases.plan", f"a column for each of {items} items", f"{self.plan.shape[1]} columns")
         return np.asarray(self.plan[phase % len(self.plan)][None])
@@ -70,9 +69,6 @@ class Absences:
         share: the probability of an absence, in [0, 1).
         length: the number of rounds per phase.
 
-    Raises:
-        InvalidInput: the share or the length is out of range.
-
     >>> offered = Absences(0.25, length=10).offered(Luck(seed=0, replicas=np.arange(400)), phase=0, items=50)
     >>> bool(abs(offered.mean() - 0.75) < 0.01)
     True
@@ -86,5 +82,4 @@ class Absences:
         whole("Absences.length", self.length, 1)
 
     def offered(self, luck: Luck, phase: int, items: int) -> Bools:
-        """Draw the presence of every item, `->(m)`."""
         return np.asarray(luck.uniform(Stream.TRUTH, np.array([phase]), items) >= self.share)

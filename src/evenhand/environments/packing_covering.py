@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,42 +9,16 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import counts, number
 from evenhand.environments._arms import instance_luck
-from evenhand.environments.base import Arrival
-from evenhand.environments.knapsack import means
-from evenhand.environments.mixture import blocks, coins
+from evenhand.environments._cases import Cases, blocks, means, no_groups
 from evenhand.problem.constraints import Budget, Floor
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
 TRAITS = 2  # features of a case, beside the constant
-
-
-class _Cases:
-    """A world whose outcomes are coins with linear probabilities in the features of a case."""
-
-    counts_idle_steps = True
-
-    def __init__(self, problem: Problem, theta: Floats, seed: int, replicas: Ints) -> None:
-        self._luck, self._theta, self.steps = Luck(seed=seed, replicas=replicas), theta, problem.horizon
-        self._arms = len(problem.actions)
-        self._known, self._offered = np.zeros((1, self._arms, 0)), np.ones((1, self._arms), bool)
-        self._groups = np.zeros((len(replicas), 1, 0), np.int64)
-
-    def context(self, step: int) -> Context:
-        z = self._luck.uniform(Stream.CONTEXT, np.array([step]), TRAITS)
-        x = blocks(z, self._arms)[:, 1:]  # without the null action
-        return Context(np.ascontiguousarray(x), self._known, self._groups, self._offered)
-
-    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(self._theta))
-        return decision, [Arrival(step, decision, coins(self.expected(context, decision.plays), u))]
-
-    def expected(self, context: Context, plays: Ints) -> Floats:
-        return means(context.features, self._theta, plays)
 
 
 @named("X16", source="evenhand's own: random instances of the setting of Slivkins et al. 2024")
@@ -60,12 +33,7 @@ class PackingCovering:
     Args:
         arms: A, at least 2.
         costs, goods: how many budgets and how many floors, at least 1 each.
-        instance: number of the instance, at least 0.
         slack: in (0, 1), by how much the lottery keeps to all constraints.
-        horizon: T.
-
-    Raises:
-        InvalidInput: a number out of its range.
 
     >>> PackingCovering(costs=1, goods=2).problem.names
     ('reward', 'cost 1', 'good 1', 'good 2')
@@ -79,10 +47,7 @@ class PackingCovering:
     horizon: int = 4000
 
     def __post_init__(self) -> None:
-        whole("PackingCovering.arms", self.arms, 2)
-        whole("PackingCovering.costs", self.costs, 1)
-        whole("PackingCovering.goods", self.goods, 1)
-        whole("PackingCovering.instance", self.instance, 0)
+        counts(self, {"arms": 2, "costs": 1, "goods": 1, "instance": 0})
         number("PackingCovering.slack", self.slack, "a number in (0, 1)", lambda x: 0 < x < 1)
 
     @cached_property
@@ -106,7 +71,6 @@ class PackingCovering:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: reward under budgets and floors."""
         costs = [f"cost {i}" for i in range(1, self.costs + 1)]
         goods = [f"good {i}" for i in range(1, self.goods + 1)]
         rates = self.rates.tolist()
@@ -122,9 +86,15 @@ class PackingCovering:
 
     @property
     def n_features(self) -> int:
-        """A constant and two slopes per action."""
         return self.arms * (1 + TRAITS)
 
-    def start(self, seed: int, replicas: Ints) -> _Cases:
-        """Start a world; cases and luck are the same for every policy."""
-        return _Cases(self.problem, self.theta, seed, replicas)
+    def start(self, seed: int, replicas: Ints) -> Cases:
+        luck, theta, groups = Luck(seed=seed, replicas=replicas), self.theta, no_groups(replicas)
+        known, offered = self.problem.declared[None], np.ones((1, self.arms), bool)
+
+        def case(step: int) -> Context:
+            z = luck.uniform(Stream.CONTEXT, np.array([step]), TRAITS)
+            x = blocks(z, self.arms)[:, 1:]  # without the null action
+            return Context(np.ascontiguousarray(x), known, groups, offered)
+
+        return Cases(self.horizon, luck, case, lambda x, plays: means(x, theta, plays))

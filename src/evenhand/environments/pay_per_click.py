@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,10 +12,9 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import counts, number, whole
 from evenhand.environments._arms import instance_luck, linked
-from evenhand.environments.base import Arrival
-from evenhand.environments.knapsack import means
+from evenhand.environments._cases import Cases, means
 from evenhand.objectives import AlphaFair
 from evenhand.problem.constraints import Budget, Within
 from evenhand.problem.groups import Groups
@@ -48,30 +46,6 @@ def _users(u: Floats, ends: Floats, ads: int) -> tuple[Floats, Ints]:
     return x, group
 
 
-class _ClickWorld:
-    counts_idle_steps = True
-
-    def __init__(self, world: PayPerClick, seed: int, replicas: Ints) -> None:
-        self._luck, self._theta, self._ads = Luck(seed=seed, replicas=replicas), world.theta, world.ads
-        self._ends, self._size = np.cumsum(world.shares), 1 + world.traits
-        self._pays = world.pays
-        self._known, self._offered = world.problem.declared[None], np.ones((1, 1 + world.ads), bool)
-        self.steps = world.horizon
-
-    def context(self, step: int) -> Context:
-        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), self._size)
-        x, group = _users(u, self._ends, self._ads)
-        return Context(x, self._known, group, self._offered)
-
-    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)
-        click = (u[:, :, None] < self.expected(context, decision.plays)[:, :, :1]).astype(float)
-        return decision, [Arrival(step, decision, np.concatenate([click, click * self._pays[decision.plays]], 2))]
-
-    def expected(self, context: Context, plays: Ints) -> Floats:
-        return means(context.features, self._theta, plays)
-
-
 @named("B11", source="Agrawal & Devanur 2014, Section 3 (pay-per-click advertising); instances are evenhand's own")
 @dataclass(frozen=True, kw_only=True)
 class PayPerClick:
@@ -93,16 +67,11 @@ class PayPerClick:
         demographics: G, at least 2; shares fall from the first to the last as G, G - 1, ..., 1.
         campaigns: number of campaigns.
         traits: number of features of a user beside the demographic.
-        instance: number of the instance, at least 0.
         scarcity: above 0.
         mix: in [0, 1).
         risk: above 0; infinite for none.
         families: of campaigns, with budgets of their own; 0 for none.
         thrift: of families, above 0; at 1 or more, none binds.
-        horizon: T.
-
-    Raises:
-        InvalidInput: a number out of its range.
 
     >>> PayPerClick().problem.each("click", by="demographic")
     ('click demographic=g1', 'click demographic=g2', 'click demographic=g3')
@@ -121,11 +90,7 @@ class PayPerClick:
     horizon: int = 20_000
 
     def __post_init__(self) -> None:
-        whole("PayPerClick.ads", self.ads, 1)
-        whole("PayPerClick.demographics", self.demographics, 2)
-        whole("PayPerClick.campaigns", self.campaigns, 1)
-        whole("PayPerClick.traits", self.traits, 0)
-        whole("PayPerClick.instance", self.instance, 0)
+        counts(self, {"ads": 1, "demographics": 2, "campaigns": 1, "traits": 0, "instance": 0})
         number("PayPerClick.scarcity", self.scarcity, "a finite number above 0", lambda x: 0 < x < np.inf)
         number("PayPerClick.mix", self.mix, "a number in [0, 1)", lambda x: 0 <= x < 1)
         number("PayPerClick.risk", self.risk, "a number above 0", lambda x: x > 0)
@@ -172,7 +137,6 @@ class PayPerClick:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: clicks of all demographics with diminishing returns, under budgets, a mix and a risk."""
         kinds = tuple(f"g{g}" for g in range(1, self.demographics + 1))
         clicks = tuple(f"click demographic={kind}" for kind in kinds)
         costs = tuple(f"campaign {c}" for c in range(1, self.campaigns + 1))
@@ -200,9 +164,19 @@ class PayPerClick:
 
     @property
     def n_features(self) -> int:
-        """One block of 1 + traits + G per ad."""
         return self.ads * (1 + self.traits + self.demographics)
 
-    def start(self, seed: int, replicas: Ints) -> _ClickWorld:
-        """Start a world; users and luck are the same for every policy."""
-        return _ClickWorld(self, seed, replicas)
+    def start(self, seed: int, replicas: Ints) -> Cases:
+        luck, theta, pays, ends = Luck(seed=seed, replicas=replicas), self.theta, self.pays, np.cumsum(self.shares)
+        known, offered = self.problem.declared[None], np.ones((1, 1 + self.ads), bool)
+
+        def case(step: int) -> Context:
+            x, group = _users(luck.uniform(Stream.CONTEXT, np.array([step]), 1 + self.traits), ends, self.ads)
+            return Context(x, known, group, offered)
+
+        def outcomes(step: int, decision: Decision, mean: Floats) -> Floats:
+            u = luck.uniform(Stream.OUTCOME, np.array([step]), 1)
+            click = (u[:, :, None] < mean[:, :, :1]).astype(float)
+            return np.concatenate([click, click * pays[decision.plays]], 2)
+
+        return Cases(self.horizon, luck, case, lambda x, plays: means(x, theta, plays), outcomes)

@@ -192,7 +192,6 @@ class Ranking:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: the objective and the constraints on clicks, exposures and fees."""
         items, each = self.audience.names, {name: name for name in self.audience.names}
         groups: tuple[Groups, ...] = (
             (Groups("item", items, of=each),) if len(items) > 1 else ()
@@ -245,7 +244,6 @@ class Ranking:
 
     @cached_property
     def _lists(self) -> Lists:
-        """All users with all items on offer."""
         return Lists(
             learned=self.audience.chances[:, :, None],
             offered=np.ones((1, len(self.audience.items)), bool),
@@ -256,5 +254,4 @@ class Ranking:
         )
 
     def start(self, seed: int, replicas: Ints) -> _World:
-        """Start a world; users and luck are the same for every policy."""
         return _World(self, seed, replicas)

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, one_of, whole
+from evenhand.core.validate import counts, number, one_of
 from evenhand.environments._arms import ArmsWorld, instance_luck, linked
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Within
@@ -39,12 +39,7 @@ class Requests:
         types: d, at least 2.
         edges: N.
         outcomes: whether the outcomes are the uses by "types" or of "edges".
-        instance: number of the instance, at least 0.
         room: above 0; at 1 or more, few edges are short.
-        horizon: T.
-
-    Raises:
-        InvalidInput: a number out of its range.
 
     >>> [len(Requests(types=6, edges=40, outcomes=by).problem.learned) for by in ("types", "edges")]
     [6, 40]
@@ -58,9 +53,7 @@ class Requests:
     horizon: int = 10_000
 
     def __post_init__(self) -> None:
-        whole("Requests.types", self.types, 2)
-        whole("Requests.edges", self.edges, 1)
-        whole("Requests.instance", self.instance, 0)
+        counts(self, {"types": 2, "edges": 1, "instance": 0})
         one_of("Requests.outcomes", self.outcomes, ("types", "edges"))
         number("Requests.room", self.room, "a finite number above 0", lambda x: 0 < x < np.inf)
 
@@ -82,7 +75,6 @@ class Requests:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: the highest payments that keep to the capacities of all edges."""
         names = tuple(f"type {j}" for j in range(1, self.types + 1))
         actions, most = ("reject", *names), tuple(self.capacities.tolist())
         pays = 0.3 + 0.7 * instance_luck(self.instance, 11, self.types)
@@ -107,7 +99,6 @@ class Requests:
         return self.types
 
     def start(self, seed: int, replicas: Ints) -> ArmsWorld:
-        """Start a world; luck is the same for every policy, and for both statements of the outcomes."""
         effect = np.eye(self.types) if self.outcomes == "types" else self.crosses
         means = np.concatenate([np.zeros((1, effect.shape[1])), self.uses[:, None] * effect])
         return ArmsWorld(self.problem, means, True, seed, replicas)

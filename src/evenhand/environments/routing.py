@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from evenhand.core.catalogue import named
 from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
-from evenhand.environments._arms import instance_luck, linked
-from evenhand.environments.base import Arrival
-from evenhand.environments.knapsack import means
-from evenhand.environments.mixture import coins
+from evenhand.core.validate import counts, number
+from evenhand.environments._arms import instance_luck, linked, one_hot
+from evenhand.environments._cases import Cases, means
 from evenhand.objectives import AlphaFair
 from evenhand.problem.constraints import Budget
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
-
-
-class _RoutingWorld:
-    counts_idle_steps = True
-
-    def __init__(self, routing: Routing, seed: int, replicas: Ints) -> None:
-        self._luck, self._theta = Luck(seed=seed, replicas=replicas), routing.arrives[None]
-        routes = len(routing.arrives)
-        x = np.concatenate([np.zeros((1, routes)), np.eye(routes)])
-        self._x = as_strided(x, (len(replicas), *x.shape), (0, *x.strides))  # shared by all replicas
-        self._known = routing.problem.declared[None]
-        own = np.repeat(np.arange(routing.types), routing.routes)[None] == np.arange(routing.types)[:, None]
-        self._offered = np.concatenate([np.ones((routing.types, 1), bool), own], axis=1)
-        self.steps = routing.horizon
-
-    def context(self, step: int) -> Context:
-        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 1)[:, 0]
-        kind = (u * len(self._offered)).astype(np.int64)
-        return Context(self._x, self._known, kind[:, None, None], self._offered[kind])
-
-    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)
-        return decision, [Arrival(step, decision, coins(self.expected(context, decision.plays), u))]
-
-    def expected(self, context: Context, plays: Ints) -> Floats:
-        return means(context.features, self._theta, plays)
 
 
 @named("B11", source="evenhand's own; network routing as in Agrawal & Devanur 2014, Section 3, with routes to choose")
@@ -64,15 +34,8 @@ class Routing:
     are many more than types: `Requests`. Here uses are declared, arrivals are learned, and capacities are hard.
 
     Args:
-        types: d, at least 2.
         routes: of every type.
-        edges: N.
-        instance: number of the instance, at least 0.
-        room: above 0; at 1 or more, few edges are short.
-        horizon: T.
-
-    Raises:
-        InvalidInput: a number out of its range.
+        types, edges, room: as for `Requests`.
 
     >>> len(Routing(types=3, routes=4, edges=12).problem.actions)
     13
@@ -86,10 +49,7 @@ class Routing:
     horizon: int = 10_000
 
     def __post_init__(self) -> None:
-        whole("Routing.types", self.types, 2)
-        whole("Routing.routes", self.routes, 1)
-        whole("Routing.edges", self.edges, 1)
-        whole("Routing.instance", self.instance, 0)
+        counts(self, {"types": 2, "routes": 1, "edges": 1, "instance": 0})
         number("Routing.room", self.room, "a finite number above 0", lambda x: 0 < x < np.inf)
 
     @cached_property
@@ -106,7 +66,6 @@ class Routing:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: arrivals of all types with diminishing returns, within the capacities."""
         kinds = tuple(f"type {j}" for j in range(1, self.types + 1))
         routes = tuple(f"{kind}, route {k}" for kind in kinds for k in range(1, self.routes + 1))
         edges = tuple(f"edge {e}" for e in range(1, self.edges + 1))
@@ -128,6 +87,15 @@ class Routing:
     def n_features(self) -> int:
         return self.types * self.routes
 
-    def start(self, seed: int, replicas: Ints) -> _RoutingWorld:
-        """Start a world; requests and luck are the same for every policy."""
-        return _RoutingWorld(self, seed, replicas)
+    def start(self, seed: int, replicas: Ints) -> Cases:
+        luck, theta, known = Luck(seed=seed, replicas=replicas), self.arrives[None], self.problem.declared[None]
+        x = one_hot(len(self.arrives), len(replicas))
+        own = np.repeat(np.arange(self.types), self.routes)[None] == np.arange(self.types)[:, None]
+        offered = np.concatenate([np.ones((self.types, 1), bool), own], axis=1)
+
+        def case(step: int) -> Context:
+            u = luck.uniform(Stream.CONTEXT, np.array([step]), 1)[:, 0]
+            kind = (u * self.types).astype(np.int64)
+            return Context(x, known, kind[:, None, None], offered[kind])
+
+        return Cases(self.horizon, luck, case, lambda x, plays: means(x, theta, plays))

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, one_of, whole
+from evenhand.core.validate import counts, number, one_of
 from evenhand.environments._arms import ArmsWorld, instance_luck, linked
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Within
@@ -37,12 +37,7 @@ class Sensors:
         sensors: m.
         points: N.
         outcomes: whether the outcomes are the "sensors" or the "points".
-        instance: number of the instance, at least 0.
         demand: above 0, at most 1.
-        horizon: T.
-
-    Raises:
-        InvalidInput: a number out of its range.
 
     >>> len(Sensors(points=30).problem.learned), len(Sensors(points=30, outcomes="points").problem.learned)
     (10, 30)
@@ -56,9 +51,7 @@ class Sensors:
     horizon: int = 10_000
 
     def __post_init__(self) -> None:
-        whole("Sensors.sensors", self.sensors, 1)
-        whole("Sensors.points", self.points, 1)
-        whole("Sensors.instance", self.instance, 0)
+        counts(self, {"sensors": 1, "points": 1, "instance": 0})
         one_of("Sensors.outcomes", self.outcomes, ("sensors", "points"))
         number("Sensors.demand", self.demand, "a number in (0, 1]", lambda x: 0 < x <= 1)
 
@@ -87,7 +80,6 @@ class Sensors:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem: the least energy that sees all points often enough."""
         names = tuple(f"sensor {i}" for i in range(1, self.sensors + 1))
         actions = ("nothing", *names)
         energy = 0.2 + 0.8 * instance_luck(self.instance, 3, self.sensors)
@@ -113,7 +105,6 @@ class Sensors:
         return self.sensors
 
     def start(self, seed: int, replicas: Ints) -> ArmsWorld:
-        """Start a world; luck is the same for every policy, and for both statements of the outcomes."""
         effect = np.eye(self.sensors) if self.outcomes == "sensors" else self.covers
         means = np.concatenate([np.zeros((1, effect.shape[1])), self.works[:, None] * effect])
         return ArmsWorld(self.problem, means, True, seed, replicas)

@@ -99,5 +99,4 @@ class WithoutContexts:
         return len(self.problem.actions)
 
     def start(self, seed: int, replicas: Ints) -> World:
-        """Start the environment's world with hidden features."""
         return _BlindWorld(self.environment.start(seed, replicas), self.n_features, len(replicas))

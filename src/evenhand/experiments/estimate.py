@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.experiments.experiment import Case, Experiment, Section
+from evenhand.experiments.experiment import Experiment, Section
 from evenhand.experiments.kept import done
 from evenhand.run.simulation import TRIAL, pace
 
@@ -37,7 +37,7 @@ def estimate(
         if left > 0.0:
             seconds += (
                 left
-                * _steps(case, seed)
+                * case.world.start(seed, np.arange(1)).steps
                 * pace(case.policy, case.world, replicas=-(-replicas // jobs), seed=seed, asked_to_stop=asked_to_stop)
             )
         if asked_to_stop():
@@ -62,8 +62,3 @@ def duration(seconds: float) -> str:
     size, unit = next((x for x in ((3600.0, "h"), (60.0, "min")) if seconds >= 1.5 * x[0]), (1.0, "s"))
     value = max(seconds / size, 1.0)
     return f"{value:.1f} {unit}" if unit != "s" and value < 10 else f"{value:.0f} {unit}"
-
-
-def _steps(case: Case, seed: int) -> int:
-    """Return the maximal number of steps of a run."""
-    return case.world.start(seed, np.arange(1)).steps

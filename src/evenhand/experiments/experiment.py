@@ -36,6 +36,11 @@ class Run(NamedTuple):
     trace: Trace | None
 
 
+def traces(runs: Sequence[Run], without: str = "") -> list[Trace]:
+    """Return the traces of finished runs, without those of one system."""
+    return [run.trace for run in runs if run.trace and run.case.system != without]
+
+
 class Session(NamedTuple):
     """The state of a run: whether to show progress bars (None: only in a terminal), and whether to stop early."""
 
@@ -53,6 +58,7 @@ class Section(Protocol):
     @property
     def points(self) -> Sequence[Point]:
         """The points of the sweep; a single empty one without a sweep."""
+        return [{}]
 
     def cases(self, point: Point) -> Iterator[Case]:
         """Yield the cases of a point, each after the previous one has finished.
@@ -69,6 +75,7 @@ class Section(Protocol):
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
         """Draw the runs so far and return the paths of the pictures, if any."""
+        return []
 
 
 class Experiment(Protocol):

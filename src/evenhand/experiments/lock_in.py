@@ -29,9 +29,7 @@ def lock_ins(runs: Sequence[Run], worth: Callable[[Trace], Floats]) -> list[Meas
     """Measure lock-in for each run whose point also has a baseline, by the final worth of each replica."""
     base = {tuple(case.at.items()): worth(t).mean() for case, t in runs if t and case.system == BASELINE}
     return [
-        Measurement(
-            case.system, case.at, LOCKED_IN, locked_in(worth(t), base[tuple(case.at.items())]), None, None, None
-        )
+        Measurement(case.system, case.at, LOCKED_IN, locked_in(worth(t), base[tuple(case.at.items())]))
         for case, t in runs
         if t and case.system != BASELINE and tuple(case.at.items()) in base
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from evenhand.experiments.estimate import estimate
 from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
 from evenhand.experiments.kept import once
 from evenhand.experiments.options import settings
-from evenhand.report.results import Results, prepare
+from evenhand.report.results import Results, folder
 from evenhand.report.summary import Ending, endings
 from evenhand.run.parallel import bar_disabled, check_jobs, deferred_interrupt
 from evenhand.run.simulation import simulate
@@ -60,7 +61,8 @@ def run(
     if resume and out is None:
         raise InvalidInput("resume", "a folder `out`, in which traces are kept", "none")
     if out is not None:
-        prepare(out)
+        folder(out)
+        import_module("evenhand.report.plots")  # refuses before the work starts if matplotlib is not installed
     kept = out / "traces" if resume and out is not None else None
     results, drawn = Results(experiment.name, settings(experiment)), False
     with deferred_interrupt() as asked:  # Ctrl-C may also come between two runs

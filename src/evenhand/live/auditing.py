@@ -39,7 +39,7 @@ class Audit:
     differing: int
     largest: float  # difference between a stored number and its recomputed value
     first: int | None  # the number of the first decision that differs
-    versions: tuple[str, ...]  # differences from when the campaign was as_store
+    versions: tuple[str, ...]  # that differ from those with which the campaign was opened
 
     @property
     def clean(self) -> bool:
@@ -154,7 +154,6 @@ class _Count:
     first: int | None
 
     def compare(self, event: Event, fold: Fold | None) -> None:
-        """Recompute one decision and count how it differs from the stored one."""
         self.decisions += 1
         body = read(event)
         if fold is None or body["by"] != fold.mark:
@@ -173,7 +172,7 @@ class _Count:
 
 
 def _gap(stored: Any, again: Any, *, exact: bool) -> float:
-    """The largest difference of two arrays, relative to 1 + their size; infinite if shapes or plays differ."""
+    """Return the largest difference of two arrays, relative to 1 + their size; infinite if shapes or plays differ."""
     if stored == again:
         return 0.0
     a, b = (np.array(z, float) for z in (stored, again))  # None becomes NaN

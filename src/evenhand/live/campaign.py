@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
+from evenhand.core.extras import data_frame
 from evenhand.core.validate import number, on_disk, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike
 from evenhand.live.dashboard.report import report
@@ -38,7 +39,8 @@ class Campaign:
     workers, asks the policy, appends the result, and commits. Budgets that hold in simulation therefore hold with any
     number of workers. Requests that the policy refuses leave no event.
 
-    Create one with `Campaign.open`. It is thread-safe: calls are serialised.
+    Create one with `Campaign.open`. It is thread-safe: calls are serialised. A decision that is not in the log raises
+    `Unknown`. If the store cannot be written, `Busy` is raised; retry with the same key.
 
     >>> import evenhand as eh
     >>> shop = eh.Problem(actions=("none", "letter"), features=(eh.Numeric("age", 20, 60),), horizon=1000,
@@ -72,7 +74,6 @@ class Campaign:
 
     @property
     def policy(self) -> Policy:
-        """The policy that currently decides."""
         return self._worker.policy
 
     @staticmethod
@@ -105,7 +106,6 @@ class Campaign:
         Raises:
             InvalidInput: a setting is out of its range.
             Conflict: the campaign exists, or runs under another policy.
-            Busy: the store cannot be written.
         """
         check_text("name", name)
         if not isinstance(policy, Policy):
@@ -145,7 +145,6 @@ class Campaign:
         Raises:
             InvalidInput: the case does not fit the problem, or the key is not a text of at most 200 characters.
             Conflict: the key was used for another case.
-            Busy: the store cannot be written; retry with the same key.
         """
         return self._worker.one(lambda log: Verbs(self._worker, log).decide(case, key, offered, known))
 
@@ -158,10 +157,8 @@ class Campaign:
             revise: whether they may replace outcomes that were recorded before. Budgets are corrected accordingly.
 
         Raises:
-            Unknown: no such decision.
             Conflict: other outcomes were observed, the decision was cancelled, or it played nothing.
             InvalidInput: outcomes are missing, unknown or out of range.
-            Busy: the store cannot be written.
         """
         return self._worker.one(lambda log: Verbs(self._worker, log).observe(decision, outcomes, revise=revise))
 
@@ -169,9 +166,7 @@ class Campaign:
         """Cancel a decision that was not carried out; returns False if it was cancelled before.
 
         Raises:
-            Unknown: no such decision.
             Conflict: its outcome was observed, or it played nothing.
-            Busy: the store cannot be written.
         """
         return self._worker.one(lambda log: Verbs(self._worker, log).cancel(decision))
 
@@ -182,7 +177,6 @@ class Campaign:
 
         Raises:
             InvalidInput: the policy has other actions, outcomes or numbers of plays.
-            Busy: the store cannot be written.
         """
         if not isinstance(policy, Policy):
             raise InvalidInput("policy", "a Policy", shown(policy))
@@ -222,7 +216,6 @@ class Campaign:
         The events before it are folded again, starting from the latest snapshot before it if there is one.
 
         Raises:
-            Unknown: no such decision.
             Conflict: another policy made it.
         """
         event = next(iter(self._worker.store.scan(self.name, decision - 1)), None) if is_number(decision) else None
@@ -236,11 +229,11 @@ class Campaign:
         return self.policy.explain(state, context, unpack(body, context, self.policy))
 
     def status(self) -> Status:
-        """The current status of the campaign: rounds, averages, budgets, constraints and prices."""
+        """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""
         return self._worker.look(lambda fold: fold.policy.status(fold.state))
 
     def report(self) -> dict[str, Any]:
-        """A report for JSON: the status, counts of outcomes, delays, actions and alarms."""
+        """Make a report for JSON: the status, counts of outcomes, delays, actions and alarms."""
         return report(self)
 
     def save_report(self, path: str | Path) -> None:
@@ -271,12 +264,8 @@ class Campaign:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtra("data frames", "data") from error
         found = History.of(self._worker.store, self.name)
-        return pd.DataFrame(list(found), columns=list(found.columns))
+        return data_frame(list(found), list(found.columns))
 
     def events(self) -> Iterator[Event]:
         """Iterate over all events of the log."""

@@ -20,18 +20,18 @@ class Encoder(Protocol):
     def context(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> Context:
-        """The context of one replica.
+        """Return the context of one replica.
 
         Raises:
             InvalidInput: a case that does not fit the problem.
         """
 
     def to_dict(self) -> dict[str, Any]:
-        """The encoder's settings for JSON."""
+        """Return the encoder's settings for JSON."""
 
 
 def alike(encoder: Encoder, kept: Mapping[str, Any]) -> bool:
-    """Whether an encoder equals the stored one; the text of the problem file may differ, in comments for example."""
+    """Return whether an encoder equals the stored one; the texts of their problem files may differ."""
     now = json.loads(json.dumps(encoder.to_dict()))
     return {**now, "file": None} == {**kept, "file": None}
 
@@ -56,9 +56,8 @@ class Named:
     def context(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> Context:
-        """The context of one replica."""
         return self.policy.encode(case, offered=offered, known=known)
 
     def to_dict(self) -> dict[str, Any]:
-        """An empty mapping: the problem states how cases are encoded."""
+        """Return an empty mapping: the problem states how cases are encoded."""
         return {}

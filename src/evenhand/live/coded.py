@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -67,7 +67,7 @@ class Coded:
     def context(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> Context:
-        """The context of one replica.
+        """Return the context of one replica.
 
         Raises:
             InvalidInput: a column is missing or unknown, or has a value that it cannot have.
@@ -91,7 +91,7 @@ class Coded:
         )
 
     def features(self, units: Floats) -> Floats:
-        """The features of every action, `(u)->(1,A,n)`."""
+        """Return the features of every action, `(u)->(1,A,n)`."""
         return np.append(units, 0.0)[self.layout][None]  # index -1 reads the appended 0
 
     @cached_property
@@ -105,14 +105,12 @@ class Coded:
         return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *self.spec.known_columns, *grouped]))
 
     def to_dict(self) -> dict[str, Any]:
-        """The units and groups that the log fixed, and the problem file, for JSON; lists keep the order of groups."""
-        groups = [[g.name, [[name, share] for name, share in _shares(g.shares)]] for g in self.problem.groups]
+        """Return the units and groups of the log, and the problem file, for JSON; lists keep the order of groups."""
+        shares = {
+            g.name: g.shares if isinstance(g.shares, Mapping) else dict.fromkeys(g.shares) for g in self.problem.groups
+        }
+        groups = [[name, [list(share) for share in each.items()]] for name, each in shares.items()]
         return {"units": self.units.to_dict(), "groups": groups, "file": list(self.text)}
-
-
-def _shares(shares: Mapping[str, float] | Sequence[str]) -> Iterator[tuple[str, float | None]]:
-    for name in shares:
-        yield name, shares[name] if isinstance(shares, Mapping) else None
 
 
 class Stated(NamedTuple):
@@ -123,11 +121,7 @@ class Stated(NamedTuple):
 
 
 def of_log(text: Text, log_path: Path) -> Stated:
-    """Build the policy of a problem file with the features and groups of a log.
-
-    Raises:
-        InvalidInput: as for `replay_log`.
-    """
+    """Build the policy of a problem file with the features and groups of a log."""
     spec = parse(text.text, text.name)
     encoded, _ = read_log(log_path, spec)
     return _build(text, spec, encoded.levels, encoded.coding)
@@ -190,7 +184,7 @@ def of_stored(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
 
 
 def _columns(spec: Spec) -> dict[str, list[str]]:
-    """The columns of cases, and the stated ranges and levels, by the keys of a problem file."""
+    """Return the columns of cases, and the stated ranges and levels, by the keys of a problem file."""
     groups = [f"{name} of {grouping.column}" for name, grouping in spec.groups.items()]
     return {
         "features.numeric": sorted(spec.numeric),

@@ -62,11 +62,7 @@ def existing(url: str) -> Store:
 
 
 def _elsewhere(out: Path, url: str) -> None:
-    """Refuse to write over the store.
-
-    Raises:
-        InvalidInput: the file is the store, or belongs to it.
-    """
+    """Refuse to write over the store."""
     store = Path(url.removeprefix("sqlite:///"))
     own = [store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm", ".lock")]
     if url.startswith("sqlite:///") and any(z.exists() and out.exists() and out.samefile(z) for z in own):

@@ -113,7 +113,7 @@ def _parquet(out: Path, history: History, rows: Iterator[Row]) -> None:
 
 
 def _kinds(history: History) -> dict[str, type]:
-    """The type of every column; case columns with lists or values of several types are written as JSON texts."""
+    """Return the type of every column; case columns with lists or values of several types are written as JSON texts."""
     kinds: dict[str, type] = dict.fromkeys(history.columns, str)
     kinds |= {"id": int, "at": int}
     kinds |= {name: float for name in history.columns if name.split(" ")[0] in ("probability", "outcome")}
@@ -121,7 +121,7 @@ def _kinds(history: History) -> dict[str, type]:
 
 
 def _one(of: set[type]) -> type | None:
-    """The common type of all values, None if there is none."""
+    """Return the common type of all values, None if there is none."""
     rest = of - {type(None)}
     if rest == {int, float}:
         return float

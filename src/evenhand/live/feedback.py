@@ -82,7 +82,7 @@ class Feedback:
                     yield Logged(body["case"], body["a"][0], body["p"][0], float(reward))
 
     def numbers(self) -> tuple[tuple[str, ...], Callable[[Case], Any]]:
-        """The names of a case's numbers, and the function that computes them.
+        """Return the names of a case's numbers, and the function that computes them.
 
         For campaigns of problem files they are the policy's features: an intercept, standardised numbers, and
         indicators. For others they are the numbers of the case, unchanged; texts are left out.

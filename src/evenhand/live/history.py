@@ -88,7 +88,7 @@ class History:
         return (*first, *map(self.column, self.cases), *rest)
 
     def column(self, name: str) -> str:
-        """The column that holds a name of the cases."""
+        """Return the column that holds a name of the cases."""
         return f"case {name}" if any(name in own for own in self._own) else name
 
     @cached_property
@@ -116,7 +116,7 @@ class History:
             yield event
 
     def end(self, event: Event) -> tuple[str, str | None]:
-        """The final state of a decision, and the body with its outcomes."""
+        """Return the final state of a decision, and the body with its outcomes."""
         return self.ends.get(event.seq, ("waiting" if read(event)["n"] else "nothing played", None))
 
 

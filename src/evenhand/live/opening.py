@@ -35,7 +35,7 @@ class Terms:
 
 
 def opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
-    """The body of the first event: the terms, the encoding, and the versions that decisions may depend on."""
+    """Return the body of the first event: the terms, the encoding, and the versions that decisions may depend on."""
     return {
         **asdict(terms),
         "name": policy.name,

@@ -33,7 +33,7 @@ def pack(decision: Decision) -> dict[str, Any]:
 
 
 def chances(state: PolicyState) -> dict[str, Any]:
-    """The probability of each candidate for the first play of the latest decision; zeros are left out.
+    """Return the probability of each candidate for the first play of the latest decision; zeros are left out.
 
     The result is empty if the policy does not know them, as with a model that samples from its posterior, or if more
     than 100 are not 0.
@@ -68,7 +68,7 @@ def foreign(body: dict[str, Any], context: Context, policy: Policy, state: Polic
 
 
 def _of_plays(context: Context, plays: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """The features, known outcomes and groups of the plays, for one replica."""
+    """Return the features, known outcomes and groups of the plays, for one replica."""
     made, at = (plays >= 0)[:, :, None], np.maximum(plays[0], 0)
     groups = context.groups if context.groups.shape[1] == 1 else context.groups[:, at]
     return {

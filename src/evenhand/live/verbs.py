@@ -97,11 +97,11 @@ class Verbs:
         return True
 
     def _waits(self, ref: int) -> bool:
-        """Whether a decision is pending in the fold, which is in step with the log."""
+        """Return whether a decision is pending in the fold, which is in step with the log."""
         return is_number(ref) and int(ref) in self.worker.fold.pending
 
     def _decision(self, ref: int) -> Event:
-        """The event of a decision that has or had an outcome to wait for."""
+        """Return the event of a decision that has or had an outcome to wait for."""
         event = self.log.get(int(ref)) if is_number(ref) and ref <= self.log.last else None
         if event is None or event.kind != "decided":
             raise Unknown(f"no decision {shown(ref)} in campaign {self.worker.name!r}")
@@ -110,13 +110,13 @@ class Verbs:
         return event
 
     def _settlement(self, ref: int) -> Event | None:
-        """The last event that settled a decision, None if it was never observed or cancelled."""
+        """Return the last event that settled a decision, None if it was never observed or cancelled."""
         found = [e for e in self.log.about(ref) if e.kind in ("observed", "revised", "cancelled")]
         return found[-1] if found else None
 
 
 def is_number(number: object) -> bool:
-    """Whether a value is a possible event number."""
+    """Return whether a value is a possible event number."""
     return isinstance(number, Integral) and not isinstance(number, bool) and 0 < int(number) < 2**63
 
 
@@ -152,7 +152,7 @@ def _each(outcomes: Any) -> list[Any]:
 
 
 def _is_odd(value: object) -> bool:
-    """Whether JSON cannot represent a value."""
+    """Return whether JSON cannot represent a value."""
     try:
         encode({"": value})
     except (TypeError, ValueError, RecursionError):

@@ -44,17 +44,14 @@ class Worker:
 
     @property
     def policy(self) -> Policy:
-        """The policy that currently decides."""
         return self.folding.policy
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder of the policy's cases."""
         return self.folding.encoder
 
     @property
     def mark(self) -> str:
-        """The fingerprint of the current policy."""
         return self.folding.mark
 
     def one(self, verb: Callable[[Transaction], T]) -> T:

@@ -1,4 +1,8 @@
-"""Models predict what outcomes are worth at given prices, and how uncertain that is."""
+"""Models predict the worth of outcomes at given prices, and its uncertainty.
+
+Of every model, `n_features` is the number n of features and `n_outcomes` the number M of outcomes. Those and all other
+numbers raise `InvalidInput` where they are out of their range.
+"""
 
 from evenhand.models.advised import advised
 from evenhand.models.aggregation import Aggregation

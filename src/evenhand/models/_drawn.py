@@ -1,4 +1,4 @@
-"""What models say alike whose optimism is drawn anew in every round, one draw for each unit of candidates."""
+"""Members of models whose optimism is drawn in every round, one draw per unit of candidates."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Drawn(Wraps, Protocol):
     units: int
 
     def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:
-        """What luck adds to the mean, `(A,n),(K,1|A,M),(draws),(K,A)->(K,A)`."""
+        """Return the drawn addition to the mean, `(A,n),(K,1|A,M),(draws),(K,A)->(K,A)`."""
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """The inner model's mean, and the draw's difference from it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
+        """Return the inner model's mean, and the drawn bonus, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
         mean = self.inner.value(state, x, w, u[:, :0]).mean
         if u.shape[1] == 0:
             return Worth(mean, np.zeros(mean.shape))
@@ -35,7 +35,7 @@ class Scaled(Drawn, Protocol):
     scale: float
 
     def draws(self, candidates: int) -> int:
-        """One per unit and parameter of the inner model, made even, as normal numbers come in pairs; 0 for scale 0."""
+        """One number per unit and parameter, made even, as normal numbers come in pairs; 0 for scale 0."""
         return numbers_for(self.units * self.inner.n_parameters) if self.scale > 0 else 0
 
     def _z(self, u: Floats) -> Floats:

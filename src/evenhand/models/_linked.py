@@ -1,4 +1,4 @@
-"""What models of one outcome with mean mu(x.theta) share: their checks, and worths under other parameters."""
+"""Checks of models of one outcome with mean mu(x.theta), and their worth under other parameters."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def worth_at(link: int, theta: Floats, d: Floats, low: Floats, high: Floats, x: 
 
 
 class Linked(WithoutLuck, Protocol):
-    """What models of one outcome with mean mu(x.theta) say alike; several outcomes take several of them (`Stacked`)."""
+    """A model of one outcome with mean mu(x.theta); several outcomes take several of them (`Stacked`)."""
 
     n_features: int
     link: Canonical
@@ -83,11 +83,9 @@ class Linked(WithoutLuck, Protocol):
     def deviations(self, state: Any, z: Floats) -> Floats: ...
 
     def at(self, state: Any, x: Floats, w: Floats, d: Floats) -> Floats:
-        """Worth under parameters that deviate by d, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
         return worth_at(self._link, state.theta, d, state.low, state.high, x, w)
 
     def sample(self, state: Any, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under parameters drawn from the posterior, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
         return self.at(state, x, w, self.deviations(state, z))
 
     @cached_property
@@ -96,15 +94,14 @@ class Linked(WithoutLuck, Protocol):
 
 
 def linear_unit(link: str, low: Floats, high: Floats) -> float:
-    """The unit of x.theta: the length of the outcome's range under the identity link, else 1, `(1),(1)->`."""
+    """Return the unit of x.theta: the length of the outcome's range under the identity link, else 1, `(1),(1)->`."""
     return float(unit(low[0], high[0])) if link == "identity" else 1.0
 
 
 def check_fit(name: str, n_features: int, ridge: float, growth: float, tolerance: float, room: int) -> None:
     """Refuse settings of a fit that are out of their range."""
     check_sizes(name, n_features, 1, ridge)
-    if not (math.isfinite(growth) and growth >= 1):
-        raise InvalidInput(f"{name}.growth", "a factor of at least 1", growth)
+    number(f"{name}.growth", growth, "a factor of at least 1", lambda x: 1 <= x < math.inf)
     number(f"{name}.tolerance", tolerance, "a number in (0, 1)", lambda x: 0 < x < 1)
     whole(f"{name}.room", room, 2)
 

@@ -24,7 +24,7 @@ def unit(low: float, high: float) -> float:
 
 @kernel
 def ends(clipped: bool, low: float, high: float) -> tuple[float, float]:
-    """Where intervals of an outcome end: at its range, or nowhere."""
+    """The ends of intervals of an outcome: those of its range, or infinite ones."""
     return (low, high) if clipped else (-np.inf, np.inf)
 
 
@@ -40,7 +40,7 @@ def optimism(mean: float, half: float, low: float, high: float, price: float) ->
 
 @inlined
 def count_round(lesson: Lesson, r: int, rounds: Floats, taught: Floats) -> None:
-    """Count a round of a replica, or the part of one that a lesson is."""
+    """Count a round of a replica, or the lesson's part of one."""
     size = lesson.weight * lesson.share[r if len(lesson.share) > 1 else 0]
     rounds[r] += size
     if lesson.taught:
@@ -51,13 +51,12 @@ def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float = 1.0)
     """Refuse sizes below 1 and a ridge that is not positive, because with ridge 0 early estimates need not exist."""
     if n_features < 1 or n_outcomes < 1:
         raise InvalidInput(f"{name}.n_features, n_outcomes", "at least 1 each", (n_features, n_outcomes))
-    if not (math.isfinite(ridge) and ridge > 0):
-        raise InvalidInput(f"{name}.ridge", "a number above 0 (such as 1e-6 for next to none)", ridge)
+    number(f"{name}.ridge", ridge, "a number above 0 (such as 1e-6 for next to none)", lambda x: 0 < x < math.inf)
 
 
 def check_exploration(name: str, scale: float, growth: float) -> None:
     """Refuse a negative scale of the bonus, and a growth that would fit again at once."""
-    number(f"{name}.scale", scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+    check_scale(name, scale)
     number(f"{name}.growth", growth, "a finite number above 1", lambda x: 1 < x < math.inf)
 
 
@@ -87,12 +86,12 @@ def check_parametric(name: str, inner: Model) -> None:
 
 
 def numbers_for(normals: int) -> int:
-    """How many uniform numbers so many normal ones need, which come in pairs."""
+    """Return the number of uniform numbers that some normal ones need, which come in pairs."""
     return normals + normals % 2
 
 
 def normals_by_unit(u: Floats, units: int, size: int) -> Floats:
-    """Normal numbers for every unit from uniform ones, `(numbers_for(U size))->(U,size)`."""
+    """Make normal numbers for every unit from uniform ones, `(numbers_for(U size))->(U,size)`."""
     return box_muller(u, units * size).reshape(len(u), units, size)
 
 

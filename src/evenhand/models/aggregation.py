@@ -147,18 +147,15 @@ class Aggregation(WithoutLuck):
 
     @property
     def n_features(self) -> int:
-        """The number that the experts read."""
         return len(self.experts.cuts)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> AggregationState:
-        """Equal weights, `(M),(M)->state`."""
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):
             raise InvalidInput("Aggregation", "outcomes with finite ranges", (low, high))
         count = self.experts.levels_in(low, high).shape[1]
         return AggregationState(np.zeros((n_replicas, self.n_outcomes, int(self._cuts.prod()), count)), low, high)
 
     def value(self, state: AggregationState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         mean = _value(state.weight, self._within(state), x, w)
         return Worth(mean, np.zeros(mean.shape))
 

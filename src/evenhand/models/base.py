@@ -12,16 +12,16 @@ from evenhand.core.types import Bools, Floats
 
 __all__ = ["AHEAD", "COPIES", "ROUND", "ZEROS", "Ask", "Averageable", "Lesson", "Model", "Worth"]
 
-AHEAD = {"ahead": True}  # marks what part of the horizon is to come that budgets can pay for, `()`; a policy says it
-ZEROS = {"zeros": True}  # marks in how many observations each outcome was declared 0, `(M)`; a policy says it
-COPIES = {"zeros": False}  # marks fields of copies of states, which count nothing themselves
+AHEAD = {"ahead": True}  # marks the part of the horizon that is to come and can be paid for, `()`; set by a policy
+ZEROS = {"zeros": True}  # marks the number of observations in which each outcome was declared 0, `(M)`; set by a policy
+COPIES = {"zeros": False}  # marks copies of states, which count nothing
 
 # Candidates x and prices w -> their worth, without luck, `(A,n),(K,1|A,M)->(K,A),(K,A)`.
 Ask = Callable[[Floats, Floats], Worth]
 
 
 class Lesson(NamedTuple):
-    """How the plays of an update count."""
+    """The weights of the plays of an update."""
 
     share: Floats  # (R,), or (1,) for all replicas: the part of a round that the plays are
     weight: float  # how many observations, and rounds, each of them counts for
@@ -32,7 +32,7 @@ ROUND = Lesson(share=np.ones(1), weight=1.0, taught=False)  # all plays of a rou
 
 
 class Model(Protocol):
-    """Answers one question: what are the outcomes of these candidates worth at these prices?
+    """Predicts the worth of candidates at given prices.
 
     Models take prices because some of them have no width per outcome, and because optimism is applied after pricing:
     upwards where a price is positive, downwards where it is negative. Prices are the same for all candidates,
@@ -48,20 +48,20 @@ class Model(Protocol):
 
     @property
     def n_features(self) -> int:
-        """How many features it reads."""
+        """The number of features of a candidate."""
 
     @property
     def n_outcomes(self) -> int:
-        """How many outcomes it predicts."""
+        """The number of predicted outcomes."""
 
     def draws(self, candidates: int) -> int:
-        """How many uniform numbers it can use in a round with this many candidates; 0 for a model without luck."""
+        """Return the number of uniform numbers for a round with this many candidates; 0 for a model without luck."""
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
-        """The state before any data, for outcomes within [low, high], `(M),(M)->state`."""
+        """Return the state before any data, for outcomes within [low, high], `(M),(M)->state`."""
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Worth of candidates x at prices w, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`; leaves the state as it is.
+        """Compute the worth of candidates x at prices w, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`; the state stays.
 
         Luck may change the bonus, never the mean. If u has width 0, the model answers without luck.
         """
@@ -75,56 +75,47 @@ class Model(Protocol):
 
 
 def by_action(model: Model) -> int | None:
-    """A, where each of A actions has coefficients of its own; None where candidates share them."""
+    """Return A if each of A actions has coefficients of its own, None if candidates share them."""
     return getattr(model, "by_action", None)
 
 
 def weighs(model: Model) -> bool:
-    """Whether a model heeds the weight of a `Lesson`."""
+    """Return whether a model heeds the weight of a `Lesson`."""
     return getattr(model, "weighs", False)
 
 
 class WithoutLuck(Protocol):
-    """A model that says the same whatever luck there is."""
+    """A model that uses no luck."""
 
     def draws(self, candidates: int) -> int:
         return 0
 
 
 class Wraps(Protocol):
-    """What a model with another one inside says for it, where it does not say something else itself.
-
-    Its state is that of the inner model.
-    """
+    """A wrapper that forwards to its inner model, whose state it has."""
 
     inner: Model
 
     @property
     def n_features(self) -> int:
-        """Those of the inner model."""
         return self.inner.n_features
 
     @property
     def n_outcomes(self) -> int:
-        """Those of the inner model."""
         return self.inner.n_outcomes
 
     @property
     def by_action(self) -> int | None:
-        """Whether the inner model has coefficients by action."""
         return by_action(self.inner)
 
     @property
     def weighs(self) -> bool:
-        """Whether the inner model weighs."""
         return weighs(self.inner)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
-        """The inner model's state before any data, `(M),(M)->state`."""
         return self.inner.start(n_replicas, low, high, horizon)
 
     def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
-        """Update the inner model, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         self.inner.update(state, x, y, seen, w, lesson)
 
 
@@ -149,7 +140,7 @@ class Divisible(Model, Protocol):
     """
 
     def start_by_action(self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int) -> Any:
-        """The state before any data, with coefficients for each action of every replica, `(M),(M)->state`."""
+        """Return the state before any data, with coefficients for each action of every replica, `(M),(M)->state`."""
 
 
 @runtime_checkable
@@ -158,10 +149,10 @@ class Posterior(Model, Protocol):
 
     @property
     def n_parameters(self) -> int:
-        """How many standard normal numbers one draw needs."""
+        """The number of standard normal numbers of a draw."""
 
     def sample(self, state: Any, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under the parameters theta + root(S) z, S their covariance, `(A,n),(K,1|A,M),(U,n_parameters)->(K,A)`.
+        """Compute the worth under theta + root(S) z, S their covariance, `(A,n),(K,1|A,M),(U,n_parameters)->(K,A)`.
 
         Candidates come in U consecutive blocks of equal length, and each block has a draw z of its own.
         """
@@ -172,10 +163,10 @@ class Parametric(Posterior, Protocol):
     """A model of one outcome whose mean is a known function of x.theta, with theta of n numbers, `n_parameters`."""
 
     def deviations(self, state: Any, z: Floats) -> Floats:
-        """What draws from the posterior add to theta: root(S) z, `(U,n)->(U,n)`."""
+        """Compute deviations of theta drawn from the posterior: root(S) z, `(U,n)->(U,n)`."""
 
     def inside(self, state: Any, z: Floats) -> Floats:
-        """Root(V^-1) z, V the matrix of the model's widths, `(U,n)->(U,n)`: a ball becomes an ellipsoid of theta."""
+        """Compute root(V^-1) z, V the matrix of the widths, `(U,n)->(U,n)`: a ball becomes an ellipsoid of theta."""
 
     def at(self, state: Any, x: Floats, w: Floats, d: Floats) -> Floats:
-        """Worth under theta + d, one d per consecutive block of candidates, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""
+        """Compute the worth under theta + d, one per block of candidates, `(A,n),(K,1|A,1),(U,n)->(K,A)`."""

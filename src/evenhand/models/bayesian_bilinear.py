@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import counts
 from evenhand.models._shared import check_exploration, check_sizes, count_round
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.bayesian_ridge import BayesianRidgeState, Estimates, empty, priced, refit
@@ -146,7 +146,7 @@ def _update(
 @named("X5", source="evenhand's own: `BayesianRidge` on the values u^T Theta v of users and items")
 @dataclass(frozen=True, kw_only=True)
 class BayesianBilinear(WithoutLuck):
-    """`BayesianRidge` on the products of two blocks: u says of whom a candidate is for, and v of what it is.
+    """`BayesianRidge` on the products of two blocks of features: u of the user, and v of the item.
 
     Equation: `BayesianRidge` on flatten(u v^T), in n = r s dimensions; candidates have the features (u, v), side by
     side, and share work as in `Bilinear`. Nothing has to be tuned.
@@ -154,13 +154,8 @@ class BayesianBilinear(WithoutLuck):
     Args:
         who: r, the length of u.
         what: s, the length of v.
-        n_outcomes: M.
-        prior: what is believed of Theta before any data, flattened.
-        scale: of the bonus; 0 is greedy.
-        growth: estimate penalty and noise again when there are this many times as many observations.
-
-    Raises:
-        InvalidInput: a count below 1, a scale below 0, or a growth that is not above 1.
+        prior: the belief about Theta before any data, flattened.
+        scale, growth: as for `BayesianRidge`.
 
     >>> model = BayesianBilinear(who=1, what=2)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
@@ -181,22 +176,19 @@ class BayesianBilinear(WithoutLuck):
     weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole("BayesianBilinear.who", self.who, 1)
-        whole("BayesianBilinear.what", self.what, 1)
+        counts(self, {"who": 1, "what": 1})
         check_sizes("BayesianBilinear", self.n_features, self.n_outcomes)
         check_exploration("BayesianBilinear", self.scale, self.growth)
 
     @property
     def n_features(self) -> int:
-        """r + s."""
         return self.who + self.what
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
-        """The state before any data, `(M),(M)->state`."""
         return empty(self.who * self.what, n_replicas, low, high, horizon, self.prior)
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) per run of equal u."""
+        """Compute mean and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) for a run of u."""
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units, self.who))

@@ -27,7 +27,7 @@ _PASSES = 2
 
 @dataclass
 class BayesianLogisticState:
-    """The posterior, and what is kept of the observations.
+    """The posterior, and the observations that are kept.
 
     With coefficients by action there are A rows per replica of what is marked so, and one of all else.
     """
@@ -49,7 +49,7 @@ class BayesianLogisticState:
 
 
 class _Known(NamedTuple):
-    """What the estimate of a replica is made from."""
+    """The data and the prior of a replica's estimate."""
 
     past: Arrays
     first: int  # row of the state; the others of the replica follow
@@ -124,7 +124,7 @@ def _climb(known: _Known, ridge: float, theta: Floats, inverse: Floats) -> float
 
 @kernel
 def _evidence(known: _Known, rho: float, theta: Floats, inverse: Floats) -> float:
-    """ln of the evidence of a fit times the density of what is believed, up to a constant, `(),(A,n),(A,n,n)->()`."""
+    """ln of the evidence of a fit times the density of the prior, up to a constant, `(),(A,n),(A,n,n)->()`."""
     x, y, kept, weight, anchor, slope, curve = known.past
     actions, n = theta.shape
     gradient, hessian, nonzero = np.zeros(n), np.zeros((n, n)), np.empty(n, np.int64)
@@ -230,13 +230,10 @@ class BayesianLogistic(WithoutLuck):
 
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has outcome 0, and teaches nothing.
-        prior: what is believed of theta before any data, in log-odds: the penalty is on theta minus its prior mean.
-        scale: of the bonus; 0 is greedy.
-        growth: fit again when there are this many times as many observations.
+        prior: the belief about theta before any data, in log-odds: the penalty is on theta minus its prior mean.
+        scale: of the bonus, at least 0; 0 is greedy.
+        growth: above 1; fit again when there are this many times as many observations.
         room: the most observations that are kept, at least 2.
-
-    Raises:
-        InvalidInput: n_features below 1, a scale below 0, a growth that is not above 1, or room for less than 2.
 
     >>> model = BayesianLogistic(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
@@ -262,20 +259,17 @@ class BayesianLogistic(WithoutLuck):
 
     @property
     def n_outcomes(self) -> int:
-        """One outcome; use `Stacked` for more."""
+        """One; `Stacked` has more."""
         return 1
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianLogisticState:
-        """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
+        """Return the state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
         return self.start_by_action(n_replicas, low, high, horizon, 1)
 
     def start_by_action(
         self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int
     ) -> BayesianLogisticState:
-        """The state before any data, with coefficients for each action of every replica, `(1),(1)->state`.
-
-        Actions have rho, N and t in common, and n in the bonus counts the features of all of them.
-        """
+        """Actions have rho, N and t in common, and n in the bonus counts the features of all of them."""
         check_binary("BayesianLogistic", low, high)
         n, rows = self.n_features, n_replicas * actions
         origin = self.prior.origin(n_replicas, actions, 1, n)[:, 0].copy()
@@ -297,7 +291,6 @@ class BayesianLogistic(WithoutLuck):
         )
 
     def value(self, state: BayesianLogisticState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
         return Worth(*_value(s.theta, s.inverse, *books, scale, s.spread.item(), s.ends, x, w))

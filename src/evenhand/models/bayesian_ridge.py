@@ -191,7 +191,7 @@ def _update(
 def empty(
     n: int, n_replicas: int, low: Floats, high: Floats, horizon: int, prior: Prior, actions: int = 1
 ) -> BayesianRidgeState:
-    """The state before any data, `(M),(M)->`."""
+    """Return the state before any data, `(M),(M)->`."""
     m, rows, units = len(low), n_replicas * actions, np.where(np.isfinite(high - low), high - low, 1.0)
     origin = prior.origin(n_replicas, actions, m, n) / units[:, None]
     return BayesianRidgeState(
@@ -235,14 +235,10 @@ class BayesianRidge(WithoutLuck):
 
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has no bonus and teaches nothing.
-        n_outcomes: M.
-        prior: what is believed of theta before any data: V and the evidence are those of theta minus its prior mean.
-        scale: of the bonus; 0 is greedy.
-        growth: estimate rho and Sigma again when there are this many times as many observations; between two times the
-            posterior is updated exactly at the present rho.
-
-    Raises:
-        InvalidInput: a count below 1, a scale below 0, or a growth that is not above 1.
+        prior: the belief about theta before any data: V and the evidence are those of theta minus its prior mean.
+        scale: of the bonus, at least 0; 0 is greedy.
+        growth: above 1; estimate rho and Sigma again when there are this many times as many observations; between two
+            times the posterior is updated exactly at the present rho.
 
     >>> model = BayesianRidge(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
@@ -266,20 +262,15 @@ class BayesianRidge(WithoutLuck):
         check_exploration("BayesianRidge", self.scale, self.growth)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
-        """The state before any data, `(M),(M)->state`."""
         return self.start_by_action(n_replicas, low, high, horizon, 1)
 
     def start_by_action(
         self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int
     ) -> BayesianRidgeState:
-        """The state before any data, with coefficients for each action of every replica, `(M),(M)->state`.
-
-        Actions have rho, Sigma, N and t in common, and n in the bonus counts the features of all of them.
-        """
+        """Actions have rho, Sigma, N and t in common, and n in the bonus counts the features of all of them."""
         return empty(self.n_features, n_replicas, low, high, horizon, self.prior, actions)
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units))

@@ -1,4 +1,4 @@
-"""Ridge regression on the outer products of two blocks of features: of whom a candidate is for, and of what it is."""
+"""Ridge regression on the outer products of two blocks of features: of the user, and of the item."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import counts
 from evenhand.models._shared import check_sizes, ends, optimism, unit
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.ridge import RidgeState, drawn_worth, fresh_state
@@ -59,7 +59,7 @@ def bilinear_worth(
 )
 @dataclass(frozen=True, kw_only=True)
 class Bilinear(WithoutLuck):
-    """Ridge regression of every outcome on u^T Theta v: u says of whom a candidate is for, and v of what it is.
+    """Ridge regression of every outcome on u^T Theta v, with features u of the user and v of the item.
 
     Equation: `Ridge` on flatten(u v^T), in n = r s dimensions. Candidates have the features (u, v), side by side.
     Deviation: as in `Ridge`, intervals end at the outcome's range, where the paper's Algorithms 1 and 5 do not clip;
@@ -70,13 +70,7 @@ class Bilinear(WithoutLuck):
     Args:
         who: r, the length of u.
         what: s, the length of v.
-        n_outcomes: M.
-        ridge: the penalty, above 0; V starts at ridge I.
-        width: the radius, in units of each outcome's range; `Fixed(0)` (the default) means no optimism.
-        clipped: whether intervals end at the outcome's range; if not, the bonus is the radius times ||x||_{V^-1}.
-
-    Raises:
-        InvalidInput: a count below 1, or a ridge that is not a positive number.
+        ridge, width, clipped: as for `Ridge`.
 
     >>> model = Bilinear(who=1, what=2)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
@@ -95,26 +89,22 @@ class Bilinear(WithoutLuck):
     clipped: bool = True
 
     def __post_init__(self) -> None:
-        whole("Bilinear.who", self.who, 1)
-        whole("Bilinear.what", self.what, 1)
+        counts(self, {"who": 1, "what": 1})
         check_sizes("Bilinear", self.n_features, self.n_outcomes, self.ridge)
 
     @property
     def n_features(self) -> int:
-        """r + s."""
         return self.who + self.what
 
     @property
     def n_parameters(self) -> int:
-        """M r s."""
         return self.n_outcomes * self.who * self.what
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
-        """The state before any data, `(M),(M)->state`."""
         return fresh_state(n_replicas, self.who * self.what, self.n_outcomes, self.ridge, low, high)
 
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) per run of equal u."""
+        """Compute mean and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) for a run of u."""
         radius = self.width.radius(state.count, state.log_det, self.ridge)
         low, high = state.low, state.high
         return Worth(*bilinear_worth(state.theta, state.inverse, radius, low, high, self.clipped, x, w, self.who))
@@ -124,6 +114,6 @@ class Bilinear(WithoutLuck):
         absorb_runs(state.theta, state.inverse, state.log_det, state.count, x, y, seen, self.who)
 
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under drawn parameters as in `Ridge.sample`, `(A,r+s),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
+        """Compute the worth under drawn parameters as in `Ridge.sample`, `(A,r+s),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
         flat = (x[:, :, : self.who, None] * x[:, :, None, self.who :]).reshape(*x.shape[:2], -1)
         return drawn_worth(state.theta, state.inverse, state.low, state.high, flat, w, z)

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import whole
+from evenhand.core.validate import counts
 from evenhand.models._shared import check_units, refuse_luck
 from evenhand.models.base import ROUND, Lesson, Model, Worth, Wraps
 
@@ -74,20 +74,17 @@ class Bootstrapped(Wraps):
 
     def __post_init__(self) -> None:
         refuse_luck("Bootstrapped", self.inner)
-        whole("Bootstrapped.members", self.members, 2)
-        whole("Bootstrapped.units", self.units, 1)
+        counts(self, {"members": 2, "units": 1})
 
     def draws(self, candidates: int) -> int:
-        """One per unit."""
         return self.units
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BootstrappedState:
-        """The members' states before any data, `(M),(M)->state`."""
         members = [self.inner.start(n_replicas, low, high, horizon) for _ in range(self.members)]
         return BootstrappedState(members, np.zeros(n_replicas, np.int64))
 
     def value(self, state: BootstrappedState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """The members' average, and the drawn member's difference from it, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
+        """Return the members' average, and the drawn bonus, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
         each = np.stack([self.inner.value(member, x, w, u[:, :0]).mean for member in state.members])
         mean = np.zeros(each.shape[1:])
         for one in each:  # one by one, because the order of a sum over an axis depends on its shape
@@ -117,6 +114,6 @@ class Bootstrapped(Wraps):
 
 
 def _times(number: Ints, members: int) -> Ints:
-    """How often each member draws the observations with these numbers, `(P)->(P,B)`, the same in every replica."""
+    """Return the number of draws of numbered observations by each member, `(P)->(P,B)`, the same in every replica."""
     u = uniform(0, Stream.BOOTSTRAP, number.ravel(), np.zeros(1), members)
     return np.searchsorted(_POISSON, u, side="right").reshape(*number.shape, members)

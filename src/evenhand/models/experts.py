@@ -19,14 +19,14 @@ class ExpertSet(Protocol):
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """Into how many intervals each of the n features is cut; all 1 if there are no cells."""
+        """The number of intervals of each of the n features; all 1 if there are no cells."""
 
     @property
     def slopes(self) -> Floats:
         """Parameters of the linear functions, `->(J,n)`, or `->(J,0)` for none."""
 
     def levels_in(self, low: Floats, high: Floats) -> Floats:
-        """The levels for outcomes within [low, high], `(M),(M)->(M,J)`."""
+        """Return the levels for outcomes within [low, high], `(M),(M)->(M,J)`."""
 
 
 @checked
@@ -52,16 +52,13 @@ class Experts:
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """No cells."""
         return (1,) * int(self.matrix.shape[1])
 
     @cached_property
     def slopes(self) -> Floats:
-        """The matrix."""
         return np.ascontiguousarray(self.matrix, float)
 
     def levels_in(self, low: Floats, high: Floats) -> Floats:
-        """Zeros, `(M),(M)->(M,J)`."""
         return np.zeros((len(low), len(self.matrix)))
 
 
@@ -75,11 +72,8 @@ class Cover:
     feature, (a + 1/2) / K for a = 0..K-1, with K cuts: then each arm has a function of its own.
 
     Args:
-        cuts: into how many intervals each of the n features is cut.
+        cuts: the number of intervals of each of the n features.
         levels: how many, evenly spaced over the outcome's range.
-
-    Raises:
-        InvalidInput: no feature, or a number below 1.
 
     >>> Cover(cuts=(2,), levels=4).levels_in(np.zeros(1), np.ones(1))
     array([[0.125, 0.375, 0.625, 0.875]])
@@ -94,18 +88,17 @@ class Cover:
 
     @cached_property
     def slopes(self) -> Floats:
-        """No linear parts."""
         return np.zeros((self.levels, 0))
 
     def levels_in(self, low: Floats, high: Floats) -> Floats:
-        """The midpoints of equal parts of the range, `(M),(M)->(M,J)`."""
+        """Return the midpoints of equal parts of the range, `(M),(M)->(M,J)`."""
         return np.asarray(low[:, None] + (high - low)[:, None] * (np.arange(self.levels) + 0.5) / self.levels)
 
     @classmethod
     def hoelder(
         cls, *, n_features: int, horizon: int, smoothness: float = 1.0, constant: float = 1.0, arms: int = 1
     ) -> Self:
-        """The cover whose size balances aggregation and approximation over a horizon, for f in a Hoelder class.
+        """Return the cover whose size balances aggregation and approximation over a horizon, for f in a Hoelder class.
 
         Equation: N = (constant^2 T / arms)^(1 / (n + 2p)) cuts per feature and N^p / constant levels, both rounded up;
         on noisy outcomes of f the regret is then T^(n / (n + 2p)) up to logarithms, the paper's 1 - 2 / (2 + n/p).

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from evenhand.numerics.precision import absorb, blank, dot, fresh, quadratic
 
 @dataclass
 class GeneralizedLinearState:
-    """The estimate, its precision, and what is kept of the observations."""
+    """The estimate, its precision, and the observations that are kept."""
 
     inverse: Floats  # (R, n, n) of V
     theta: Floats  # (R, n)
@@ -106,9 +107,66 @@ def _update(
             fitted[r] = count[r]
 
 
+class Fitted(Linked, Protocol):
+    """A model that is fitted again each time the data have grown by a given factor, with widths and a posterior."""
+
+    ridge: float
+    width: Width
+    growth: float
+    tolerance: float
+    room: int
+    clipped: bool
+
+    @property
+    def _start(self) -> float:
+        """V of the widths starts at this times I."""
+        return self.ridge
+
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> GeneralizedLinearState:
+        check_range(type(self).__name__, self.link, low, high)
+        return GeneralizedLinearState(
+            inverse=fresh(n_replicas, self.n_features, self._start),
+            theta=np.zeros((n_replicas, self.n_features)),
+            log_det=np.zeros(n_replicas),
+            count=np.zeros(n_replicas),
+            fitted=np.zeros(n_replicas),
+            root=np.tile(math.sqrt(self.ridge) * np.eye(self.n_features), (n_replicas, 1, 1)),
+            past=no_past(n_replicas, self.n_features, self.room),
+            low=low,
+            high=high,
+        )
+
+    def value(self, state: GeneralizedLinearState, x: Floats, w: Floats, u: Floats) -> Worth:
+        s, radius = state, self.width.radius(state.count, state.log_det, self._start)
+        return Worth(*_value(self._link, self.clipped, s.theta, s.inverse, radius, s.low, s.high, x, w))
+
+    def update(
+        self, state: GeneralizedLinearState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
+        """Append plays whose outcome was seen; refit if the data grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
+        s, rule = state, (float(self.ridge), float(self.growth), float(self.tolerance), self.room)
+        s.past.make_room(x.shape[1], self.room)
+        books = s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root
+        _update(self._link, *books, s.past.arrays, x, y, seen, rule)
+
+    def deviations(self, state: GeneralizedLinearState, z: Floats) -> Floats:
+        """Compute deviations of draws from N(theta, unit^2 H^-1), `(U,n)->(U,n)`; unit is 1 unless links are linear.
+
+        H = ridge I + sum mu' x x^T, is the Hessian of the objective at the last Newton step of the last fit, over the
+        observations of that fit (Laplace's approximation: Chapelle & Li 2011); what was folded counts as it was folded.
+        The V of the widths lacks the factor mu', at most 1/4 for the logistic link: once data outweigh the ridge, its
+        draws would be at most about half as wide.
+        """
+        return turned(state.root, linear_unit(self.link, state.low, state.high) * z)
+
+    def inside(self, state: GeneralizedLinearState, z: Floats) -> Floats:
+        """Compute deviations of parameters by unit root(V^-1) z, `(U,n)->(U,n)`; O(n^3)."""
+        return spread(state.inverse, linear_unit(self.link, state.low, state.high) * z)
+
+
 @named("A8", source="Li, Lu & Zhou 2017 and Filippi et al. 2010, as in Shibukawa et al. 2026, Section 4.1")
 @dataclass(frozen=True, kw_only=True)
-class GeneralizedLinear(Linked):
+class GeneralizedLinear(Fitted):
     """A generalised linear model of one outcome, refitted each time the data have grown by a given factor.
 
     Equation: theta minimises sum [m(u) - y u] + ridge/2 |theta|^2, u = x.theta, m' = mu the link's mean; interval
@@ -124,7 +182,6 @@ class GeneralizedLinear(Linked):
     negative, where an allocation by concave utilities needs means of at least 0.
 
     Args:
-        n_features: n.
         link: logistic, exponential or identity.
         ridge: the penalty, above 0.
         width: the radius, in units of the outcome's range; `Fixed(0)` (the default) means no optimism.
@@ -162,55 +219,8 @@ class GeneralizedLinear(Linked):
         check_fit("GeneralizedLinear", self.n_features, self.ridge, self.growth, self.tolerance, self.room)
         check_link("GeneralizedLinear", self.link)
         if self.width_ridge is not None:
-            number(
-                "GeneralizedLinear.width_ridge",
-                self.width_ridge,
-                "a finite number above 0, or None",
-                lambda x: 0 < x < math.inf,
-            )
-
-    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> GeneralizedLinearState:
-        """The state before any data, `(1),(1)->state`."""
-        check_range("GeneralizedLinear", self.link, low, high)
-        return GeneralizedLinearState(
-            inverse=fresh(n_replicas, self.n_features, self._start),
-            theta=np.zeros((n_replicas, self.n_features)),
-            log_det=np.zeros(n_replicas),
-            count=np.zeros(n_replicas),
-            fitted=np.zeros(n_replicas),
-            root=np.tile(math.sqrt(self.ridge) * np.eye(self.n_features), (n_replicas, 1, 1)),
-            past=no_past(n_replicas, self.n_features, self.room),
-            low=low,
-            high=high,
-        )
-
-    def value(self, state: GeneralizedLinearState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
-        s, radius = state, self.width.radius(state.count, state.log_det, self._start)
-        return Worth(*_value(self._link, self.clipped, s.theta, s.inverse, radius, s.low, s.high, x, w))
-
-    def update(
-        self, state: GeneralizedLinearState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
-    ) -> None:
-        """Append plays whose outcome was seen; refit if the data grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        s, rule = state, (float(self.ridge), float(self.growth), float(self.tolerance), self.room)
-        s.past.make_room(x.shape[1], self.room)
-        books = s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root
-        _update(self._link, *books, s.past.arrays, x, y, seen, rule)
-
-    def deviations(self, state: GeneralizedLinearState, z: Floats) -> Floats:
-        """Deviations of parameters drawn from N(theta, unit^2 H^-1), `(U,n)->(U,n)`; unit is 1 unless links are linear.
-
-        H = ridge I + sum mu' x x^T, is the Hessian of the objective at the last Newton step of the last fit, over the
-        observations of that fit (Laplace's approximation: Chapelle & Li 2011); what was folded counts as it was folded.
-        The V of the widths lacks the factor mu', at most 1/4 for the logistic link: once data outweigh the ridge, its
-        draws would be at most about half as wide.
-        """
-        return turned(state.root, linear_unit(self.link, state.low, state.high) * z)
-
-    def inside(self, state: GeneralizedLinearState, z: Floats) -> Floats:
-        """Deviations of parameters by unit root(V^-1) z, `(U,n)->(U,n)`; O(n^3)."""
-        return spread(state.inverse, linear_unit(self.link, state.low, state.high) * z)
+            expected = "a finite number above 0, or None"
+            number("GeneralizedLinear.width_ridge", self.width_ridge, expected, lambda x: 0 < x < math.inf)
 
     @cached_property
     def _start(self) -> float:

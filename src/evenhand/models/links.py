@@ -21,7 +21,7 @@ CANONICAL: tuple[Canonical, ...] = ("identity", "logistic", "exponential")
 
 
 def code(link: Link) -> int:
-    """The number that stands for a link in kernels.
+    """Return the number that stands for a link in kernels.
 
     Raises:
         InvalidInput: an unknown link.

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from evenhand.core.catalogue import named
-from evenhand.core.types import Bools, Floats
-from evenhand.models._linked import Linked, check_fit
-from evenhand.models._shared import check_binary
-from evenhand.models.base import ROUND, Lesson, Worth
-from evenhand.models.generalized_linear import GeneralizedLinear, GeneralizedLinearState as State
+from evenhand.models._linked import check_fit
+from evenhand.models.generalized_linear import Fitted
 from evenhand.models.links import Canonical
 from evenhand.models.widths import Fixed, Width
 
 
 @named("K6", source="Li & Stoltz 2022 and Faury et al. 2020 (Logistic-UCB1), as in Chzhen et al. 2023, Appendix G.1")
 @dataclass(frozen=True, kw_only=True)
-class Logistic(Linked):
+class Logistic(Fitted):
     """Logistic regression of one outcome in [0, 1], refitted each time the history has grown by a given factor.
 
     Equation: theta minimises sum [log(1 + exp(u)) - y u] + ridge/2 |theta|^2, u = x.theta; interval
@@ -28,17 +24,7 @@ class Logistic(Linked):
     which this is the logistic case.
 
     Args:
-        n_features: n.
-        ridge: the penalty, above 0.
-        width: the radius, in units of the outcome's range; `Fixed(0)` (the default) means no optimism.
-        growth: refit when there are at least this many times as many observations; 1 refits every time.
-        tolerance: squared Newton decrement below which a fit takes its last step.
-        room: the most observations that are kept, at least 2.
-        clipped: whether intervals end at the outcome's range; if not, the bonus is the radius times ||x||_{V^-1}.
-
-    Raises:
-        InvalidInput: n_features below 1, a ridge or tolerance that is not positive, a growth below 1, or room for less
-            than 2.
+        ridge, width, growth, tolerance, room, clipped: as for `GeneralizedLinear`.
 
     >>> import numpy as np
     >>> model = Logistic(n_features=1)
@@ -60,37 +46,3 @@ class Logistic(Linked):
 
     def __post_init__(self) -> None:
         check_fit("Logistic", self.n_features, self.ridge, self.growth, self.tolerance, self.room)
-
-    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> State:
-        """The state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
-        check_binary("Logistic", low, high)
-        return self._model.start(n_replicas, low, high, horizon)
-
-    def value(self, state: State, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
-        return self._model.value(state, x, w, u)
-
-    def update(self, state: State, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
-        """Append plays whose outcome was seen; refit if the data grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        self._model.update(state, x, y, seen, w, lesson)
-
-    def deviations(self, state: State, z: Floats) -> Floats:
-        """Deviations of parameters drawn from N(theta, H^-1), H the Hessian of the last fit, `(U,n)->(U,n)`."""
-        return self._model.deviations(state, z)
-
-    def inside(self, state: State, z: Floats) -> Floats:
-        """Deviations of parameters by root(V^-1) z, `(U,n)->(U,n)`."""
-        return self._model.inside(state, z)
-
-    @cached_property
-    def _model(self) -> GeneralizedLinear:
-        return GeneralizedLinear(
-            n_features=self.n_features,
-            link=self.link,
-            ridge=self.ridge,
-            width=self.width,
-            growth=self.growth,
-            tolerance=self.tolerance,
-            room=self.room,
-            clipped=self.clipped,
-        )

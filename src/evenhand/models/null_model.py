@@ -30,11 +30,9 @@ class NullModel(WithoutLuck):
     n_outcomes: int = 1
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> NullState:
-        """An empty state."""
         return NullState()
 
     def value(self, state: NullState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Zeros, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         shape = (len(x), w.shape[1], x.shape[1])
         return Worth(np.zeros(shape), np.zeros(shape))
 

@@ -133,7 +133,6 @@ class OnePass(Linked):
     experiments. Outcomes that arrive late take a step of their own.
 
     Args:
-        n_features: n.
         link: logistic, exponential or identity; the last two as in `GeneralizedLinear`.
         ridge: where Q starts, above 0; the paper's lambda_op.
         step: eta, above 0.
@@ -173,7 +172,6 @@ class OnePass(Linked):
             raise InvalidInput("OnePass.width", "a width, because the slope of the exponential link has no bound", None)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> OnePassState:
-        """The state before any data, `(1),(1)->state`."""
         check_range("OnePass", self.link, low, high)
         return OnePassState(
             theta=np.zeros((n_replicas, self.n_features)),
@@ -186,12 +184,11 @@ class OnePass(Linked):
         )
 
     def value(self, state: OnePassState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,1),()->(K,A),(K,A)`."""
         s, radius = state, self.radius(state)
         return Worth(*_value(self._link, s.theta, s.inverse, radius, self._size(s), s.low, s.high, x, w))
 
     def radius(self, state: OnePassState) -> Floats:
-        """Beta, `->()`."""
+        """Compute beta, `->()`."""
         if self.width is not None:
             return self.width.radius(state.count, state.log_det, self.ridge)
         n, eta = self.n_features, self.step
@@ -200,20 +197,20 @@ class OnePass(Linked):
         return np.sqrt(start + n * (6.0 * eta**2 + eta) * grown)
 
     def update(self, state: OnePassState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
-        """One step for the plays of a round whose outcome was seen, `(P,n),(P,1),(P,1),(K,1|P,1)`; O(n^3 + P n^2)."""
+        """Take a step for plays whose outcome was seen, `(P,n),(P,1),(P,1),(K,1|P,1)`; O(n^3 + P n^2)."""
         s, settings = state, (float(self.step), self._size(state) * self._norm, float(self.ridge))
         _update(self._link, *settings, s.theta, s.metric, s.inverse, s.log_det, s.count, x, y, seen)
 
     def deviations(self, state: OnePassState, z: Floats) -> Floats:
-        """Deviations of parameters drawn from N(theta, unit^2 Q^-1), `(U,n)->(U,n)`; O(n^3)."""
+        """Compute deviations of parameters drawn from N(theta, unit^2 Q^-1), `(U,n)->(U,n)`; O(n^3)."""
         return spread(state.inverse, self._size(state) * z)
 
     def inside(self, state: OnePassState, z: Floats) -> Floats:
-        """The same: Q is the matrix of the widths as well, `(U,n)->(U,n)`."""
+        """Compute deviations by unit root(Q^-1) z, as Q is the matrix of the widths as well, `(U,n)->(U,n)`."""
         return self.deviations(state, z)
 
     def _size(self, state: OnePassState) -> float:
-        """The unit of u: that of the outcome under the identity link."""
+        """Return the unit of u: that of the outcome under the identity link."""
         return linear_unit(self.link, state.low, state.high)
 
     @cached_property

@@ -19,7 +19,7 @@ from evenhand.models.links import priced
 
 @dataclass
 class OnlineToBatchState:
-    """The inner state, and what is kept of earlier ones: their mean parameters, or copies of some of them."""
+    """The inner state, and the mean parameters or some copies of earlier ones."""
 
     inner: Any
     count: Ints  # (R,) iterates so far
@@ -69,7 +69,6 @@ class OnlineToBatch(Wraps, WithoutLuck):
         refuse_luck("OnlineToBatch", self.inner)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> OnlineToBatchState:
-        """The state before any data, `(M),(M)->state`."""
         inner = self.inner.start(n_replicas, low, high, horizon)
         if getattr(inner, "unsaveable", ""):
             raise InvalidInput("OnlineToBatch.inner", "a model whose state is arrays", inner.unsaveable)
@@ -80,7 +79,6 @@ class OnlineToBatch(Wraps, WithoutLuck):
         return OnlineToBatchState(inner, zero.copy(), mean, one, zero, past)
 
     def value(self, state: OnlineToBatchState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         first = self.inner.value(state.inner, x, w, u)
         started = (state.count > 0)[:, None, None]
         if self._linear:

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import counts, number
 from evenhand.models._drawn import Drawn
 from evenhand.models._shared import check_parametric, normals_by_unit, numbers_for
 from evenhand.models.base import Parametric
@@ -96,11 +96,9 @@ class OptimisticDraw(Drawn):
     def __post_init__(self) -> None:
         check_parametric("OptimisticDraw", self.inner)
         number("OptimisticDraw.radius", self.radius, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
-        whole("OptimisticDraw.tries", self.tries, 1)
-        whole("OptimisticDraw.units", self.units, 1)
+        counts(self, {"tries": 1, "units": 1})
 
     def draws(self, candidates: int) -> int:
-        """A direction and a distance per try."""
         return numbers_for(self.tries * self.inner.n_parameters) + self.tries
 
     def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:

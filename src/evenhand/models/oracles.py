@@ -17,6 +17,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import number
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.links import Link, code, predict, priced
@@ -86,18 +87,15 @@ def _learn(
 def _check_steps(name: str, step: float, radius: float, projection: str, link: Link, start_at: float) -> None:
     """Refuse steps and radii that are not positive, a start that is not finite, and unknown names."""
     code(link)
-    if not math.isfinite(start_at):
-        raise InvalidInput(f"{name}.start_at", "a finite number", start_at)
-    if not (math.isfinite(step) and step > 0):
-        raise InvalidInput(f"{name}.step", "a finite number above 0", step)
-    if not radius > 0:
-        raise InvalidInput(f"{name}.radius", "a number above 0, or infinity", radius)
+    number(f"{name}.start_at", start_at, "a finite number")
+    number(f"{name}.step", step, "a finite number above 0", lambda x: 0 < x < math.inf)
+    number(f"{name}.radius", radius, "a number above 0, or infinity", lambda x: x > 0)
     if projection not in ("row", "whole"):
         raise InvalidInput(f"{name}.projection", "'row' or 'whole'", projection)
 
 
 class Oracle(WithoutLuck, Protocol):
-    """What the oracles share, apart from the metric and the size of their steps."""
+    """An oracle, whose metric and size of steps its kind states."""
 
     n_features: int
     n_outcomes: int
@@ -107,33 +105,29 @@ class Oracle(WithoutLuck, Protocol):
     start_at: float
 
     def _inverse(self, n_replicas: int) -> Floats:
-        """The inverse of the metric before any data, `->(n,n)`, or `->(0,0)` for the identity."""
+        """Return the inverse of the metric before any data, `->(n,n)`, or `->(0,0)` for the identity."""
 
     @property
     def _steps(self) -> tuple[float, float, float]:
         """The step at first, its power of the number of updates, and another size of the first one, 0 for none."""
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> OracleState:
-        """The state before any data, `(M),(M)->state`."""
         theta = np.full((n_replicas, self.n_outcomes, self.n_features), self.start_at)
         return OracleState(theta, self._inverse(n_replicas), np.zeros(n_replicas))
 
     def value(self, state: OracleState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         return Worth(*priced(self._link, state.theta, x, w))
 
     def update(self, state: OracleState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
-        """One step per play whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        """Take one step per play whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         s, whole = state, self.projection == "whole"
         _learn(self._link, self._steps, float(self.radius), whole, s.theta, s.inverse, s.count, x, y, seen)
 
     @property
     def is_linear(self) -> bool:
-        """True for the identity link."""
         return self.link == "identity"
 
     def parameters(self, state: OracleState) -> Floats:
-        """The present iterate, `->(M,n)`."""
         return state.theta
 
     @cached_property
@@ -151,17 +145,12 @@ class Glmtron(Oracle):
     Deviation: the projection is Euclidean (a scaling), whereas the theorem's is in the metric of A_t.
 
     Args:
-        n_features: n.
-        n_outcomes: M, each with a parameter of its own.
         link: identity, logistic, probit or exponential.
         ridge: the ridge of the metric A_t, above 0.
-        step: 1 over the least slope of the link on its domain; 1 for the identity.
+        step: above 0; 1 over the least slope of the link on its domain; 1 for the identity.
         radius: of the ball of each outcome's parameter; infinite for no projection.
         projection: "row", or "whole" for the published code's fault (all rows are scaled at once and lose their signs).
         start_at: every coordinate of the initial parameters.
-
-    Raises:
-        InvalidInput: sizes below 1, or numbers that are not positive.
 
     >>> model = Glmtron(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
@@ -201,18 +190,10 @@ class Gradient(Oracle):
     `Glmtron`.
 
     Args:
-        n_features: n.
-        n_outcomes: M, each with a parameter of its own.
-        link: identity, logistic, probit or exponential.
-        step: the step at the first observation.
+        step: the step at the first observation, above 0.
         power: in [0, 1]; 1/2 is the anytime rate, 0 a fixed step.
         first_step: the size of the first step; 0 means `step`.
-        radius: of the ball of each outcome's parameter; infinite for no projection.
-        projection: as in `Glmtron`.
-        start_at: every coordinate of the initial parameters.
-
-    Raises:
-        InvalidInput: sizes below 1, or numbers that are not positive.
+        link, radius, projection, start_at: as for `Glmtron`.
 
     >>> model = Gradient(n_features=1, step=0.5)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
@@ -235,10 +216,8 @@ class Gradient(Oracle):
     def __post_init__(self) -> None:
         check_sizes("Gradient", self.n_features, self.n_outcomes)
         _check_steps("Gradient", self.step, self.radius, self.projection, self.link, self.start_at)
-        if not 0 <= self.power <= 1:
-            raise InvalidInput("Gradient.power", "a power in [0, 1]", self.power)
-        if not (math.isfinite(self.first_step) and self.first_step >= 0):
-            raise InvalidInput("Gradient.first_step", "a finite number of at least 0", self.first_step)
+        number("Gradient.power", self.power, "a power in [0, 1]", lambda x: 0 <= x <= 1)
+        number("Gradient.first_step", self.first_step, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
 
     def _inverse(self, n_replicas: int) -> Floats:
         return np.zeros((n_replicas, 0, 0))

@@ -1,4 +1,4 @@
-"""What a model keeps of its observations: the latest as they are, and a quadratic in place of all others."""
+"""The observations that a model keeps: the latest as they are, and a quadratic for all others."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ class Past:
     x: Floats  # (R, room, n)
     y: Floats  # (R, room)
     kept: Floats  # (R,)
-    weight: Floats  # (R, room) how many observations each counts for
+    weight: Floats  # (R, room) the number of observations that each counts for
     anchor: Floats  # (R, n)
     slope: Floats  # (R, n)
     curve: Floats  # (R, n, n)
 
     @property
     def arrays(self) -> Arrays:
-        """All of them, as kernels take them."""
         return self.x, self.y, self.kept, self.weight, self.anchor, self.slope, self.curve
 
     def make_room(self, plays: int, most: int) -> None:
@@ -44,7 +43,7 @@ class Past:
 
 
 def no_past(n_replicas: int, n: int, most: int) -> Past:
-    """No observations, and no quadratic."""
+    """Start with no observations and no quadratic."""
     room, quadratic = min(256, most), np.zeros((n_replicas, n, n))
     x, y, kept = np.zeros((n_replicas, room, n)), np.zeros((n_replicas, room)), np.zeros(n_replicas)
     return Past(x, y, kept, np.ones_like(y), np.zeros((n_replicas, n)), np.zeros((n_replicas, n)), quadratic)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:  # a problem is stated without models
 
 @kernel
 def _wrong_action(x: Floats, seen: Bools, actions: int) -> tuple[int, int]:
-    """Replica and candidate of the first index that no action has, `(C,1+n),(C,M)->(),()`; -1 where there is none.
+    """Find the first candidate whose index of an action is out of range, `(C,1+n),(C,M)->(),()`; -1 without one.
 
-    Of candidates of which nothing was seen, nothing is read. An empty mask is true everywhere.
+    Candidates without observed outcomes are skipped. An empty mask is true everywhere.
     """
     for r in range(len(x)):
         for c in range(x.shape[1]):
@@ -42,7 +42,7 @@ def _spread(x: Floats, w: Floats, seen: Bools, actions: int) -> tuple[Ints, Floa
     """The place of every candidate among those of its action, and features and prices by action.
 
     `(C,1+n),(K,1|C,M),(C,M)->(C)`, then `(R A, most, n)` and `(R A, K, 1|most, M)`, 0 where an action has fewer
-    candidates than the most. Candidates of which nothing was seen have place -1. An empty mask is true everywhere.
+    candidates than the most. Candidates without observed outcomes have place -1. An empty mask is true everywhere.
     """
     replicas, each = len(x), w.shape[2] > 1
     places, count, most = np.full(x.shape[:2], -1), np.zeros(replicas * actions, np.int64), 1
@@ -70,7 +70,7 @@ def _spread(x: Floats, w: Floats, seen: Bools, actions: int) -> tuple[Ints, Floa
 
 @kernel
 def _gather(x: Floats, places: Ints, actions: int, mean: Floats, bonus: Floats) -> tuple[Floats, Floats]:
-    """What was said of the candidates of every action, in the order of the candidates, `(C,1+n),(C)->(K,C),(K,C)`."""
+    """Put means and bonuses by action in the order of the candidates, `(C,1+n),(C)->(K,C),(K,C)`."""
     shape = len(x), mean.shape[1], x.shape[1]
     center, more = np.empty(shape), np.empty(shape)
     for r in range(len(x)):
@@ -84,7 +84,7 @@ def _gather(x: Floats, places: Ints, actions: int, mean: Floats, bonus: Floats) 
 
 @kernel
 def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[Floats, Floats, Bools, Floats]:
-    """Plays by action, with outcomes, what was seen, and prices, `(P,1+n),(P,M),(P,M),(K,1|P,M)->...`.
+    """Sort plays, outcomes, masks and prices by action, `(P,1+n),(P,M),(P,M),(K,1|P,M)->...`.
 
     They lead with `(R A, most)`, most the largest number of plays of an action of which something was seen.
     """
@@ -143,7 +143,7 @@ class PerAction(Wraps):
 
     @staticmethod
     def of(problem: Problem, kind: Callable[..., Model] = BayesianRidge) -> PerAction:
-        """Own coefficients per action, for the features that a problem names and all outcomes that it learns.
+        """Make a model with coefficients per action, for the named features and all learned outcomes of a problem.
 
         Args:
             problem: with named features, which `Policy.encode` makes contexts of.
@@ -175,26 +175,22 @@ class PerAction(Wraps):
 
     @property
     def n_features(self) -> int:
-        """The index of the action, and the features of the inner model."""
         return 1 + self.inner.n_features
 
     def draws(self, candidates: int) -> int:
-        """Those of the inner model, for every action."""
         return self.actions * self.inner.draws(candidates)
 
     @property
     def by_action(self) -> int:
-        """A."""
         return self.actions
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
-        """The inner model's state before any data, for every action of every replica, `(M),(M)->state`."""
         if isinstance(self.inner, Divisible):
             return self.inner.start_by_action(n_replicas, low, high, horizon, self.actions)
         return self.inner.start(n_replicas * self.actions, low, high, max(1, horizon // self.actions))
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Worth of every candidate by the coefficients of its action, `(C,1+n),(K,1|C,M),(draws)->(K,C),(K,C)`."""
+        """Compute the worth by the coefficients of actions, `(C,1+n),(K,1|C,M),(draws)->(K,C),(K,C)`."""
         self._refuse(x, EVERYWHERE)
         if self._divides:
             return self.inner.value(state, x, w, u)
@@ -203,7 +199,7 @@ class PerAction(Wraps):
         return Worth(*_gather(x, places, self.actions, said.mean, said.bonus), said.random)
 
     def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
-        """Tell every action of its own plays, `(P,1+n),(P,M),(P,M),(K,1|P,M)`."""
+        """Update the coefficients of every action by its own plays, `(P,1+n),(P,M),(P,M),(K,1|P,M)`."""
         self._refuse(x, seen)
         if self._divides:
             self.inner.update(state, x, y, seen, w, lesson)
@@ -217,7 +213,7 @@ class PerAction(Wraps):
         return isinstance(self.inner, Divisible)
 
     def _luck(self, u: Floats, most: int) -> Floats:
-        """The luck of every action, for at most so many candidates, `(draws)->(R A, inner draws)`."""
+        """Return the luck of every action, for a number of candidates at most, `(draws)->(R A, inner draws)`."""
         own = u.reshape(len(u) * self.actions, u.shape[1] // self.actions)
         return np.ascontiguousarray(own[:, : self.inner.draws(most)]) if u.shape[1] else own
 

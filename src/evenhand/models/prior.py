@@ -1,4 +1,4 @@
-"""What is believed of a regression before any data."""
+"""The belief about a regression before any data."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Prior:
     Args:
         mean: of the coefficients, in units of an outcome per unit of a feature; of log-odds for `BayesianLogistic`. One
             number for all, or `(n)`, `(M,n)`, or `(A,M,n)` for the actions of `PerAction`.
-        sd: in units of the outcome, or log-odds; one number for all outcomes, or `(M)`. None is what models believe by
-            themselves: a quarter of an outcome's range, or log-odds of 2.
+        sd: in units of the outcome, or log-odds; one number for all outcomes, or `(M)`. None is the default of
+            models: a quarter of an outcome's range, or log-odds of 2.
 
     Raises:
         InvalidInput: a mean beyond 1e100, or an sd that is not within 1e-100 and 1e100; when a model starts, a mean or
@@ -51,7 +51,7 @@ class Prior:
             raise InvalidInput("Prior.sd", f"numbers in [{1.0 / LARGEST:g}, {LARGEST:g}]", shown(self.sd))
 
     def origin(self, n_replicas: int, actions: int, outcomes: int, n: int) -> Floats:
-        """The mean of every action of every replica, `->(A,M,n)`, as rows."""
+        """Return the mean of every action of every replica, `->(A,M,n)`, as rows."""
         mean, shape = _numbers("Prior.mean", self.mean), (actions, outcomes, n)
         try:
             return np.tile(np.broadcast_to(mean, shape), (n_replicas, 1, 1))

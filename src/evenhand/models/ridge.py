@@ -30,7 +30,7 @@ class RidgeState:
 
 
 def fresh_state(rows: int, n: int, n_outcomes: int, ridge: float, low: Floats, high: Floats) -> RidgeState:
-    """The state before any data, `(M),(M)->`."""
+    """Return the state before any data, `(M),(M)->`."""
     theta, none = np.zeros((rows, n_outcomes, n)), np.zeros(rows)
     return RidgeState(fresh(rows, n, ridge), theta, none, none.copy(), low, high)
 
@@ -113,14 +113,9 @@ class Ridge(WithoutLuck):
     candidates tie at the end of the range, where an unclipped one prefers those that are least known.
 
     Args:
-        n_features: n.
-        n_outcomes: M.
         ridge: the penalty, above 0; V starts at ridge I.
         width: the radius, in units of each outcome's range; `Fixed(0)` (the default) means no optimism.
         clipped: whether intervals end at the outcome's range; if not, the bonus is the radius times ||x||_{V^-1}.
-
-    Raises:
-        InvalidInput: a count below 1, or a ridge that is not a positive number.
 
     >>> model = Ridge(n_features=1, ridge=1.0)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
@@ -140,15 +135,12 @@ class Ridge(WithoutLuck):
         check_sizes("Ridge", self.n_features, self.n_outcomes, self.ridge)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
-        """The state before any data, `(M),(M)->state`."""
         return self.start_by_action(n_replicas, low, high, horizon, 1)
 
     def start_by_action(self, n_replicas: int, low: Floats, high: Floats, horizon: int, actions: int) -> RidgeState:
-        """The state before any data, with coefficients for each action of every replica, `(M),(M)->state`."""
         return fresh_state(n_replicas * actions, self.n_features, self.n_outcomes, self.ridge, low, high)
 
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         s, radius = state, self.width.radius(state.count, state.log_det, self.ridge)
         return Worth(*_value(s.theta, s.inverse, radius, s.low, s.high, self.clipped, x, w))
 
@@ -158,9 +150,8 @@ class Ridge(WithoutLuck):
 
     @property
     def n_parameters(self) -> int:
-        """M n."""
         return self.n_outcomes * self.n_features
 
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under parameters drawn from N(theta_m, unit_m^2 V^-1), `(A,n),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
+        """Compute the worth under draws from N(theta_m, unit_m^2 V^-1), `(A,n),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
         return drawn_worth(state.theta, state.inverse, state.low, state.high, x, w, z)

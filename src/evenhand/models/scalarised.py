@@ -135,15 +135,10 @@ class Scalarised(WithoutLuck):
     within their ranges can be worth at g, as `Ridge` does for each outcome by default.
 
     Args:
-        n_features: n.
-        n_outcomes: M.
         ridge: the penalty, above 0, in units of squared prices as in the source: the objective's unit matters.
         width: the radius; for `SelfNormalised` the noise is that of g.y and the norm that of all parameters together;
             `Ellipsoid` has the alpha_t of the source (its equation 76).
         clipped: whether the bound on a worth ends at the most that outcomes within their ranges can be worth.
-
-    Raises:
-        InvalidInput: a count below 1, or a ridge that is not a positive number.
 
     >>> model = Scalarised(n_features=1, n_outcomes=2)
     >>> state = model.start(1, np.zeros(2), np.ones(2), 100)
@@ -163,7 +158,6 @@ class Scalarised(WithoutLuck):
         check_sizes("Scalarised", self.n_features, self.n_outcomes, self.ridge)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> ScalarisedState:
-        """The state before any data, `(M),(M)->state`."""
         size = self.n_features * self.n_outcomes
         units = np.where(np.isfinite(high - low), high - low, 1.0)
         return ScalarisedState(
@@ -177,7 +171,7 @@ class Scalarised(WithoutLuck):
         )
 
     def value(self, state: ScalarisedState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`.
+        """Compute the mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`.
 
         It costs O(K (n^2 M^2 + A n^2)), and O(K A n^2 M^2) with prices per candidate.
         """

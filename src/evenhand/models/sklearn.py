@@ -14,6 +14,7 @@ from evenhand.core.checked import also_taken, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import scikit_learn
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import number
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import ROUND, Lesson, Model, WithoutLuck, Worth
 
@@ -22,7 +23,7 @@ _BITS = 2.0**40  # of outcomes in units of their ranges: the others depend on th
 
 
 class _Fit(NamedTuple):
-    """Estimators of one replica, or constants while a classifier has seen one class, and how much they have seen."""
+    """Estimators of one replica, or constants while a classifier has seen one class, and their observations."""
 
     seen: int
     predictors: list[Any]
@@ -61,7 +62,6 @@ class Sklearn(WithoutLuck):
     Args:
         estimator: with `fit` (or `partial_fit`) and `predict`, or `predict_proba` for a classifier.
         n_features: n; 0 for as many as contexts have.
-        n_outcomes: M.
         mode: "refit" or "partial_fit".
         growth: the factor between the numbers of observations at two fits, at least 1; 1 refits after every one.
         buffer: how many observations are kept for fits, at least 1.
@@ -96,15 +96,13 @@ class Sklearn(WithoutLuck):
         check_sizes("Sklearn", 1 if self.n_features == 0 else self.n_features, self.n_outcomes)
         if self.mode not in ("refit", "partial_fit"):
             raise InvalidInput("Sklearn.mode", "'refit' or 'partial_fit'", self.mode)
-        if not (math.isfinite(self.growth) and self.growth >= 1):
-            raise InvalidInput("Sklearn.growth", "a factor of at least 1", self.growth)
+        number("Sklearn.growth", self.growth, "a factor of at least 1", lambda x: 1 <= x < math.inf)
         if not 1 <= self.min_observations <= self.buffer:
             got = (self.min_observations, self.buffer)
             raise InvalidInput("Sklearn.min_observations, buffer", "1 <= min_observations <= buffer", got)
         if not isinstance(self.estimator, _base().BaseEstimator):
-            raise InvalidInput(
-                "Sklearn.estimator", "an instance of an estimator of scikit-learn", shown(self.estimator)
-            )
+            expected = "an instance of an estimator of scikit-learn"
+            raise InvalidInput("Sklearn.estimator", expected, shown(self.estimator))
         fit = "partial_fit" if self.mode == "partial_fit" else "fit"
         needed = (fit, "predict_proba" if self._classifies else "predict")
         if not all(hasattr(self.estimator, name) for name in needed):
@@ -113,7 +111,7 @@ class Sklearn(WithoutLuck):
             raise InvalidInput("Sklearn.per_outcome", "True for classifiers that learn by partial_fit", False)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> SklearnState:
-        """The state before any data, `(M),(M)->state`; classifiers need ranges within [0, 1]."""
+        """Return the state before any data, `(M),(M)->state`; classifiers need ranges within [0, 1]."""
         if self._classifies and (low.min() < 0.0 or high.max() > 1.0):
             raise InvalidInput(self._name, "outcomes with a range within [0, 1]", (low, high))
         room = min(256, 2 * self.buffer) if self.mode == "refit" else 0
@@ -124,7 +122,7 @@ class Sklearn(WithoutLuck):
         return state
 
     def value(self, state: SklearnState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`; fits where a fit is due."""
+        """Compute the mean worth, and no optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`; fits where a fit is due."""
         self._check_width(state, x)
         mean = np.stack([self._predict(state, r, x[r]) for r in range(len(x))])
         worth = (w * mean[:, None]).sum(3)
@@ -167,7 +165,7 @@ class Sklearn(WithoutLuck):
             raise InvalidInput(f"{self._name}: features", f"{state.x.shape[2]} of them, as before", x.shape[2])
 
     def _units(self, state: SklearnState) -> Floats:
-        """The lengths of the ranges, 1 where infinite and for classifiers, `->(M)`."""
+        """Return the lengths of the ranges, 1 where infinite and for classifiers, `->(M)`."""
         size = state.high - state.low
         return np.where(np.isfinite(size) & (size > 0.0) & (not self._classifies), size, 1.0)
 
@@ -205,7 +203,7 @@ class Sklearn(WithoutLuck):
         return np.clip(mean, state.low, state.high)
 
     def _fitted(self, state: SklearnState, r: int) -> _Fit | None:
-        """The estimators of the last due fit, fitted now unless cached; a pure function of the buffer."""
+        """Return the estimators of the last due fit, fitted now unless cached; a pure function of the buffer."""
         count = int(state.fitted[r])
         fit = state.fits[r]
         if count == 0 or (fit is not None and fit.seen == count):
@@ -250,13 +248,13 @@ class Sklearn(WithoutLuck):
 
 
 def _rounded(y: Floats) -> Floats:
-    """Numbers to 12 significant digits, by bits."""
+    """Round numbers to 12 significant digits, by bits."""
     part, exponent = np.frexp(y)
     return np.asarray(np.ldexp(np.round(part * _BITS) / _BITS, exponent))
 
 
 def as_model(model: Model, n_outcomes: int) -> Model:
-    """A model as it is; an estimator of scikit-learn as a model of it.
+    """Return a model unchanged, or an estimator of scikit-learn as a model.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> type(as_model(LinearRegression(), 1)).__name__
@@ -266,7 +264,7 @@ def as_model(model: Model, n_outcomes: int) -> Model:
 
 
 def _is_estimator(value: object) -> bool:
-    """Whether a value is an estimator of scikit-learn, which need not be installed to say so."""
+    """Return whether a value is an estimator of scikit-learn, which need not be installed to say so."""
     return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
 
 

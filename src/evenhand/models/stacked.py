@@ -71,34 +71,28 @@ class Stacked:
 
     @property
     def n_features(self) -> int:
-        """The features of one part if they are shared, and of all together otherwise."""
         return self.parts[0].n_features if self.shared else sum(p.n_features for p in self.parts)
 
     @property
     def n_outcomes(self) -> int:
-        """The outcomes of all parts."""
         return sum(p.n_outcomes for p in self.parts)
 
     @property
     def by_action(self) -> int | None:
-        """How many actions have coefficients of their own in a part."""
+        """The number of actions with coefficients of their own in a part."""
         return next((a for a in map(by_action, self.parts) if a is not None), None)
 
     @property
     def weighs(self) -> bool:
-        """Whether all parts do."""
         return all(map(weighs, self.parts))
 
     def draws(self, candidates: int) -> int:
-        """The sum over all parts."""
         return sum(p.draws(candidates) for p in self.parts)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> StackedState:
-        """The parts' states before any data, `(M),(M)->state`."""
         return StackedState([p.model.start(n_replicas, low[p.outcomes], high[p.outcomes], horizon) for p in self._cut])
 
     def value(self, state: StackedState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """The sum of the parts' worth, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
         mean = np.zeros((len(x), w.shape[1], x.shape[1]))
         bonus, random, luck = np.zeros(mean.shape), False, 0
         for p, s in zip(self._cut, state.parts, strict=True):

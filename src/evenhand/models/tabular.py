@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import distinct
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import counts, number
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 
 _NOTHING, _UNCLEAR = -1, -2  # instead of an arm: all features are 0, or they are not one-hot
@@ -30,7 +30,7 @@ class TabularState:
 
 @kernel
 def _arms(x: Floats) -> Ints:
-    """The position of the 1 in every candidate's features, `(A,n)->(A)`."""
+    """Find the position of the 1 in every candidate's features, `(A,n)->(A)`."""
     arms = np.full(x.shape[:2], _NOTHING)
     for r in range(x.shape[0]):
         entries, own, flat = 0, 0, x[r].ravel()
@@ -136,7 +136,6 @@ class Tabular(WithoutLuck):
 
     Args:
         arms: A, which is also the number of features.
-        n_outcomes: M.
         confidence: c, at least 0; the source calls it gamma. Theory asks for the order of ln(A T M / delta), about 16
             for 5 arms, 4 outcomes and 20,000 rounds, which explores for long. On `Lessons`, 1/2 to 1 did best; below
             0.3 some runs never again tried an arm that had looked bad early.
@@ -159,42 +158,36 @@ class Tabular(WithoutLuck):
     confidence: float
 
     def __post_init__(self) -> None:
-        whole("Tabular.arms", self.arms, 1)
-        whole("Tabular.n_outcomes", self.n_outcomes, 1)
+        counts(self, {"arms": 1, "n_outcomes": 1})
         expected = "a finite number of at least 0"
         number("Tabular.confidence", self.confidence, expected, lambda x: math.isfinite(x) and x >= 0)
 
     @property
     def n_features(self) -> int:
-        """One per arm."""
         return self.arms
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> TabularState:
-        """The state before any data, `(M),(M)->state`."""
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             raise InvalidInput("Tabular", "outcomes with finite declared ranges", f"low={low}, high={high}")
         total = np.zeros((n_replicas, self.arms, self.n_outcomes))
         return TabularState(total, np.zeros((n_replicas, self.arms)), low, high)
 
     def value(self, state: TabularState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Mean worth and optimism, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         arms = _arms(distinct(x))
         _check(x, arms)
         return Worth(*_value(state.total, state.count, self.confidence, state.low, state.high, arms, w))
 
     def update(self, state: TabularState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
-        """Count plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         arms = _arms(x)
         _check(x, np.where(np.asarray(seen.all(2)), arms, _NOTHING))
         _update(state.total, state.count, state.low, state.high, arms, y, seen)
 
     @property
     def n_parameters(self) -> int:
-        """One mean per arm and outcome."""
         return self.arms * self.n_outcomes
 
     def sample(self, state: TabularState, x: Floats, w: Floats, z: Floats) -> Floats:
-        """Worth under means drawn independently from N(v, 1 / (N + 1)), `(A,n),(K,1|A,M),(U,arms M)->(K,A)`.
+        """Compute the worth under independent draws from N(v, 1 / (N + 1)), `(A,n),(K,1|A,M),(U,arms M)->(K,A)`.
 
         On outcomes scaled to [0, 1]: Agrawal & Goyal 2013 (AISTATS), Algorithm 2, whose mean is the v of this model.
         Its bound holds for all outcomes in [0, 1], where Beta posteriors would need outcomes of 0 or 1.

@@ -16,7 +16,7 @@ from evenhand.models.base import ROUND, Lesson, Model, Worth, by_action
 
 @dataclass
 class TwoOraclesState:
-    """The states of both oracles, and how many rounds were learned from."""
+    """The states of both oracles, and the number of rounds that taught them."""
 
     statistical: Any
     online: Any
@@ -70,30 +70,25 @@ class TwoOracles:
 
     @property
     def n_features(self) -> int:
-        """Those of both models."""
         return self.online.n_features
 
     @property
     def n_outcomes(self) -> int:
-        """Those of both models."""
         return self.online.n_outcomes
 
     @property
     def by_action(self) -> int | None:
-        """Whether the online model has coefficients by action."""
         return by_action(self.online)
 
     def draws(self, candidates: int) -> int:
-        """Those of the online model."""
         return self.online.draws(candidates)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> TwoOraclesState:
-        """Both states before any data, `(M),(M)->state`."""
         first, then = (m.start(n_replicas, low, high, horizon) for m in (self.statistical, self.online))
         return TwoOraclesState(first, then, np.zeros(n_replicas))
 
     def value(self, state: TwoOraclesState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """What the oracle of the stage says, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
+        """Ask the oracle of the present stage, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`."""
         early = state.learned < self.answers
         if not early.any():
             return self.online.value(state.online, x, w, u)

@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.core.checked import checked
-from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
@@ -19,7 +18,7 @@ class Width(Protocol):
     """A radius that depends on the number and the spread of the observations."""
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
-        """Radius after `count` observations with log det(V / ridge) = log_det, `(),(),()->()`."""
+        """Compute the radius after `count` observations with log det(V / ridge) = log_det, `(),(),()->()`."""
 
 
 @checked
@@ -34,11 +33,9 @@ class Fixed:
     value: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.value) and self.value >= 0):
-            raise InvalidInput("Fixed.value", "a finite number of at least 0", self.value)
+        number("Fixed.value", self.value, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
-        """The fixed value, `()->()`."""
         radius = np.empty(len(count))
         radius.fill(self.value)  # in a third of the time of `np.full`
         return radius
@@ -60,11 +57,9 @@ class Logarithmic:
     scale: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.scale) and self.scale >= 0):
-            raise InvalidInput("Logarithmic.scale", "a finite number of at least 0", self.scale)
+        number("Logarithmic.scale", self.scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
-        """The radius after `count` observations, `()->()`."""
         return np.asarray(self.scale * (1.0 + np.log(np.maximum(count, 1.0))))
 
 
@@ -99,14 +94,9 @@ class SelfNormalised:
     norm: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.delta < 1:
-            raise InvalidInput("SelfNormalised.delta", "a risk in (0, 1)", self.delta)
-        for field in ("noise", "norm"):
-            if not (math.isfinite(getattr(self, field)) and getattr(self, field) >= 0):
-                raise InvalidInput(f"SelfNormalised.{field}", "a finite number of at least 0", getattr(self, field))
+        _check(self, ("noise", "norm"))
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
-        """The radius at the present log-determinant, `()->()`."""
         return _self_normalised(log_det, float(self.noise), 2.0 * math.log(self.delta), math.sqrt(ridge) * self.norm)
 
 
@@ -123,13 +113,8 @@ class WorstCase:
 
     Args:
         n_parameters: n, at least 2; for `Scalarised` n M.
-        delta: the risk that some interval misses the truth, in (0, 1).
-        noise: sub-Gaussian scale of the outcomes around their mean, in units of their range; 1/2 is always enough.
-        norm: a bound on the Euclidean norm of each outcome's true parameter, in the same units.
+        delta, noise, norm: as for `SelfNormalised`.
         length: a bound on the Euclidean norm of the features.
-
-    Raises:
-        InvalidInput: a number out of its range.
 
     >>> float(WorstCase(n_parameters=2, delta=0.1).radius(np.array([0.0]), np.array([0.0]), 1.0)[0].round(3))
     2.073
@@ -143,12 +128,16 @@ class WorstCase:
 
     def __post_init__(self) -> None:
         whole("WorstCase.n_parameters", self.n_parameters, 2)
-        number("WorstCase.delta", self.delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
-        for field in ("noise", "norm", "length"):
-            value = getattr(self, field)
-            number(f"WorstCase.{field}", value, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        _check(self, ("noise", "norm", "length"))
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
-        """The radius after `count` observations, `()->()`."""
         growth = np.log1p(count * (self.length**2 / ridge)) - math.log(self.delta)
         return np.asarray(self.noise * np.sqrt(self.n_parameters * growth) + math.sqrt(ridge) * self.norm)
+
+
+def _check(width: SelfNormalised | WorstCase, sizes: tuple[str, ...]) -> None:
+    """Refuse a risk or a size that is out of its range."""
+    name = type(width).__name__
+    number(f"{name}.delta", width.delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
+    for field in sizes:
+        number(f"{name}.{field}", getattr(width, field), "a finite number of at least 0", lambda x: 0 <= x < math.inf)

@@ -1,30 +1,26 @@
-"""Recipes: named algorithms as compositions of a model, goals and a choice."""
+"""Recipes: named algorithms as compositions of a model, goals and a choice.
 
+Recipes share the arguments `name`, for tables and plots, by default that of the recipe; `hard`, whether budgets are
+never exceeded; and `warmup`, the rounds played uniformly at first, for models that do not explore by themselves.
+"""
+
+from evenhand.recipes.allocation import pgd_allocation, random_allocation, resolving_allocation
 from evenhand.recipes.bwcr import bwcr, dual_bwc, dual_bwr, primal_bwc, primal_bwr
 from evenhand.recipes.cab import cab_ofu, cab_ts, cab_ts_parameter, cab_ucb, fairx, max_match
-from evenhand.recipes.frank_wolfe import fw_epsilon_greedy, fw_linucb, fw_squarecb
-from evenhand.recipes.fw import fw
-from evenhand.recipes.fw_dual import fw_dual
-from evenhand.recipes.fw_rank import fw_linucb_rank, fw_rank
+from evenhand.recipes.frank_wolfe import fw, fw_epsilon_greedy, fw_linucb, fw_squarecb
+from evenhand.recipes.fw_dual import fw_dual, fw_linucb_rank, fw_rank
 from evenhand.recipes.greedy_bwk import greedy_bwk, pd_bwk
 from evenhand.recipes.lagrange_cbw import lagrange_cbw
-from evenhand.recipes.lin_cbwk import lin_cbwk
 from evenhand.recipes.lyapunov import lyapunov
-from evenhand.recipes.mixed_oracle import mixed_oracle
 from evenhand.recipes.molincb import molincb
-from evenhand.recipes.pgd import pgd
-from evenhand.recipes.pgd_adaptive import pgd_adaptive
-from evenhand.recipes.pgd_allocation import pgd_allocation
+from evenhand.recipes.pgd import mixed_oracle, pgd, pgd_adaptive
 from evenhand.recipes.primal_lp import primal_lp
-from evenhand.recipes.random_allocation import random_allocation
 from evenhand.recipes.rankings import fairlearn_rank, linucb_rank, unbiased_linucb_rank
 from evenhand.recipes.resolving import resolving
-from evenhand.recipes.resolving_allocation import resolving_allocation
-from evenhand.recipes.square_cbwk import square_cbwk
+from evenhand.recipes.square_cbwk import lin_cbwk, square_cbwk
 from evenhand.recipes.two_stage_square_cbwk import two_stage_square_cbwk
 from evenhand.recipes.ucb import ucb
-from evenhand.recipes.ucb_bwcr import ucb_bwcr
-from evenhand.recipes.ucb_bwk import ucb_bwk
+from evenhand.recipes.ucb_bwcr import ucb_bwcr, ucb_bwk
 from evenhand.recipes.uniform import uniform
 
 __all__ = [

@@ -1,14 +1,15 @@
-"""Rows and numbers for prices by exponentiated gradient."""
+"""Prices by exponentiated gradient, and rows in units that suit them."""
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from evenhand.core.types import Floats
+from evenhand.goals.dual import DualHedge
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.problem.constraints import constraint_rows, per_row
 from evenhand.problem.feasible import sizes
@@ -16,6 +17,7 @@ from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units
 from evenhand.recipes._units import group_factors, of_everybody, spread
 from evenhand.recipes._worth import worth_unit
+from evenhand.recipes.defaults import given, positive
 
 
 class Evened(NamedTuple):
@@ -25,6 +27,16 @@ class Evened(NamedTuple):
     bound: Floats  # (d) per round, the same for all budgets
     max_price: float  # Z, per unit of the scarcest budget
     step: float
+
+    def prices(self, max_price: float | None, step: float | None, optimism: Literal["row", "net"]) -> DualHedge:
+        """Step prices of these rows by exponentiated gradient, by default with these numbers."""
+        return DualHedge(
+            rows=self.rows,
+            bound=self.bound,
+            max_price=given(max_price, lambda: self.max_price),
+            step=given(positive("step", step), lambda: self.step),
+            optimism=optimism,
+        )
 
 
 def evened(problem: Problem, goal: LinearReward) -> Evened:
@@ -54,7 +66,7 @@ def evened(problem: Problem, goal: LinearReward) -> Evened:
 
 
 def hedged(problem: Problem, worth: float, rows: Rows, bound: Floats) -> Evened:
-    """The rows of all constraints in units in which they vary alike, for exponentiated gradient on all of them.
+    """Return the rows of all constraints in units in which they vary alike, for exponentiated gradient on all of them.
 
     Equation: row j is divided by u_j, by which a round moves it (`spread`).
     Z = P^(1/2) worth max(2, (most_i / b_i)^(1/2)) over the budgets b_i, for plays that are worth at most `worth`; at

@@ -1,4 +1,4 @@
-"""Which constraints a recipe needs, and what it adds where there are any."""
+"""Requirements of recipes on constraints, and goals for constraints if there are any."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def need_budgets_only(problem: Problem) -> None:
 
 
 def nothing_to_do(problem: Problem) -> int | None:
-    """The first action under which all outcomes are declared to be 0, None if there is none.
+    """Find the first action under which all outcomes are declared to be 0, None if there is none.
 
     >>> from evenhand.environments import MixedArms
     >>> nothing_to_do(MixedArms().problem)
@@ -49,10 +49,10 @@ def need_no_constraints(problem: Problem, keeper: str = "fw_dual") -> None:
 
 
 def where_constrained(problem: Problem, goal: Callable[[], Goal]) -> tuple[Goal, ...]:
-    """The goal that keeps to all constraints; () where there are none."""
+    """Make the goal that keeps to all constraints; () without constraints."""
     return (goal(),) if problem.subject_to else ()
 
 
 def with_limits(name: str, limits: tuple[HardBudget, ...]) -> str:
-    """The name of a soft recipe, with a suffix if it has hard limits."""
+    """Name a soft recipe, with a suffix if it has hard limits."""
     return f"{name}, hard" if limits else name

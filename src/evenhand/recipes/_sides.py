@@ -27,7 +27,7 @@ from evenhand.problem.constraints import Region, constraint_rows, rows_and_sets,
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units, select
 from evenhand.recipes._units import in_units_of_plays
-from evenhand.recipes.defaults import fluctuation
+from evenhand.recipes.defaults import fluctuation, given
 from evenhand.sets import Box, ConvexSet, units
 
 Updates = Literal["primal", "dual"]
@@ -47,7 +47,7 @@ class Kept(NamedTuple):
 def for_objective(
     problem: Problem, updates: Updates, smoothing: Smoothing | None = None, norm: Norm = "euclidean"
 ) -> Side:
-    """The goal of the objective."""
+    """Make the goal of the objective."""
     one_of("objective_by", updates, ("primal", "dual"))
     if updates == "primal" and isinstance(problem.objective, Linear):  # its slope needs no estimates of averages
         return replace(reward(problem), optimism="row")
@@ -59,7 +59,7 @@ def for_objective(
 def for_constraints(
     problem: Problem, updates: Updates, margin: float | None = None, norm: Norm = "euclidean"
 ) -> tuple[Side, ...]:
-    """The goals of the distances from what is allowed, a reading each; () without constraints.
+    """Make the goals of the distances from the allowed sets, a reading each; () without constraints.
 
     Raises:
         InvalidInput: constraints by group, or a margin that leaves nothing of a budget or a set.
@@ -83,12 +83,11 @@ def for_constraints(
 
 
 def _stated(problem: Problem, margin: float | None) -> tuple[Rows, Floats, tuple[Region, ...]]:
-    """Rows and bounds of the constraints on sums, and the sets, all less the margin, `()->(d)`; 0 of sets by default.
+    """Return the rows and bounds of the constraints on sums, and the sets, all tightened by the margin, `()->(d)`.
 
-    Raises:
-        InvalidInput: rows by share, or a margin that leaves nothing of a budget or a set.
+    The default margin of sets is 0.
     """
-    off = fluctuation(problem) if margin is None else margin
+    off = given(margin, lambda: fluctuation(problem))
     rows, bound, placed = rows_and_sets(problem, tightened(problem, margin), off)
     if rows.by_share.any():
         raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
@@ -96,7 +95,7 @@ def _stated(problem: Problem, margin: float | None) -> tuple[Rows, Floats, tuple
 
 
 def _sums(problem: Problem, rows: Rows, bound: Floats) -> list[Kept]:
-    """All rows in the set below their bounds, `()->(d)`; [] without any. Of rows that are equal the tightest counts."""
+    """Collect all rows in the set below their bounds, `()->(d)`; [] without any; equal rows count once."""
     rows, bound = in_units_of_plays(problem, rows, bound)
     alike: dict[bytes, int] = {}
     for j in np.argsort(bound, kind="stable").tolist():
@@ -110,7 +109,7 @@ def _sums(problem: Problem, rows: Rows, bound: Floats) -> list[Kept]:
 
 
 def _set(problem: Problem, region: Region) -> Kept:
-    """The outcomes of a convex set, and the set."""
+    """Return the outcomes of a convex set, and the set."""
     low, high = problem.ranges(region.outcomes, plays=1)
     width = np.where(np.isfinite(high - low) & (high > low), high - low, 1.0)
     within, unit = units.in_units(region.within, width)
@@ -130,9 +129,6 @@ def both_sides(
     """Goals of both sides, and the choice of the best lottery, with an optimistic program on at most one of them.
 
     Without an objective the arm that leads back to all sets at once is played.
-
-    Raises:
-        InvalidInput: as for `bwcr`.
     """
     if objective_by == "ucb":
         names = tuple(problem.objective.outcomes)
@@ -150,8 +146,7 @@ def both_sides(
     slope = for_objective(problem, objective_by, smoothing, norm)
     wanted = readings(slope)
     if constraints_by == "ucb" and problem.subject_to:
-        off = fluctuation(problem) if margin is None else margin
-        rows, bound = constraint_rows(problem, tightened(problem, margin), off)
+        rows, bound = constraint_rows(problem, tightened(problem, margin), given(margin, lambda: fluctuation(problem)))
         if rows.by_share.any():
             raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
         rows, bound = in_units_of_plays(problem, rows, bound)
@@ -161,5 +156,5 @@ def both_sides(
 
 
 def readings(*sides: Priced) -> int:
-    """How many readings the goals have together."""
+    """Count the readings of all goals together."""
     return sum(side.price(side.start(1))[0].shape[1] for side in sides)

@@ -14,7 +14,7 @@ from evenhand.problem.rows import Rows, in_units
 
 
 def priced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
-    """The rows and bounds of all constraints, in units of the most that one play can add to each row, `()->(d)`.
+    """State all constraints as rows in units of the most that one play can add to each row, `()->(d)`.
 
     Steps and prices that suit one problem then suit it in any units. Factors of groups do not count as units.
     """
@@ -22,13 +22,13 @@ def priced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, F
 
 
 def in_units_of_plays(problem: Problem, rows: Rows, bound: Floats) -> tuple[Rows, Floats]:
-    """Rows and bounds in units of the most that one play can add to each row, `(d)->(d)`."""
+    """Restate rows and bounds in units of the most that one play can add to each row, `(d)->(d)`."""
     size = sizes(problem, rows)
     return in_units(rows, bound, np.where(size > 0.0, size, 1.0))
 
 
 def balanced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
-    """The rows and bounds of all constraints, in units in which one step of dual prices suits all of them, `()->(d)`.
+    """State all constraints as rows in units in which one step of dual prices suits all of them, `()->(d)`.
 
     Equation: row j is divided by c_j (most_j rms_j)^(1/2), with c_j the most that a play can add without factors of
     groups, and most_j and rms_j the largest size and the root mean square of the factor of a play, a play being in a
@@ -49,7 +49,7 @@ def balanced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows,
     >>> (-0.2 / bound).round(3)
     array([2.828, 1.241])
 
-    What `Curved` constraints ask beside their rows is left to `region_goals`.
+    The sets of `Curved` constraints are left to `region_goals`.
     """
     rows, bound = stated_rows(problem, margin=margin)
     size, (most, rms) = sizes(problem, rows), group_factors(problem, rows)
@@ -57,7 +57,7 @@ def balanced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows,
 
 
 def steadied_rows(problem: Problem) -> tuple[Rows, Floats]:
-    """The rows and bounds of all constraints, tightened by how much the last rounds may be off their plan, `()->(d)`.
+    """State all constraints as rows, tightened by the fluctuation of the last rounds, `()->(d)`.
 
     Equation: row j of a constraint that is not spent loses 5 sqrt(P) c_j rms_j / T of its bound, at most half of it:
     five standard deviations of a round of P independent plays, with c_j and rms_j as for `balanced_rows`. A sum that
@@ -77,7 +77,7 @@ def steadied_rows(problem: Problem) -> tuple[Rows, Floats]:
 
 
 def group_factors(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
-    """The largest size and the root mean square of the factor of a play in every row, `->(d),(d)`."""
+    """Return the largest size and the root mean square of the factor of a play in every row, `->(d),(d)`."""
     share = np.append(problem.shares, 1.0)[rows.column]
     alike = np.array([1.0 / len(g.names) for g in problem.groups] + [1.0])[rows.grouping]
     share = np.where(share > 0.0, share, alike)  # where it is estimated
@@ -87,7 +87,7 @@ def group_factors(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
 
 
 def spread(problem: Problem, rows: Rows, bound: Floats) -> Floats:
-    """What a round moves every row by, in the units of the row, `(d)->(d)`.
+    """Compute by how much a round moves every row, in the units of the row, `(d)->(d)`.
 
     Equation: u_j = (P most_j |b_j|)^(1/2) for a row of everybody, most_j being what a play can add and b_j the bound
     per play: outcomes in [0, most] whose average is b have at most the root mean square (most b)^(1/2). Rows by group,
@@ -107,5 +107,5 @@ def spread(problem: Problem, rows: Rows, bound: Floats) -> Floats:
 
 
 def of_everybody(size: Floats, most: Floats, each: Floats) -> Bools:
-    """Which rows are of everybody and have a bound other than 0, `(d),(d),(d)->(d)`."""
+    """Return whether each row is of everybody and has a bound other than 0, `(d),(d),(d)->(d)`."""
     return np.asarray((most == 1.0) & (each > 1e-12 * size))

@@ -20,7 +20,7 @@ from evenhand.problem.rows import Rows
 def region_goals(
     problem: Problem, slope: FrankWolfe, optimism: Literal["row", "net"] = "row"
 ) -> tuple[FrankWolfe, ...]:
-    """A goal for every convex set that no rows describe: minus L times the distance of the average from it.
+    """Make a goal for every convex set that no rows describe: minus L times the distance of the average from it.
 
     Equation: L = 4 w / u, with w what a play can be worth at the objective's slope at its start, and u the length of
     the ranges of the set's outcomes: a distance that one play makes up is worth four plays. Where optimal prices of
@@ -46,7 +46,7 @@ def region_goals(
 
 
 def worth_of_a_play(problem: Problem, goal: FrankWolfe) -> float:
-    """The most that a play can be worth at the slope of the start.
+    """Compute the most that a play can be worth at the slope of the start.
 
     A play is in one group of every grouping: of sums over groups that the objective reads, it moves one per grouping.
     """
@@ -60,7 +60,7 @@ def worth_of_a_play(problem: Problem, goal: FrankWolfe) -> float:
 
 
 def _of_a_play(most: Floats, rows: Rows) -> float:
-    """The largest sum over the rows that one play can move, `(d)->()`."""
+    """Return the largest sum over the rows that one play can move, `(d)->()`."""
     inside = rows.column >= 0
     if not inside.any():
         return float(most.sum())
@@ -71,7 +71,7 @@ def _of_a_play(most: Floats, rows: Rows) -> float:
 
 
 def worth_unit(problem: Problem, goal: LinearReward) -> float:
-    """The most that one play can be worth; 1 if all weights are 0.
+    """Compute the most that one play can be worth; 1 if all weights are 0.
 
     >>> from evenhand.environments import FixedContexts
     >>> from evenhand.goals.linear_reward import reward

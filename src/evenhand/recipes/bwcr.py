@@ -39,7 +39,7 @@ def bwcr(
     hard: bool = True,
     name: str | None = None,
 ) -> Policy:
-    """Draw from the best lottery at the objective's slope that steers averages to what is allowed; hard budgets.
+    """Draw from the best lottery at the objective's slope that steers averages to the allowed sets; hard budgets.
 
     Equation: p = argmax g.y_ucb p s.t. phi.c_lcb p <= h(phi), over lotteries p, with h the support function of what is
     allowed, such as phi.(B - margin) for budgets. With primal updates g = grad f_{t-1} at the average of y_ucb, and
@@ -76,8 +76,6 @@ def bwcr(
         smoothing: for primal updates of the objective, as for `fw_linucb`.
         margin: taken off every budget b per round, and off every set on all sides; by default nothing of sets, and
             half of sqrt(c b / T) of budgets, or of b if that is less, with c the most that a round can use.
-        hard: never exceed a budget.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: neither an objective nor constraints, constraints by group, an objective that does not allow the
@@ -201,9 +199,6 @@ def primal_bwc(
     mean y from what is allowed is of order sqrt(d) (sqrt(gamma A / T) + sqrt(ln(T) / T)) (Theorem 5.4). It bounds the
     distance of each set where there are several.
 
-    Raises:
-        InvalidInput: no constraint, one by group, or a margin that leaves nothing of a budget or a set.
-
     >>> from evenhand.environments import MixedArms
     >>> from evenhand.models import Tabular
     >>> primal_bwc(MixedArms().problem, Tabular(arms=5, n_outcomes=3, confidence=0.5)).name
@@ -213,7 +208,7 @@ def primal_bwc(
 
 
 def theoretical_gamma(problem: Problem, delta: float = 0.05) -> float:
-    """ln(A T M / delta), the `confidence` of `Tabular` that Theorem 6.1 asks for, up to a constant.
+    """Compute ln(A T M / delta), the `confidence` of `Tabular` in Theorem 6.1, up to a constant.
 
     >>> from evenhand.environments import Lessons
     >>> round(theoretical_gamma(Lessons().problem), 1)

@@ -24,8 +24,7 @@ from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes._allocating import allocating
-from evenhand.recipes._allocation_theory import theoretical_constants
+from evenhand.recipes._allocating import allocating, theoretical_constants
 from evenhand.recipes._needs import need_no_constraints
 from evenhand.welfare import Curve, Greedy, Linear, Oracle, Proportional
 
@@ -63,7 +62,6 @@ def cab_ucb(
         oracle: finds the allocation; `welfare.Priced` by default.
         capacity: the most users of each arm; by default there is no limit.
         may_stay: whether users may stay without an arm where that is worth more.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: a problem with constraints, without a satisfaction, or with another objective.

@@ -18,7 +18,7 @@ U = TypeVar("U")
 
 
 def given(value: T | None, default: Callable[[], U]) -> T | U:
-    """The value, or the default where it is None.
+    """Return the value, or the default if it is None.
 
     >>> given(None, lambda: 0.5), given(0.0, lambda: 0.5)
     (0.5, 0.0)
@@ -27,7 +27,7 @@ def given(value: T | None, default: Callable[[], U]) -> T | U:
 
 
 def positive(field: str, value: float | None) -> float | None:
-    """The value, which is None or a finite number above 0.
+    """Return the value, which is None or a finite number above 0.
 
     Raises:
         InvalidInput: it is neither.
@@ -39,7 +39,7 @@ def positive(field: str, value: float | None) -> float | None:
 
 
 def default_margin(problem: Problem) -> Floats:
-    """Half of c / sqrt(T) of every budget, but at most half of the budget, one per constraint.
+    """Compute half of c / sqrt(T) of every budget, at most half of the budget, one per constraint.
 
     c is the most that a round can use of the budget, or P where that is not bounded. Prices that move by steps of
     1 / sqrt(T) overspend that much before they are high enough.
@@ -52,7 +52,7 @@ def default_margin(problem: Problem) -> Floats:
 
 
 def fluctuation(problem: Problem) -> Floats:
-    """Half of sqrt(c b / T) of every budget b, but at most half of the budget, one per constraint.
+    """Compute half of sqrt(c b / T) of every budget b, at most half of the budget, one per constraint.
 
     The average of T uses that are at most c and b on average spreads by at most sqrt(c b / T). It suits recipes with
     hard limits, which only have to last until the end.

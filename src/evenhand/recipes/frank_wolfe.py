@@ -1,6 +1,7 @@
-"""A concave objective of the average outcomes, by Frank-Wolfe: candidates are worth what the objective's slope says.
+"""A concave objective of the average outcomes, by Frank-Wolfe: candidates are valued at the objective's slope.
 
-The variants differ in the choice alone: the best optimistic candidate, inverse-gap weighting, or epsilon-greedy.
+`fw` does so with any scalar policy. The other recipes differ in the choice alone: the best optimistic candidate,
+inverse-gap weighting, or epsilon-greedy.
 
 Source: Do, Dohmatob, Pirotta, Lazaric & Usunier 2023, *Contextual bandits with concave rewards, and an application to
 fair ranking*.
@@ -8,18 +9,75 @@ fair ranking*.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from evenhand.choices import Choice, EpsilonGreedy, InverseGap, OracleRate, Rate, Schedule, TopK
+from evenhand.choices import Choice, EpsilonGreedy, InverseGap, OracleRate, Rate, Schedule, Staged, TopK
 from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.goals.base import Plans, Weighs
 from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.models.base import Model
-from evenhand.objectives import Smoothing
+from evenhand.objectives import Linear, Smoothing
+from evenhand.objectives.steepness import widths, worth_of_an_outcome
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes._needs import need_no_constraints
+
+
+@named("C1", source="Do et al. 2023, Section 3, Algorithm 2: the reduction")
+def fw(
+    problem: Problem,
+    recipe: Callable[[Problem], Policy],
+    *,
+    smoothing: Smoothing | None = None,
+    warmup: int | None = None,
+    name: str | None = None,
+) -> Policy:
+    """Make a recipe for a linear objective maximise a concave one: its reward becomes the objective's slope.
+
+    Equation: the scalar policy is run on the reward g_t.y, g_t = grad f_{t-1}(z_{t-1}).
+    Guarantee: for contexts that are i.i.d., outcomes in a convex set of diameter D, an f that is L-Lipschitz around it,
+    and no constraints, with probability at least 1 - delta (Theorems 2 and 3)
+    f* - f(average) <= (R + L D sqrt(2 T ln(1/delta)) + C ln(e T)) / T if the slope of f is 2 C / D^2-Lipschitz, and
+    f* - f(average) <= R / T + L D / sqrt(T) (D / (L beta) + 3 L beta / D + sqrt(2 ln(1/delta))) with `Moreau(beta)`;
+    beta = D / L makes the first two terms 4. R is the regret of the scalar policy, the sum over T rounds of
+    max_a g_t.mu(x_t, a) - g_t.y_t, and f* the value of the best stationary policy.
+    The recipe is told to maximise the mean of the outcomes. `lin_cbwk` and `square_cbwk` bound their prices by what a
+    play is then worth at most: give them a `max_price` where slopes make it worth more.
+
+    Args:
+        problem: with any objective; the recipe decides how constraints are kept.
+        recipe: such as `lambda p: lin_cbwk(p, model)`.
+        smoothing: as for `fw_linucb`.
+        warmup: rounds drawn uniformly first, in place of the recipe's own warm-up. A slope needs none, and each such
+            round counts in the average that the objective reads, so a recipe with a warm-up is taken only if this is
+            stated: 0 for none. A first stage that draws in another way is a part of its algorithm, and stays.
+
+    Raises:
+        InvalidInput: a recipe that is concave already, or plans ahead, which needs more than the slope where the
+            average stands; a recipe with a warm-up, and no `warmup` here.
+
+    >>> from evenhand.environments import MultiObjective
+    >>> from evenhand.models import Fixed, Ridge
+    >>> from evenhand.recipes import ucb
+    >>> model = Ridge(n_features=10, n_outcomes=5, width=Fixed(0.1))
+    >>> fw(MultiObjective().problem, lambda p: ucb(p, model), warmup=0).name
+    'fw(ucb)'
+    """
+    names = problem.objective.outcomes
+    low, high = problem.ranges(tuple(names))
+    worth = worth_of_an_outcome(problem.objective, low, high) / len(names)
+    weights = dict(zip(names, (worth / widths(low, high)).tolist(), strict=True))
+    scalar = recipe(replace(problem, maximize=Linear(weights)))  # whose worth is that of f
+    _check(scalar)
+    slope = frank_wolfe(problem, problem.objective, smoothing)
+    goals = tuple(slope if isinstance(g, Weighs) else g for g in scalar.goals)
+    choice = _warmed(scalar.choice, warmup)
+    return replace(scalar, problem=problem, goals=goals, choice=choice, name=name or f"fw({scalar.name})")
 
 
 @named("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB) and Section 5")
@@ -51,7 +109,6 @@ def fw_linucb(
         model: with widths.
         optimism: "row" gives every outcome its own bonus, "net" gives one to the priced sum.
         smoothing: where the objective has kinks; `objectives.smoothing.default_smoothing` by default.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: constraints, or an objective that cannot be smoothed.
@@ -83,12 +140,9 @@ def fw_squarecb(
     of diameter D.
 
     Args:
-        problem, smoothing, name: as for `fw_linucb`.
+        problem, smoothing: as for `fw_linucb`.
         model: any; bonuses are not read.
         rate: of the choice, such as Rate(1e4, 0.5), what `fw_squarecb_rate` gives, or a number for a fixed one.
-
-    Raises:
-        InvalidInput: as for `fw_linucb`.
 
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Ridge
@@ -114,12 +168,9 @@ def fw_epsilon_greedy(
     Playing at random alone costs up to epsilon L D per round for ever.
 
     Args:
-        problem, smoothing, name: as for `fw_linucb`.
+        problem, smoothing: as for `fw_linucb`.
         model: any; bonuses are not read.
         epsilon: in [0, 1].
-
-    Raises:
-        InvalidInput: as for `fw_linucb`.
 
     >>> from evenhand.environments import MultiObjective
     >>> from evenhand.models import Ridge
@@ -144,8 +195,28 @@ def _at_slope(
     return Policy(problem=problem, model=model, goals=(slope,), choice=choice, name=name)
 
 
+def _warmed(choice: Choice, rounds: int | None) -> Choice:
+    """Replace the warm-up of a choice by a uniform one of so many rounds; its own is never kept silently."""
+    if isinstance(choice, Staged) and choice.warmup is None:
+        if rounds is None and choice.rounds:
+            own = f"the recipe's own of {choice.rounds} rounds would count in the average that the objective reads"
+            raise InvalidInput("warmup", f"a number of rounds, 0 for none, as {own}", "nothing")
+        choice = choice.then
+    return Staged(rounds, choice) if rounds else choice
+
+
+def _check(scalar: Policy) -> None:
+    """Refuse a policy without a linear reward to replace, or one that needs more than the objective's slope."""
+    if not isinstance(scalar, Policy):
+        raise InvalidInput("recipe", "a function from a problem to a policy", scalar)
+    if not any(isinstance(g, Weighs) for g in scalar.goals):
+        raise InvalidInput("recipe", "one whose reward is a linear goal, to be replaced by the slope", scalar.name)
+    if any(isinstance(g, Plans) for g in scalar.goals):
+        raise InvalidInput("recipe", "one whose goals do not plan on a linear objective", scalar.name)
+
+
 def fw_squarecb_rate(problem: Problem, *, regret: float, growth: float = 0.0, delta: float = 0.05) -> OracleRate:
-    """The gamma_t of Theorem 20 for a problem, from a bound regret + growth ln(1 + t) on the regret of the regression.
+    """Compute gamma_t of Theorem 20, from a bound regret + growth ln(1 + t) on the regret of the regression.
 
     L is that of the objective, and D the diagonal of the ranges of its outcomes, each of a round.
 

@@ -40,8 +40,6 @@ def greedy_bwk(
         problem: with a linear objective and budgets, on learned or known outcomes.
         model: with widths.
         step: of the prices, per unit of the scarcest budget, as for `lin_cbwk`.
-        hard: never exceed a budget.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, other constraints, an objective that is not linear, or a negative step.
@@ -72,11 +70,8 @@ def pd_bwk(
     to do nothing is not learned.
 
     Args:
-        problem, model, hard, name: as for `greedy_bwk`.
+        problem, model: as for `greedy_bwk`.
         step: epsilon, per unit of the scarcest budget; sqrt(ln(d + 1) / B) by default, for costs of at most 1.
-
-    Raises:
-        InvalidInput: as for `greedy_bwk`.
 
     >>> from evenhand.environments import MixedArms
     >>> from evenhand.models import Tabular

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from evenhand.choices import InverseGap, Rate, Schedule
 from evenhand.core.catalogue import named
-from evenhand.goals.dual import DualHedge
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
@@ -18,7 +17,6 @@ from evenhand.problem.problem import Problem
 from evenhand.recipes._hedging import hedged
 from evenhand.recipes._needs import need_constraints
 from evenhand.recipes._worth import worth_unit
-from evenhand.recipes.defaults import given, positive
 
 
 @named("X16", source="Slivkins, Zhou, Sankararaman & Foster 2024, LagrangeCBwLC with SquareCB and Hedge")
@@ -32,7 +30,7 @@ def lagrange_cbw(
     hard: bool = True,
     name: str | None = None,
 ) -> Policy:
-    """Inverse-gap weighting of predicted rewards minus priced rows of all constraints, prices by Hedge; hard budgets.
+    """Play by inverse gaps of predicted rewards minus priced rows of all constraints, prices by Hedge; hard budgets.
 
     Equation: l_a = r_hat_a - lam.(v_hat_a - bound), p by inverse gaps on l; lam on {lam >= 0, ||lam||_1 <= Z} by
     exponentiated gradient on the observed v - bound of all rows: those of budgets, of floors with the other sign, of
@@ -53,8 +51,6 @@ def lagrange_cbw(
             worth at most.
         max_price: Z, in units of worth per unit of rows as `hedged` states them.
         step: of the dual, on rows as `hedged` states them; 3 sqrt(ln(d + 1) / T) by default.
-        hard: never exceed a budget.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: no constraints, a concave objective, or numbers that are not positive.
@@ -67,14 +63,7 @@ def lagrange_cbw(
     need_constraints(problem)
     objective = reward(problem)
     worth = worth_unit(problem, objective)
-    even = hedged(problem, worth, *constraint_rows(problem))
-    hedge = DualHedge(
-        rows=even.rows,
-        bound=even.bound,
-        max_price=given(max_price, lambda: even.max_price),
-        step=given(positive("step", step), lambda: even.step),
-        optimism="net",  # no bonus is read
-    )
+    hedge = hedged(problem, worth, *constraint_rows(problem)).prices(max_price, step, "net")  # no bonus is read
     default: Rate | Schedule | float = Rate(2.0 * len(problem.actions) / worth, 0.5)
     return Policy(
         problem=problem,

@@ -52,9 +52,6 @@ def lyapunov(
         model: for the learned outcomes.
         choice: of P actions, after the warm-up; `TopK(P)` by default; use `InverseGap` with models without widths.
         worth: of a play, the unit of prices; by default what a play can be worth at the slope of the start.
-        warmup: rounds played uniformly at first, for models that do not explore by themselves.
-        hard: never exceed a budget.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: a worth that is not positive, or a choice of another number of actions.

@@ -38,7 +38,6 @@ def molincb(
         model: such as `Ridge`; its bonuses, if any, are added to every outcome.
         steps: gradient steps per round.
         delta: in (0, 1).
-        name: for tables and plots.
 
     Raises:
         InvalidInput: constraints, or a delta out of range; in a run, an estimate where the objective has no slope.
@@ -51,7 +50,10 @@ def molincb(
     need_no_constraints(problem)
     number("delta", delta, "a number in (0, 1)", lambda x: 0 < x < 1)
     names, actions = tuple(problem.objective.outcomes), len(problem.actions)
-    scale = _scale(actions, delta) / worth_of_an_outcome(problem.objective, *problem.ranges(names))
+    spread = 1.0 - 1.0 / math.sqrt(actions) if actions > 1 else 1.0  # with a single action its value does not matter
+    scale = (
+        math.sqrt(2.0 * math.log(2.0 / delta)) / spread / worth_of_an_outcome(problem.objective, *problem.ranges(names))
+    )
     return Policy(
         problem=problem,
         model=model,
@@ -59,9 +61,3 @@ def molincb(
         choice=GradientLottery(problem.objective, candidates=actions, scale=scale, steps=steps),
         name=name or "molincb",
     )
-
-
-def _scale(actions: int, delta: float) -> float:
-    """eta_t sqrt(t) of the equation; with a single action its value does not matter."""
-    spread = 1.0 - 1.0 / math.sqrt(actions) if actions > 1 else 1.0
-    return math.sqrt(2.0 * math.log(2.0 / delta)) / spread

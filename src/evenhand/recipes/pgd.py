@@ -1,4 +1,4 @@
-"""Dual gradient with a fixed step, for constraints as tight as 1/sqrt(T).
+"""Dual gradient for constraints as tight as 1/sqrt(T): with a fixed step, with one that doubles, and at fixed prices.
 
 Source: Chzhen, Giraud, Li & Stoltz, *Small total-cost constraints in contextual bandits with knapsacks, with
 application to fairness*, NeurIPS 2023. Budgets are soft, as in the paper: they are kept on average and
@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
 from evenhand.goals.dual import DualGradient
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
-from evenhand.goals.steps import Steady
+from evenhand.goals.steps import Doubling, Steady, Step
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows
 from evenhand.recipes._needs import need_constraints, with_limits
 from evenhand.recipes._units import priced_rows
 from evenhand.recipes._worth import worth_unit
@@ -57,9 +62,6 @@ def pgd(
             2 / (P sqrt(T)) by default, for P plays per round.
         margin: taken off every budget per round; half of c / sqrt(T) by default, or of the budget if that is less;
             c is the most that a round can use of it.
-        warmup: rounds played uniformly at first.
-        hard: never exceed a budget.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: no constraints, or a margin that leaves nothing of a budget.
@@ -71,13 +73,149 @@ def pgd(
     """
     need_constraints(problem)
     step = given(step, lambda: 2.0 / (problem.n_plays * math.sqrt(problem.horizon)))
+    prices = _dual(problem, Steady(step * worth_unit(problem, reward(problem))), margin)
+    return _at_prices(problem, model, prices, warmup, hard, name, f"pgd(step={step:.3g})")
+
+
+@named("K2", source="Chzhen et al. 2023, Box C and Algorithm 1; Theorem 1")
+def pgd_adaptive(
+    problem: Problem,
+    model: Model,
+    *,
+    thresholds: tuple[float, ...] | None = None,
+    reset: bool = False,
+    margin: float | None = None,
+    warmup: int = 50,
+    hard: bool = False,
+    name: str | None = None,
+) -> Policy:
+    """Play the best action at dual prices whose step doubles each time the excess costs of a regime pass a limit.
+
+    Equation: step_k = 2^k / (P sqrt(T)); regime k ends when ||(sum over it of [c - (B - margin)])_+|| > M_k, with costs
+    and rewards in units of the most that a play can bring.
+    Guarantee: for rewards in [0, 1], costs in [-1, 1], widths that hold at every risk (the k-th regime takes delta / (4
+    (k + 2)^2)), `theoretical_thresholds`, `reset=True`, the margin b_T of `theoretical_margin`, which is of order
+    1 / sqrt(T), off all bounds, B >= 2 b_T and a problem that is feasible at B - 2 b_T: with probability 1 - delta,
+    sum_t c_t <= T B and the regret is of order (1 + ||lam*||) sqrt(T) up to logarithms, with lam* the optimal prices at
+    B - b_T. The defaults are those of experiments, and `hard=True` keeps budgets without any condition.
+    Deviations: prices carry over from regime to regime, which reproduces the published numbers; the printed pseudo-code
+    resets them (`reset=True`). M_k is that of the experiments (`experimental_thresholds`) rather than the theory's.
+
+    Args:
+        problem, model, margin: as for `pgd`.
+        thresholds: M_0, M_1, ...; `experimental_thresholds(problem)` by default, or `theoretical_thresholds(...)`.
+        reset: start every regime from prices of 0.
+
+    Raises:
+        InvalidInput: as for `pgd`, or a limit that is not positive.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.models import Logistic
+    >>> pgd_adaptive(Court().problem, Logistic(n_features=5)).name
+    'pgd_adaptive'
+    """
+    need_constraints(problem)
+    excess = given(thresholds, lambda: experimental_thresholds(problem))
+    first = worth_unit(problem, reward(problem)) / (problem.n_plays * math.sqrt(problem.horizon))
+    prices = _dual(problem, Doubling(first, excess, reset=reset), margin)
+    return _at_prices(problem, model, prices, warmup, hard, name, "pgd_adaptive")
+
+
+@named("K4", source="Chzhen et al. 2023, Appendix G.2, mixed policy")
+def mixed_oracle(
+    problem: Problem,
+    model: Model,
+    prices: tuple[float, ...],
+    *,
+    margin: float | None = None,
+    warmup: int = 50,
+    hard: bool = False,
+    name: str | None = None,
+) -> Policy:
+    """Play the best action at the optimal dual prices of the true problem, held fixed; only rewards are learned.
+
+    A baseline that shows why prices must be learned with the model: it fails on fairness.
+    Guarantee: none; the source has it as a baseline.
+
+    Args:
+        problem, model, margin: as for `pgd`.
+        prices: lam*, one per constraint row, from `evenhand.run.optimum.opt(...)` with the same margin.
+
+    Raises:
+        InvalidInput: prices of the wrong number, or negative.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.models import Logistic
+    >>> mixed_oracle(Court().problem, Logistic(n_features=5), prices=(0.1,) * 10).name
+    'mixed_oracle'
+    """
+    need_constraints(problem)
+    rows, bound = constraint_rows(problem, margin=given(margin, lambda: default_margin(problem)))
+    if len(prices) != len(rows):
+        raise InvalidInput("prices", f"{len(rows)}, one per constraint row", len(prices))
+    fixed = DualGradient(rows=rows, bound=bound, step=Steady(0.0), on="optimistic", start_at=prices)
+    return _at_prices(problem, model, fixed, warmup, hard, name, "mixed_oracle")
+
+
+def _dual(problem: Problem, step: Step, margin: float | None) -> DualGradient:
+    """Step prices by the optimistic costs, with a margin off budgets."""
     rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
-    gain, limits = reward(problem), hard_limits(problem, hard)
-    dual = DualGradient(rows=rows, bound=bound, step=Steady(step * worth_unit(problem, gain)), on="optimistic")
+    return DualGradient(rows=rows, bound=bound, step=step, on="optimistic")
+
+
+def _at_prices(
+    problem: Problem, model: Model, prices: DualGradient, warmup: int, hard: bool, name: str | None, own: str
+) -> Policy:
+    """Play the best action at dual prices, with limits if `hard`; a soft policy has the recipe's own name."""
+    limits = hard_limits(problem, hard)
     return Policy(
         problem=problem,
         model=model,
-        goals=(gain, dual, *limits),
+        goals=(reward(problem), prices, *limits),
         choice=Staged(warmup, TopK(problem.n_plays)),
-        name=name or with_limits(f"pgd(step={step:.3g})", limits),
+        name=name or with_limits(own, limits),
     )
+
+
+def theoretical_margin(problem: Problem, delta: float, width_sum: float) -> float:
+    """Compute b_T = (1 + ceil(log2 T)) (M_ceil(log2 T) + 2 sqrt(d)) / T of Theorem 1; often larger than the budgets."""
+    top = math.ceil(math.log2(problem.horizon))
+    d = len(constraint_rows(problem)[0])
+    last = theoretical_thresholds(problem, delta, width_sum)[top]
+    return (1 + top) * (last + 2 * math.sqrt(d)) / problem.horizon
+
+
+def experimental_thresholds(problem: Problem, c: float = 0.01) -> tuple[float, ...]:
+    """Compute M_k = c d sqrt(T ln(T (k+2))) of Appendix G.2; d counts a row and its negative once (6 for the court)."""
+    horizon, d = problem.horizon, _directions(constraint_rows(problem)[0])
+    return tuple(c * d * math.sqrt(horizon * math.log(horizon * (k + 2))) for k in range(_regimes(problem)))
+
+
+def theoretical_thresholds(problem: Problem, delta: float, width_sum: float) -> tuple[float, ...]:
+    """Compute M_k = 4 sqrt(T) + 20 sqrt(d) Upsilon of Box C; `width_sum` bounds beta_T, the sum of played widths."""
+    horizon = problem.horizon
+    d = len(constraint_rows(problem)[0])
+
+    def upsilon(risk: float) -> float:
+        return max(
+            width_sum,
+            2 * math.sqrt(d * horizon * math.log(4 * horizon**2 / risk)),
+            math.sqrt(2 * horizon * math.log(8 * (d + 1) * horizon / risk)),
+        )
+
+    risks = (delta / (k + 2) ** 2 for k in range(_regimes(problem) + 1))
+    return tuple(4 * math.sqrt(horizon) + 20 * math.sqrt(d) * upsilon(risk) for risk in risks)
+
+
+def _regimes(problem: Problem) -> int:
+    return max(1, math.ceil(math.log2(problem.horizon)))
+
+
+def _directions(rows: Rows) -> int:
+    """Count the different rows, a row and its negative once."""
+    whole = np.column_stack([rows.always[:, None] * rows.learned, rows.always[:, None] * rows.known])
+    inside = np.column_stack([rows.inside[:, None] * rows.learned, rows.inside[:, None] * rows.known])
+    vectors = np.column_stack([whole, inside])
+    first = vectors[np.arange(len(vectors)), (vectors != 0.0).argmax(1)]
+    signed = vectors * np.where(first < 0, -1.0, 1.0)[:, None] + 0.0  # turns -0.0 into 0.0
+    return len(np.unique(np.column_stack([rows.grouping, rows.column, signed]), axis=0))

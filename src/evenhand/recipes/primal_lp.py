@@ -69,11 +69,8 @@ def primal_lp(
         slack: made by `soft`, `with_null_action` or `general`; by default only the margin of `pgd`.
         temperature: in units of the objective, 0.002 of its declared range by default; the value of the
             lottery is within temperature ln A of the best one.
-        warmup: rounds played uniformly at first.
         contexts: how many different ones are kept at most; if none has to be dropped, the program is exact.
         growth, every: solve again when t has grown by this fraction, or by this many rounds.
-        hard: never exceed a budget.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: no constraints, a margin that leaves nothing of a budget, or an objective without a finite range
@@ -110,7 +107,7 @@ def primal_lp(
 
 
 def _range(problem: Problem, objective: LinearReward) -> float:
-    """The range of the objective over the declared ranges of its outcomes."""
+    """Compute the range of the objective over the declared ranges of its outcomes."""
     ends = dict(zip(problem.observed, np.ptp(problem.amount_span, axis=0), strict=True))
     ends |= dict(zip(problem.known, np.ptp(problem.declared, axis=0), strict=True))
     total = sum(abs(w) * float(ends[n]) for n, w in zip(objective.rows.names, objective.weights, strict=True))

@@ -25,7 +25,6 @@ def linucb_rank(problem: Problem, model: Model, *, utility: str = "click", name:
         problem: `n_plays` is k.
         model: as for `fw_linucb_rank`.
         utility: the outcome to rank by.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: no such outcome.
@@ -81,7 +80,7 @@ def fairlearn_rank(
     Deviations: the comparison is that of `FairLearn`. Bounds are clipped as for `linucb_rank`.
 
     Args:
-        problem, model, utility, name: as for `linucb_rank`.
+        problem, model, utility: as for `linucb_rank`.
         share: c, at most k / A.
         tolerance: at least 0.
 

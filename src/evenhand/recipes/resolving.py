@@ -44,10 +44,8 @@ def resolving(
         model: any, for the learned outcomes; by default the one that `models.advised` names for the outcomes and
             features of the problem, which is Bayesian and has no constants to tune. `repr` of the policy says which.
         choice: of P actions, after the warm-up; `TopK(P)` by default; use `InverseGap` with models without widths.
-        warmup: rounds played uniformly at first, for models that do not explore by themselves.
         contexts: how many different ones are kept at most.
         every: largest number of rounds between two solves.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: a choice of another number of actions.

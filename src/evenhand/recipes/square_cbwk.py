@@ -1,17 +1,16 @@
-"""Knapsacks with regression oracles: predict, price, and play by inverse gaps.
+"""Knapsacks by primal and dual updates: predicted rewards minus costs at prices of an exponentiated gradient.
 
-Source: Han, Zeng, Wang, Xiang & Zhang, *Optimal contextual bandits with knapsacks under realizability via regression
-oracles*, 2022. Budgets are hard here: an arm whose worst case does not fit is never played. In the paper a run
-stops when a resource is nearly used up; here it stops then only if no arm is free.
+Budgets are hard here: an arm whose worst case does not fit is never played. In Han et al. 2022 a run stops when a
+resource is nearly used up; here it stops then only if no arm is free.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
-from evenhand.choices import InverseGap, Rate, Schedule
+from evenhand.choices import Choice, InverseGap, Rate, Schedule, TopK
 from evenhand.core.catalogue import named
-from evenhand.goals.dual import DualHedge
 from evenhand.goals.hard_budget import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
@@ -19,7 +18,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes._hedging import evened
 from evenhand.recipes._needs import need_spending
-from evenhand.recipes.defaults import given, positive
+from evenhand.recipes.defaults import given
 
 
 @named("S1", source="Han et al. 2022, Algorithm 1; Theorem 3.1, and A.1 for other Z")
@@ -32,7 +31,7 @@ def square_cbwk(
     step: float | None = None,
     name: str | None = None,
 ) -> Policy:
-    """Inverse-gap weighting of predicted rewards minus priced costs, prices by exponentiated gradient; hard budgets.
+    """Play by inverse gaps of predicted rewards minus priced costs, prices by exponentiated gradient; hard budgets.
 
     Equation: l_a = r_hat_a + lam.(B/T - c_hat_a), p by inverse gaps on l, lam on {lam >= 0, ||lam||_1 <= Z} with
     loss <B/T - c_t, lam> of the observed costs.
@@ -52,7 +51,6 @@ def square_cbwk(
             may spend by default, so that prices may outweigh any reward.
         step: of the dual, per unit of the scarcest budget b; sqrt(ln(d + 1) / (T b most)) by default, with what a round
             can use at most.
-        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, or numbers that are not positive.
@@ -63,29 +61,67 @@ def square_cbwk(
     >>> square_cbwk(problem, Glmtron(n_features=52, n_outcomes=5), rate=20.0).name
     'square_cbwk'
     """
+    choice = InverseGap(rate, problem.n_plays)
+    return _priced(problem, model, choice, "net", max_price, step, name or "square_cbwk")  # no bonus is read
+
+
+@named("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
+def lin_cbwk(
+    problem: Problem,
+    model: Model,
+    *,
+    max_price: float | None = None,
+    step: float | None = None,
+    name: str | None = None,
+) -> Policy:
+    """Play the best optimistic reward minus priced optimistic costs, prices by multiplicative weights; hard budgets.
+
+    Equation: a = argmax r_ucb(a) - Z theta.c_lcb(a), theta on the simplex with a slack, by exponentiated gradient.
+    Guarantee: for rewards and costs in [0, 1] that are linear in n features, an action that costs nothing, widths of
+    the self-normalised ellipsoid, and Z of order T OPT / B + 1: T OPT - sum_t r_t is of order (T OPT / B + 1) n sqrt(T)
+    up to logarithms, with high probability, if B is of order n T^(3/4) at least, as in the source. Budgets are never
+    exceeded.
+    Outcomes are meant to arrive at once. Until the first one does, all actions promise the same, and the argmax is the
+    one of least priced cost: where costs are known, nothing but what is free is played, as prices of the source's
+    updates are never 0. `resolving` plays its plan's lottery instead.
+    Deviation: every cost has its own lower confidence bound; the source bounds the priced sum, which is the same if
+    all outcomes share one width. Budgets are scaled to be equal (`recipes.defaults.evened`).
+
+    Args:
+        problem: with budgets; costs may be learned or known.
+        model: with widths, such as `Ridge`.
+        max_price, step: as for `square_cbwk`; the source knows Z, or explores to estimate it.
+
+    >>> from evenhand.environments import FixedContexts
+    >>> from evenhand.models import Fixed, Ridge
+    >>> lin_cbwk(FixedContexts().problem, Ridge(n_features=52, n_outcomes=5, width=Fixed(7.2))).name
+    'lin_cbwk'
+    """
+    return _priced(problem, model, TopK(problem.n_plays), "row", max_price, step, name or "lin_cbwk")
+
+
+def _priced(
+    problem: Problem,
+    model: Model,
+    choice: Choice,
+    optimism: Literal["row", "net"],
+    max_price: float | None,
+    step: float | None,
+    name: str,
+) -> Policy:
+    """Choose by rewards minus priced costs, prices by exponentiated gradient; hard budgets."""
     need_spending(problem)
     objective = reward(problem)
-    even = evened(problem, objective)
-    hedge = DualHedge(
-        rows=even.rows,
-        bound=even.bound,
-        max_price=given(max_price, lambda: even.max_price),
-        step=given(positive("step", step), lambda: even.step),
-        optimism="net",  # no bonus is read
-    )
+    hedge = evened(problem, objective).prices(max_price, step, optimism)
     return Policy(
-        problem=problem,
-        model=model,
-        goals=(objective, hedge, *hard_limits(problem, True)),
-        choice=InverseGap(rate, problem.n_plays),
-        name=name or "square_cbwk",
+        problem=problem, model=model, goals=(objective, hedge, *hard_limits(problem, True)), choice=choice, name=name
     )
 
 
 def square_cbwk_rate(
     problem: Problem, arms: int, reward_regret: float, cost_regret: float, max_price: float | None = None
 ) -> float:
-    """gamma = sqrt(A T / (Reg_r + c^2 Reg_c + 4 ln 2T)) from bounds on the oracles' regrets.
+    """Compute gamma = sqrt(A T / (Reg_r + c^2 Reg_c + 4 ln 2T)) from bounds on the oracles' regrets.
 
     For rewards and costs in [0, 1]: c is T/B + 1 with the smallest budget B, as in Theorem 3.1, or, if a max_price Z is
     given, Z as in Theorem A.1.

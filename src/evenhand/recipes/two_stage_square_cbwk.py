@@ -1,7 +1,4 @@
-"""Knapsacks in two stages: explore to learn how large prices need to be, then run `square_cbwk`.
-
-Source: Han, Zeng, Wang, Xiang & Zhang 2022, Section 4.
-"""
+"""Knapsacks in two stages: explore to learn how large prices need to be, then run `square_cbwk`."""
 
 from __future__ import annotations
 
@@ -62,7 +59,6 @@ def two_stage_square_cbwk(
             as `OnlineToBatch(inner=model)`; by default the program reads `model` as it is after the first stage.
         radius: M, by which estimates of OPT and of costs per round may be off; the theory's for linear classes by
             default, which is too large for most budgets: in practice, use a multiple of the noise over sqrt(T0).
-        name: for tables and plots.
 
     Raises:
         InvalidInput: no budget, numbers that are not positive, or a budget of at most max((A + 2) T0, T M).
@@ -98,9 +94,12 @@ def two_stage_square_cbwk(
         collect_from=taught,
         collect_until=length,
     )
+    if statistical is not None:
+        first = as_model(statistical, len(problem.learned))
+        model = TwoOracles(statistical=first, online=model, taught=taught, answers=length)
     return Policy(
         problem=problem,
-        model=model if statistical is None else _beside(problem, model, statistical, taught, length),
+        model=model,
         goals=(objective, prices, *hard_limits(problem, True)),
         choice=Staged(
             length,
@@ -109,12 +108,6 @@ def two_stage_square_cbwk(
         ),
         name=name or "two_stage_square_cbwk",
     )
-
-
-def _beside(problem: Problem, model: Model, statistical: Model, taught: int, answers: int) -> TwoOracles:
-    """The model of the second stage, and the oracle of the first one."""
-    first = as_model(statistical, len(problem.learned))
-    return TwoOracles(statistical=first, online=model, taught=taught, answers=answers)
 
 
 def _need_room(problem: Problem, explore: int, length: int, radius: float) -> None:

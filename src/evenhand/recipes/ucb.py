@@ -22,8 +22,6 @@ def ucb(problem: Problem, model: Model, *, warmup: int = 50, name: str | None = 
     Args:
         problem: its constraints are neither kept nor priced.
         model: for the learned outcomes, with optimism of its own.
-        warmup: rounds played uniformly at first.
-        name: for tables and plots.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import Logistic

@@ -1,4 +1,4 @@
-"""The policy that draws at random, without learning: a baseline for all others."""
+"""A baseline that draws at random, without learning."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ def uniform(problem: Problem, n_features: int, *, name: str | None = None) -> Po
     Args:
         problem: its actions are the candidates.
         n_features: of the contexts, which are ignored.
-        name: for tables and plots.
 
     >>> from evenhand.environments import Court
     >>> [round(p, 3) for p in uniform(Court().problem, n_features=5).choice.weights]
@@ -41,7 +40,7 @@ def uniform(problem: Problem, n_features: int, *, name: str | None = None) -> Po
 
 
 def even_lottery(problem: Problem) -> tuple[float, ...]:
-    """The lottery of greatest entropy whose P plays fit on average by declared costs, p ~ exp(-lam.c), `()->(A)`."""
+    """Compute the lottery of greatest entropy whose P plays fit by declared costs, p ~ exp(-lam.c), `()->(A)`."""
     from scipy.optimize import minimize  # once, at construction
 
     rows, bound = constraint_rows(problem, (s for s in problem.stated if s.spends))

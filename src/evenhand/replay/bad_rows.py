@@ -61,7 +61,6 @@ class BadRows:
         return self.total - int(self.good.sum())
 
     def messages(self) -> list[str]:
-        """List one line per reason."""
         found = [str(reason) for reason in self.reasons]
         if self.torn:
             first = f"(first in line {self.torn[0]})"

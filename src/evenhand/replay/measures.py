@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.problem.constraints import of_one_outcome
 from evenhand.problem.problem import Problem
+from evenhand.report.quantities import objective_name
 from evenhand.run.trace import Trace
 
 
@@ -60,12 +61,13 @@ class Run:
         """
         shuffled, resampled = m.values[: self.shuffles], m.values[self.shuffles :].reshape(-1, self.orders)
         worst = None if m.worst is None else float(m.values.min() if m.worst == "low" else m.values.max())
-        n, spread = len(shuffled), _deviation(shuffled)
+        n = len(shuffled)
+        spread = float(np.std(shuffled, ddof=1)) if n > 1 else None
         se_log = None if spread is None else spread / math.sqrt(n)
         return Digest(float(shuffled.mean()), _population(shuffled, resampled), se_log, spread, worst)
 
     def objective(self) -> Floats:
-        """The objective at the averages over accepted rounds, `->(R)`."""
+        """Return the objective at the averages over accepted rounds, `->(R)`."""
         return np.asarray(self.trace.objective()[-1])
 
     def rates(self, outcome: str, by: str) -> dict[str, Floats]:
@@ -89,12 +91,6 @@ class Run:
         most = float(each[trace.problem.names.index(outcome)])
         variance = max(rate * (most - rate), 0.0)  # of an outcome that is either 0 or `most`
         return float(np.sqrt(variance * (share.sum() / max(share.min(), 1.0) - 1.0) / rounds))
-
-
-def objective_name(problem: Problem) -> str:
-    """Return the name of the objective: its outcome, or "objective" if it has several."""
-    names = problem.objective.outcomes
-    return names[0] if len(names) == 1 else "objective"
 
 
 def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]:
@@ -132,7 +128,3 @@ def _population(shuffled: Floats, resampled: Floats) -> float | None:
     order = squares / max(n - 1 + b * (k - 1), 1)
     people = max(resampled.mean(1).var(ddof=1) - order / k, 0.0)
     return math.sqrt(people + order / n)
-
-
-def _deviation(values: Floats) -> float | None:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else None

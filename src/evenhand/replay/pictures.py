@@ -8,10 +8,10 @@ import numpy as np
 
 from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.base import OneOutcome
-from evenhand.replay.measures import objective_name
 from evenhand.replay.report import Replay
 from evenhand.report import scales, style
 from evenhand.report.plots import save
+from evenhand.report.quantities import objective_name
 from evenhand.report.style import Artist, Axes, Line2D
 
 WIDTH = 5.2  # of a panel, in inches
@@ -43,14 +43,11 @@ def _caption(replay: Replay) -> list[str]:
     bars = (
         "two standard errors to either side, for the population behind the log" if known else "none, nothing resampled"
     )
-    lines.append(f"large dots: means over {_shuffles(replay)}; bars: {bars}")
+    shuffles = "a single shuffle" if replay.shuffles == 1 else f"{replay.shuffles} shuffles"
+    lines.append(f"large dots: means over {shuffles}; bars: {bars}")
     if list(by_group(replay.problem.subject_to)):
         lines.append("small dots: single runs, shuffled and resampled")
     return lines
-
-
-def _shuffles(replay: Replay) -> str:
-    return "a single shuffle" if replay.shuffles == 1 else f"{replay.shuffles} shuffles"
 
 
 def _objective(axes: Axes, replay: Replay) -> None:

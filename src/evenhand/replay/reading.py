@@ -85,11 +85,7 @@ def _header(name: str, reader: Iterator[list[str]]) -> list[str]:
 
 
 def _index(name: str, header: list[str], column: str, place: str) -> int:
-    """Return the index of a column in the header.
-
-    Raises:
-        InvalidInput: there is no column of this name, or several.
-    """
+    """Return the index of a column in the header."""
     if header.count(column) != 1:
         guess = meant(column, header)
         got = f"none of that name{guess}" if column not in header else "several of that name"

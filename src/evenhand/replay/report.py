@@ -13,9 +13,10 @@ from evenhand.policy.standings import Standing
 from evenhand.problem.constraints import by_group, of_one_outcome
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
-from evenhand.replay.measures import Digest, Measure, Run, measures, objective_name
+from evenhand.replay.measures import Digest, Measure, Run, measures
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import BLIND
+from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import Ending, endings, number, table
 
@@ -93,14 +94,14 @@ class Replay:
         results = Results("replay", settings, interrupted=self.interrupted, se_of=se)
         for system, found in self.measured.items():
             for name, (_, d) in found.items():
-                results.rows.append(Measurement(system, {}, name, d.mean, d.se, d.worst, None))
+                results.rows.append(Measurement(system, {}, name, d.mean, d.se, d.worst))
                 for title, value in (("spread over shuffles", d.spread), ("se over shuffles of this log", d.se_log)):
                     if value is not None:
-                        results.rows.append(Measurement(system, {}, f"{name}: {title}", value, None, None, None))
+                        results.rows.append(Measurement(system, {}, f"{name}: {title}", value))
         return results
 
     def to_dict(self) -> dict[str, object]:
-        """The contents of `results.json`."""
+        """Return the contents of `results.json`."""
         return self.results().to_dict()
 
     def __str__(self) -> str:

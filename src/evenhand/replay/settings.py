@@ -27,7 +27,7 @@ def recipes() -> dict[str, Callable[..., Policy]]:
 
 
 def models() -> dict[str, Any]:
-    """Every model by its name, and `advised`, which chooses one."""
+    """Return every model by its name, and `advised`, which chooses one."""
     return {**kinds(Model), "advised": advised}
 
 

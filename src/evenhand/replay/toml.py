@@ -35,11 +35,7 @@ class Table:
     """
 
     def __init__(self, data: Mapping[str, Any], where: str, keys: tuple[str, ...] | None) -> None:
-        """Take the table at `where`; `keys` is None if the user chooses the keys, or if a part checks them.
-
-        Raises:
-            InvalidInput: a key that is not among `keys`.
-        """
+        """Take the table at `where`; `keys` is None if the user chooses the keys, or if a part checks them."""
         self._data, self._where = data, where
         for key in data:
             if keys is not None and key not in keys:
@@ -66,23 +62,18 @@ class Table:
         return f"{self._where}.{key}" if self._where else key
 
     def number(self, key: str, default: T | _Needed = _NEEDED) -> float | T:
-        """Read a finite number."""
         return self._take(key, default, "a finite number", finite)
 
     def whole(self, key: str, default: T | _Needed = _NEEDED) -> int | T:
-        """Read a whole number."""
         return self._take(key, default, "a whole number", lambda z: z if type(z) is int else None)
 
     def text(self, key: str, default: T | _Needed = _NEEDED) -> str | T:
-        """Read a text that is not empty."""
         return self._take(key, default, "a text", _text)
 
     def texts(self, key: str, default: T | _Needed = _NEEDED) -> tuple[str, ...] | T:
-        """Read a list of distinct texts."""
         return self._take(key, default, "a list of different texts", _texts)
 
     def numbers(self, key: str, default: T | _Needed = _NEEDED) -> dict[str, float] | T:
-        """Read a table from names to finite numbers."""
         return self._take(key, default, "a table of finite numbers", _numbers)
 
     def text_or_numbers(self, key: str, default: T | _Needed = _NEEDED) -> str | dict[str, float] | T:
@@ -92,7 +83,6 @@ class Table:
         return self._take(key, default, "a text, or a table of finite numbers", _numbers)
 
     def names(self, key: str, default: T | _Needed = _NEEDED) -> dict[str, str] | T:
-        """Read a table from texts to texts."""
         return self._take(key, default, "a table of texts", lambda z: _mapping(z, _text))
 
     def pair(self, key: str, default: T | _Needed = _NEEDED) -> tuple[float, float] | T:

@@ -158,7 +158,6 @@ class Units:
 
     @cached_property
     def _scales(self) -> Floats:
-        """The settings of all scales, `->(5,n)`."""
         return np.array([astuple(scale) for scale in self.numeric.values()]).reshape(-1, 5).T
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.environments.logged import Logged, blocks
-from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.systems import systems
@@ -29,11 +28,10 @@ def of_problem_file(path: Path) -> dict[str, Callable[[], object]]:
     spec = read_spec(path)
     problem = spec.problem(dict.fromkeys(spec.groups, ("one", "other")))
     log = _made_up(problem)
-    return {p.name: partial(_replay, p, log) for p in systems(problem, spec.settings, log.n_features)}
-
-
-def _replay(policy: Policy, log: Logged) -> None:
-    simulate(policy, replace(log, problem=policy.problem), replicas=2, progress=False)
+    return {
+        p.name: partial(simulate, p, replace(log, problem=p.problem), replicas=2, progress=False)
+        for p in systems(problem, spec.settings, log.n_features)
+    }
 
 
 def _made_up(problem: Problem) -> Logged:

@@ -38,7 +38,7 @@ def curve(axes: Axes, name: str, at: Any, middle: Floats, values: Floats, look: 
 
 
 def _band(line: Any) -> str:
-    """The label of a curve's band; the leading _ keeps it out of legends."""
+    """Return the label of a curve's band; the leading _ keeps it out of legends."""
     return f"_band {id(line)}"
 
 

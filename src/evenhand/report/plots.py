@@ -75,7 +75,8 @@ def over_rounds(
         raise InvalidInput("traces", "at least one run to draw", "none")
     if panels is None:
         panels = panels_of(next((t for t in traces if t.under_way.any()), traces[0]))
-    names = _number_repeats([t.policy for t in traces])
+    names = [t.policy for t in traces]
+    names = [f"{n} ({names[: i + 1].count(n)})" if n in names[:i] else n for i, n in enumerate(names)]
     first = next((n for n in names if n not in references), names[0])
     looks = style.looks(names, main if main in names else first, references)
     figure, grid = style.sheet(len(panels), columns, WIDTH, HEIGHT)
@@ -92,11 +93,6 @@ def over_rounds(
     legend = {name: look.line() for name, look in zip(names, looks, strict=True)}
     style.finish(figure, "\n".join(notes), legend if len(traces) > 1 else None)
     return grid
-
-
-def _number_repeats(names: Sequence[str]) -> list[str]:
-    """Number repeated names of curves."""
-    return [f"{n} ({names[: i + 1].count(n)})" if n in names[:i] else n for i, n in enumerate(names)]
 
 
 def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Look]) -> bool:

@@ -78,9 +78,11 @@ def quantities(run: Course) -> list[Quantity]:
     linear.
     """
     problem, late, truth = run.problem, bool(run.under_way.any()), run.in_expectation() is not None
-    names = problem.objective.outcomes
     first, *others = [
-        (Quantity(names[0] if len(names) == 1 else "objective", _objective, "low"), select(problem, tuple(names))),
+        (
+            Quantity(objective_name(problem), lambda run: run.objective(), "low"),
+            select(problem, tuple(problem.objective.outcomes)),
+        ),
         *((_constraint(s), s.rows) for s in problem.stated),
     ]
 
@@ -88,6 +90,12 @@ def quantities(run: Course) -> list[Quantity]:
         return _late(q, truth) if late and not rows.is_known.all() else [q]
 
     return [*parts(*first), *measured(run), *(part for other in others for part in parts(*other))]
+
+
+def objective_name(problem: Problem) -> str:
+    """Return the name of the objective: its outcome, or "objective" if it has several."""
+    names = problem.objective.outcomes
+    return names[0] if len(names) == 1 else "objective"
 
 
 def measured(run: Course) -> list[Quantity]:
@@ -102,7 +110,8 @@ def measured(run: Course) -> list[Quantity]:
 
 
 def _constraint(s: Stated) -> Quantity:
-    return Quantity(s.constraint.label, partial(_measure, s.constraint), s.constraint.worst, s.limit, s.spends, s)
+    c = s.constraint
+    return Quantity(c.label, lambda run: run.measure(c), c.worst, s.limit, s.spends, s)
 
 
 def _late(q: Quantity, truth: bool) -> list[Quantity]:
@@ -110,16 +119,8 @@ def _late(q: Quantity, truth: bool) -> list[Quantity]:
     return [arrived, q._replace(name=q.name + EXPECTED, value=partial(_expected, q.value))][: 2 if truth else 1]
 
 
-def _objective(run: Course) -> Floats:
-    return run.objective()
-
-
 def _average(name: str, run: Course) -> Floats:
     return run.average(name)
-
-
-def _measure(constraint: Constraint, run: Course) -> Floats:
-    return run.measure(constraint)
 
 
 def _arrived(value: Callable[[Any], Floats], run: Course) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import tempfile
@@ -24,9 +23,9 @@ class Measurement(NamedTuple):
     at: Mapping[str, float]
     metric: str
     mean: float
-    se: float | None
-    worst: float | None
-    published: float | None
+    se: float | None = None
+    worst: float | None = None
+    published: float | None = None
 
     @staticmethod
     def of(
@@ -112,17 +111,6 @@ def folder(path: Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     with on_disk("out", "a folder that can be written to"), tempfile.TemporaryFile(dir=path):
         return path
-
-
-def prepare(out: Path) -> None:
-    """Check that results can be written and drawn, before the work starts.
-
-    Raises:
-        InvalidInput: the folder cannot be created.
-        MissingExtra: matplotlib is not installed.
-    """
-    folder(out)
-    importlib.import_module("evenhand.report.plots")
 
 
 def _plain(value: object) -> object:

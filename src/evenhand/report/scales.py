@@ -76,7 +76,7 @@ def within(scale: Limits, values: Sequence[Floats], low: float, high: float) -> 
 
 
 def _span(values: Floats) -> tuple[float, float] | None:
-    """The range of values without a few extreme outliers."""
+    """Return the range of values without a few extreme outliers."""
     v = values[np.isfinite(values) & (np.abs(values) < HUGE)]
     if not v.size:
         return None

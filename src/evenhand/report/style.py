@@ -49,7 +49,6 @@ class Look(NamedTuple):
     width: float = OTHER
 
     def line(self) -> Line2D:
-        """Make a sample for a legend."""
         line = Line2D([], [], color=self.color, lw=self.width)
         set_dashes(line, self.dashes)
         return line

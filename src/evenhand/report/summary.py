@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.errors import MissingExtra
+from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.outlook import missed
@@ -125,12 +125,8 @@ class Summary(NamedTuple):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per line; `under way` is the most rounds of a replica without outcomes."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtra("data frames", "data") from error
         first = {"interrupted": bool(self.interrupted), "policy": self.policy, "under way": self.under_way[1]}
-        return pd.DataFrame([{**first, **x._asdict()} for x in self.lines])
+        return data_frame([{**first, **x._asdict()} for x in self.lines])
 
 
 def endings(stopped: Ending, restricted: Ending) -> list[str]:

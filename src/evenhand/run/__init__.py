@@ -1,4 +1,4 @@
-"""Running policies: the loop, what it records, and the optimum to compare it with."""
+"""Runs of policies: the loop, its records, and the optimum to compare them with."""
 
 from evenhand.run.checkpoint import Checkpoints
 from evenhand.run.comparison import Comparison, compare

@@ -1,4 +1,4 @@
-"""How far a run came, on disk, so that it can go on after an interruption as if there had been none."""
+"""Checkpoints: the state of a run on disk, from which it goes on after an interruption as if there had been none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from evenhand.version import __version__
 @checked
 @dataclass(frozen=True, kw_only=True)
 class Checkpoints:
-    """Where runs write how far they came, and how often.
+    """A folder for the checkpoints of runs, and the time between two of them.
 
     Args:
         folder: made if it does not exist. Every run has a file of its own, which is found again by a hash of policy,
@@ -57,7 +57,7 @@ class Checkpoints:
 
 @dataclass
 class Halfway:
-    """All that a run needs to go on: luck and worlds are pure functions of seed, replica and step."""
+    """The state of a run between two steps: luck and worlds are pure functions of seed, replica and step."""
 
     seed: int
     replicas: Ints
@@ -67,7 +67,7 @@ class Halfway:
 
 
 def file_name(name: str, mark: str) -> str:
-    """A name for a file about a policy, from its own name and a hash.
+    """Make the name of a file about a policy from its own name and a hash.
 
     >>> file_name("pgd, hard/soft", "0a1b")
     'pgd,-hard-soft-0a1b'
@@ -80,13 +80,13 @@ class Checkpoint:
     """The file of one run, or of one chunk of its replicas."""
 
     def __init__(self, settings: Checkpoints, name: str, task: object) -> None:
-        """For a task: everything that affects the run. It is hashed once, as audiences can be large."""
+        """Hash the task, which is everything that affects the run, only once, as audiences can be large."""
         self._mark = Mark(fingerprint((task, __version__)), {})
         self._every, self._written, self._obstacle = settings.every, time.monotonic(), ""
         self.path = settings.folder / f"{file_name(name, self._mark.shape)}.half.npz"
 
     def steps(self) -> int:
-        """How many steps are done, 0 where there is no file or none that can be read."""
+        """Read how many steps are done, 0 if there is no file or none that can be read."""
         try:
             with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 return int(file[".record.steps"])
@@ -94,7 +94,7 @@ class Checkpoint:
             return 0
 
     def read(self, start: Callable[[], Halfway]) -> Halfway:
-        """Where the run stands, which is at the start if there is no file, or none that can be read."""
+        """Read the state of the run, which is its start if there is no file, or none that can be read."""
         if not self.path.is_file():
             return start()
         fresh = start()
@@ -112,7 +112,7 @@ class Checkpoint:
         self._refuse(getattr(world, "unsaveable", ""))
 
     def write(self, halfway: Halfway) -> None:
-        """Write where the run stands; what cannot be written is named, and the run goes on without."""
+        """Write the state of the run; a warning says why it cannot be written, and the run goes on without."""
         if self._obstacle:
             return
         try:
@@ -124,12 +124,12 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def write_if_due(self, halfway: Halfway) -> None:
-        """Write where the run stands, unless that was done lately."""
+        """Write the state of the run if the last checkpoint is old enough."""
         if time.monotonic() - self._written >= self._every:
             self.write(halfway)
 
     def remove(self) -> None:
-        """Remove the file, and what processes left that were killed while they wrote it."""
+        """Remove the file, and the parts of files that killed processes left."""
         for path in (self.path, *self.path.parent.glob(f"{glob.escape(self.path.name)}.*{PART}")):
             path.unlink(missing_ok=True)
 
@@ -140,7 +140,7 @@ class Checkpoint:
 
 
 def _alike(fresh: Halfway, found: Halfway) -> bool:
-    """Whether books and records are of the same run: of the same seed and replicas, and of the same sizes."""
+    """Return whether books and records are of the same run: of the same seed and replicas, and of the same sizes."""
     if found.seed != fresh.seed or not np.array_equal(found.replicas, fresh.replicas):
         return False
     pairs = [(fresh.state.books, found.state.books)]

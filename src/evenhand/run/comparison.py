@@ -41,12 +41,11 @@ class Comparison:
         return tuple(trace.policy for trace in self.traces)
 
     def summaries(self) -> list[Summary]:
-        """Where every policy ended."""
         return [trace.summary() for trace in self.traces]
 
     @property
     def finished(self) -> bool:
-        """False where Ctrl-C ended the comparison; policies after it were not run."""
+        """Whether all policies were run to their ends, which Ctrl-C prevents."""
         return all(trace.finished for trace in self.traces)
 
     def __getitem__(self, name: str) -> Trace:
@@ -67,14 +66,14 @@ class Comparison:
         return faces.table("; ".join([_units(summaries), *_notes(summaries)]), rows, head)
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with a row per policy and quantity: mean, standard error, worst replica and limit."""
+        """Make a data frame with a row per policy and quantity: mean, standard error, worst replica and limit."""
         frames = [summary.to_frame() for summary in self.summaries()]
         import pandas as pd  # which `to_frame` has found
 
         return pd.concat(frames, ignore_index=True)
 
     def plot(self) -> Figure:
-        """Every quantity over the rounds, with a band over replicas; the first policy has the thickest curve."""
+        """Draw every quantity over the rounds, with a band over replicas; the first policy has the thickest curve."""
         from evenhand.report.plots import figure_of, over_rounds  # matplotlib only when asked for
 
         return figure_of(over_rounds(self.traces))
@@ -142,19 +141,19 @@ def _units(summaries: Sequence[Summary]) -> str:
 
 
 def _notes(summaries: Sequence[Summary]) -> list[str]:
-    """Of the policies whose numbers do not tell all."""
+    """Write a line for each policy with a caveat or a missed limit."""
     said = {s.policy: [*([s.interrupted] if s.interrupted else []), *s.notes(), *_missed(s)] for s in summaries}
     return [f"{name}: {', '.join(notes)}" for name, notes in said.items() if notes]
 
 
 def _missed(summary: Summary) -> list[str]:
-    """The limits that a policy missed, in a few words."""
+    """Name the limits that a policy missed."""
     names = [f"{x.name} ({number(x.mean)} of {number(x.limit)})" for x in summary.lines if x.missed]
     return [f"missed {'; '.join(names)}"] if names else []
 
 
 def _cells(summaries: Sequence[Summary]) -> tuple[list[str], list[list[str]]]:
-    """The head and the rows of a table with a row per policy, and one of the limits."""
+    """Make the head and the rows of a table with a row per policy, and one of the limits."""
     names = list(dict.fromkeys(line.name for s in summaries for line in s.lines))
     found = [{line.name: line for line in s.lines} for s in summaries]
     limits = {n: next((f[n].limit for f in found if n in f and f[n].limit is not None), None) for n in names}

@@ -1,4 +1,4 @@
-"""Rounds whose outcomes arrive in parts, until they are whole."""
+"""A buffer of the rounds whose outcomes arrive in parts, until they are complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.policy.parts import arriving_part, counted_plays
 
 
 class _Gathered(NamedTuple):
-    """What is known of a round."""
+    """The outcomes of a round so far."""
 
     waits: Bools  # (R, P) plays whose outcomes have not arrived
     y: Floats  # (R, P, M + B) outcomes that have arrived
@@ -20,17 +20,16 @@ class _Gathered(NamedTuple):
 
 
 class Gathering:
-    """Keeps the outcomes of every round of which some arrived and others did not."""
+    """Keeps the outcomes of rounds that are not complete yet."""
 
     def __init__(self) -> None:
-        """Nothing has arrived."""
         self._rounds: dict[int, _Gathered] = {}
 
     def __bool__(self) -> bool:
         return bool(self._rounds)
 
     def add(self, a: Arrival) -> Arrival:
-        """All that arrived of the round of an arrival, this included; it counts where the round is whole now."""
+        """Return all outcomes of an arrival's round so far; it counts if the round is complete now."""
         d, y, number = a.decision, a.y, int(a.decision.id[0])
         before = self._rounds.pop(number, None) or _Gathered(
             counted_plays(d), np.full(y.shape, np.nan), np.ones(d.plays.shape, bool)

@@ -1,4 +1,4 @@
-"""Adds up the measures of rounds: of outcomes that arrived, and of true means."""
+"""The sums of measures over rounds, of outcomes that arrived and of true means."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Meter:
     """The measures of a problem, of outcomes that were multiplied by their factors."""
 
     def __init__(self, problem: Problem, sure: Bools) -> None:
-        """Of observed outcomes, of which some are due whether or not a play is exposed, `(M+B)`."""
+        """Read the measures of a problem; `sure` outcomes are due whether or not a play is exposed, `(M+B)`."""
         self._readings = [(m, m.on(problem)) for m in problem.measures]
         self._sure = sure
 
@@ -47,7 +47,7 @@ class Meter:
         return bool(self._readings)
 
     def add(self, d: Decision, y: Floats, exposed: Bools, sums: Floats) -> None:
-        """Add what a decision brought to the sums, where it counts, `(P,m),(P),(k)`; an empty mask is true everywhere.
+        """Add a decision's measures to the sums, if it counts, `(P,m),(P),(k)`; an empty mask is true everywhere.
 
         Raises:
             InvalidInput: a measure that does not give one finite number per replica.

@@ -1,4 +1,4 @@
-"""What the best static policy could reach: the fluid problem on sampled contexts."""
+"""The optimum of static policies: the fluid problem on sampled contexts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Optimum(NamedTuple):
     prices: Floats  # (d,) mean over the replicas
     prices_se: Floats  # (d,)
     values: Floats  # (R,) of each replica, in the order of the argument
-    gap: float = 0.0  # what the values may be below the optimum at most; 0 where they are exact up to rounding
+    gap: float = 0.0  # the most that values may be below the optimum; 0 where they are exact up to rounding
 
 
 @named("K7", source="Chzhen et al. 2023, equation (4) and Appendix G.2")
@@ -49,7 +49,7 @@ def opt(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Optimum:
-    """Value and dual prices of the best static policy that knows the truth, per round.
+    """Compute the value and dual prices of the best static policy that knows the truth, per round.
 
     Equation: OPT(B) = max E sum_a pi_a(X) r(X, a) s.t. E sum_a pi_a(X) v(X, a) <= B, which by duality is
     min over lam >= 0 of E max_a [r - lam.(v - B)]; a concave objective f(E sum_a pi_a(X) y(X, a)) takes the place of r.
@@ -80,9 +80,8 @@ def opt(
     >>> 0.44 < opt(Court(tolerance=0.025), contexts=500, replicas=2).value < 0.50
     True
     """
-    if isinstance(environment, Listed):
-        return _over_lists(environment, margin, contexts, replicas, seed, progress, lambda lists: lists)
-    return _over_replicas(environment, margin, contexts, replicas, seed, progress, draw)
+    solved = _solver(environment, contexts, seed, lambda lists: lists, draw)
+    return summed_up(environment.problem, margin, contexts, replicas, seed, progress, solved)
 
 
 def opt_without_contexts(
@@ -94,7 +93,7 @@ def opt_without_contexts(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Optimum:
-    """Value and dual prices of the best lottery of actions that is the same in all contexts.
+    """Compute the value and dual prices of the best lottery of actions that is the same in all contexts.
 
     Equation: max f(E sum_a p_a y(X, a)) s.t. E sum_a p_a v(X, a) <= B, over one lottery p.
 
@@ -112,49 +111,36 @@ def opt_without_contexts(
     >>> blind < seeing
     True
     """
-    if isinstance(environment, Listed):
-        return _over_lists(environment, margin, contexts, replicas, seed, progress, pooled)
-    return _over_replicas(environment, margin, contexts, replicas, seed, progress, _pooled)
+    solved = _solver(environment, contexts, seed, pooled, _pooled)
+    return summed_up(environment.problem, margin, contexts, replicas, seed, progress, solved)
 
 
-def _over_replicas(
+def _solver(
     environment: Environment,
-    margin: float | Floats,
     contexts: int,
-    replicas: int | Sequence[int],
     seed: int,
-    progress: bool | None,
-    sample: Callable[[Environment, int, int, int], Truth],
-) -> Optimum:
-    def solved(replica: int, bound: Floats) -> Best:
-        return _best(problem, sample(environment, contexts, seed, replica), bound)
-
-    problem = environment.problem
-    return summed_up(problem, margin, contexts, replicas, seed, progress, solved)
-
-
-def _over_lists(
-    environment: Listed,
-    margin: float | Floats,
-    contexts: int,
-    replicas: int | Sequence[int],
-    seed: int,
-    progress: bool | None,
     seen: Callable[[Lists], Lists],
-) -> Optimum:
-    """As `_over_replicas`, solved once for all replicas that share their cases."""
+    sample: Callable[[Environment, int, int, int], Truth],
+) -> Callable[[int, Floats], Best]:
+    """Return the function that solves the problem of a replica at given bounds.
+
+    Policies of lists are those of `seen` cases, solved once for all replicas that share their cases; all others are
+    solved on a `sample`.
+    """
     problem = environment.problem
-    rows, _ = constraint_rows(problem)
+    if not isinstance(environment, Listed):
+        return lambda replica, bound: best(problem, sample(environment, contexts, seed, replica), bound)
+    world, (rows, _) = environment, constraint_rows(problem)
     last: list[tuple[Lists, Best]] = []
 
     def solved(replica: int, bound: Floats) -> Best:
-        lists = seen(environment.lists(contexts, seed, replica))
+        lists = seen(world.lists(contexts, seed, replica))
         if not last or not all(np.array_equal(a, b) for a, b in zip(lists, last[0][0], strict=True)):
             method = solve_lists if is_linear_program(problem.objective, lists) else maximize_lists
             last[:] = [(lists, method(problem.objective, problem, lists, rows, bound))]
         return last[0][1]
 
-    return summed_up(problem, margin, contexts, replicas, seed, progress, solved)
+    return solved
 
 
 def summed_up(
@@ -179,17 +165,12 @@ def summed_up(
     return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread, values, gap)
 
 
-def best(problem: Problem, truth: Truth, bound: Floats) -> tuple[float, Floats]:
-    """Value and prices of the best static policy on a sample, `(d)->(),(d)`.
+def best(problem: Problem, truth: Truth, bound: Floats) -> Best:
+    """Find the best static policy on a sample.
 
     Raises:
         InfeasibleProblem: no static policy keeps to the bounds on this sample.
     """
-    found = _best(problem, truth, bound)
-    return found.value, found.prices
-
-
-def _best(problem: Problem, truth: Truth, bound: Floats) -> Best:
     objective = problem.objective
     sets = tuple(Within(r.label, r.within) for r in regions(problem.stated))
     if isinstance(objective, Linear) and not sets:
@@ -200,7 +181,7 @@ def _best(problem: Problem, truth: Truth, bound: Floats) -> Best:
 
 
 def draw(environment: Environment, contexts: int, seed: int, replica: int = 0) -> Truth:
-    """The first contexts of one replica, with its truth about every candidate.
+    """Draw the first contexts of one replica, with the truth about every candidate.
 
     Raises:
         InvalidInput: the environment has no truth.
@@ -209,7 +190,7 @@ def draw(environment: Environment, contexts: int, seed: int, replica: int = 0) -
 
 
 def _read(problem: Problem, sample: Sampled) -> Truth:
-    """The outcomes of the objective and the rows of the constraints, on a sample."""
+    """Compute the outcomes of the objective and the rows of the constraints on a sample."""
     constrained, _ = stated_rows(problem)
     wanted = [problem.objective.outcomes, *(r.outcomes for r in regions(problem.stated))]
     needed = [constrained, *(select(problem, tuple(names)) for names in wanted)]
@@ -219,7 +200,7 @@ def _read(problem: Problem, sample: Sampled) -> Truth:
 
 
 def _pooled(environment: Environment, contexts: int, seed: int, replica: int) -> Truth:
-    """The sample without its contexts: a single context, in which each candidate has its average outcomes and rows.
+    """Draw a sample and average it into a single context, in which candidates have their average outcomes and rows.
 
     Rows by group are reweighted from sampled frequencies to shares, so that one lottery for all keeps a parity exactly.
 

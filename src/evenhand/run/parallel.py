@@ -1,4 +1,4 @@
-"""Chunks of work in one process or several, with one progress bar; Ctrl-C keeps what was done."""
+"""Chunks of work in one process or several, with one progress bar; Ctrl-C keeps the work so far."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_jobs(jobs: int) -> None:
 
 
 def bar_disabled(progress: bool | None) -> bool | None:
-    """What tqdm calls `disable`: None shows a bar only in a terminal."""
+    """Return tqdm's `disable`, which is None for a bar only in a terminal."""
     return None if progress is None else not progress
 
 

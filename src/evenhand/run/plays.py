@@ -1,4 +1,4 @@
-"""Every play of a run, where that was recorded."""
+"""The plays of a run that recorded them all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Plays(NamedTuple):
 
     @staticmethod
     def empty(steps: int, replicas: int, plays: int, outcomes: int, groups: int) -> Plays:
-        """Arrays for so many steps, with nothing played."""
+        """Make arrays of some steps in which nothing is played."""
         return Plays(
             np.full((steps, replicas, plays), -1),
             np.zeros((steps, replicas, plays)),
@@ -32,7 +32,7 @@ class Plays(NamedTuple):
         )
 
     def enter(self, step: int, d: Decision, observed: int) -> None:
-        """Enter one decision; its first outcomes, so many, are not observed yet."""
+        """Enter one decision, whose first `observed` outcomes are still to come."""
         self.actions[step] = d.plays
         self.propensities[step] = d.propensities
         self.counted[step] = d.counted
@@ -41,20 +41,14 @@ class Plays(NamedTuple):
         self.outcomes[step, ..., observed:] = d.known[..., d.known.shape[2] - exact :]
 
     def until(self, step: int) -> Plays:
-        """The first `step` steps; if there are fewer, the missing ones have no plays."""
+        """Return the first `step` steps; if there are fewer, the missing ones have no plays."""
         s, r, p = self.actions.shape
         rest = Plays.empty(max(step - s, 0), r, p, self.outcomes.shape[3], self.groups.shape[3])
-        return Plays(
-            np.concatenate([self.actions[:step], rest.actions]),
-            np.concatenate([self.propensities[:step], rest.propensities]),
-            np.concatenate([self.counted[:step], rest.counted]),
-            np.concatenate([self.groups[:step], rest.groups]),
-            np.concatenate([self.outcomes[:step], rest.outcomes]),
-        )
+        return Plays(*(np.concatenate([here[:step], more]) for here, more in zip(self, rest, strict=True)))
 
 
 def by_place(plays: Plays, problem: Problem, policy: str, replicas: Ints, finished: bool) -> dict[str, Any]:
-    """A column per number of a play, with a line per step, replica and place."""
+    """Make a column per number of a play, with a line per step, replica and place."""
     s, r, p = plays.actions.shape
     step, replica, place = (z.ravel() for z in np.meshgrid(np.arange(s), replicas, np.arange(p), indexing="ij"))
     actions = np.array([*problem.actions, None], object)

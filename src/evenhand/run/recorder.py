@@ -1,4 +1,4 @@
-"""What a run keeps of a state at a grid of steps, with sums of true means, and every play if wanted."""
+"""The recorder of a run: sums of outcomes and of true means at a grid of steps, and every play if asked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evenhand.run.trace import Trace
 _POINTS = 100
 
 
-# Where each replica stands: one record per replica, which a kernel takes as a single argument. (A NamedTuple of arrays
+# The progress of replicas: one record for each, which a kernel takes as a single argument. (A NamedTuple of arrays
 # costs several microseconds per call.)
 _CLOCK = np.dtype(
     [
@@ -80,7 +80,7 @@ def _expect(plays: Ints, counted: Floats, groups: Ints, means: Floats, expected:
 
 @dataclass
 class Record:
-    """All that a recorder has to remember of a run, except its plays; sums of outcomes are in the state's books.
+    """The records of a run except its plays; sums of outcomes are in the state's books.
 
     The first line of sums is of everybody, the others are of the groups. Learned outcomes count times their factors.
     """
@@ -100,7 +100,7 @@ class Record:
 
 
 def empty(problem: Problem, n_replicas: int, steps: int) -> Record:
-    """Nothing recorded yet, of a run of so many steps."""
+    """Make the record of a run before its first step."""
     columns, points = len(problem.columns), len(_grid(steps))
     clock, measured = np.zeros(n_replicas, _CLOCK), np.zeros((n_replicas, 2, len(problem.measures)))
     expected = np.zeros((n_replicas, 1 + columns, len(problem.observed)))
@@ -118,7 +118,7 @@ def empty(problem: Problem, n_replicas: int, steps: int) -> Record:
 
 
 def _grid(steps: int) -> Ints:
-    """The numbers of steps after which sums are kept, `->(G)`: evenly spaced logarithms, and 1, 2, 5, 10, 20, 50, ...
+    """Choose the steps after which sums are kept, `->(G)`: evenly spaced logarithms, and 1, 2, 5, 10, 20, 50, ...
 
     The round numbers are those at which runs of different lengths are compared.
     """
@@ -145,7 +145,7 @@ class Recorder:
     def add(
         self, step: int, decision: Decision, taken: Decision, arrivals: Sequence[Arrival], expected: Floats | None
     ) -> None:
-        """Enter one step, which the state has been through.
+        """Enter one step, which is in the state already.
 
         Raises:
             InvalidInput: true means of another shape than the outcomes of the plays.
@@ -191,7 +191,7 @@ class Recorder:
         return not waiting(self._state.books).any()
 
     def idle(self) -> None:
-        """No replica will play any more: let the remaining steps pass, if idle steps count as rounds."""
+        """Let the remaining steps pass, in which no replica plays, if idle steps count as rounds."""
         record, idle = self._record, self._state.t < self._problem.horizon
         record.clock["stuck"] |= idle
         if self._counts_idle_steps and idle.any():
@@ -201,7 +201,7 @@ class Recorder:
                 self._keep()
 
     def _keep(self) -> None:
-        """Keep where the run stands at the next point of the grid."""
+        """Keep the sums at the next point of the grid."""
         record, state, i = self._record, self._state, self._record.reached
         record.clock_at[i], record.rounds_at[i], record.waiting_at[i] = record.clock, state.seen, waiting(state.books)
         record.totals_at[i], record.expected_at[i] = totals(self._problem, state.books), record.expected
@@ -209,7 +209,7 @@ class Recorder:
         record.reached = min(i + 1, len(self._times) - 1)
 
     def trace(self, seed: int, finished: bool) -> Trace:
-        """Everything that was recorded, with a last point where the run ended."""
+        """Make a trace of the records, whose last point is the end of the run."""
         record, times, clock = self._record, self._times, self._record.clock
         kept = int(np.searchsorted(times, record.steps, side="right"))
         if not kept or times[kept - 1] < record.steps:  # it ended between two points of the grid

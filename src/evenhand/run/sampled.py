@@ -1,4 +1,4 @@
-"""Contexts of one replica as they come, with the truth about every candidate."""
+"""Samples of an environment: contexts of one replica, with the truth about every candidate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evenhand.problem.rows import Cases, Rows
 
 
 class Sampled(NamedTuple):
-    """Contexts of one replica as they came."""
+    """Contexts of one replica and their truth."""
 
     cases: Cases
     offered: Floats  # (S, A)
@@ -24,7 +24,7 @@ class Sampled(NamedTuple):
 
 
 def sampled(environment: Environment, contexts: int, seed: int, replica: int) -> Sampled:
-    """The first contexts of a replica.
+    """Draw the first contexts of a replica.
 
     Raises:
         InvalidInput: the environment has no truth.
@@ -50,6 +50,6 @@ def sampled(environment: Environment, contexts: int, seed: int, replica: int) ->
 
 
 def expected_rows(rows: Rows, frame: Cases, shares: Floats, truth: Floats) -> Floats:
-    """Expected rows of every candidate, `(A,M)->(A,d)`."""
+    """Compute the expected rows of every candidate, `(A,M)->(A,d)`."""
     prices, offset = rows.pull(frame, shares, np.tile(np.eye(len(rows)), (len(truth), 1, 1)))
     return np.swapaxes((prices * truth[:, None]).sum(3) + offset, 1, 2)

@@ -1,4 +1,4 @@
-"""Running a policy in an environment: the loop around decide, commit and learn."""
+"""The simulation of a policy in an environment: the loop around decide, commit and learn."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRIAL = 10 * _EVERY  # steps of a trial
 
 
 class Round(NamedTuple):
-    """What happened in one step of the loop."""
+    """One step of the loop."""
 
     step: int
     context: Context
@@ -38,7 +38,7 @@ class Round(NamedTuple):
 
 
 def play(policy: Policy, state: PolicyState, world: World, steps: range) -> Iterator[Round]:
-    """The loop: context, decision, outcomes, learning. The state changes in place.
+    """Run the loop of context, decision, outcomes and learning. The state changes in place.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.recipes import uniform
@@ -77,15 +77,15 @@ def simulate(
     Ctrl-C ends the run early; what was recorded until then is returned with `finished` False.
 
     Args:
-        policy: what decides; its problem must be the environment's.
-        environment: where contexts and outcomes come from.
+        policy: made for the environment's problem.
+        environment: the source of contexts and outcomes.
         replicas: how many, numbered from 0, or a list of their numbers.
         seed: of all luck, in [0, 2**64).
         record: running sums on a grid of rounds (even on a logarithmic scale, and 1, 2, 5, 10, 20, ...: `Trace.at`), or
             every play as well.
         jobs: processes to share the replicas among.
         progress: show a progress bar; by default only in a terminal.
-        checkpoints: where to keep how far the run came, so that the same call goes on after an interruption and gives
+        checkpoints: a folder for the state of the run, so that the same call goes on after an interruption and gives
             what an uninterrupted one gives, bit for bit. The number of jobs must be the same. A file that was cut off
             is ignored with a warning; so is the wish, where a part of the policy or the world cannot be saved.
 
@@ -129,7 +129,7 @@ def done_before(
     jobs: int,
     checkpoints: Checkpoints,
 ) -> float:
-    """The part of its steps from which `simulate` would go on, in [0, 1]."""
+    """Compute the part of its steps that `simulate` would skip, as checkpoints have them, in [0, 1]."""
     work = _tasks(policy, environment, replicas, seed, "grid", jobs, checkpoints)
     return sum(map(_done, work)) / (environment.start(seed, work[0].replicas[:1]).steps * len(work))
 
@@ -137,7 +137,7 @@ def done_before(
 def pace(
     policy: Policy, environment: Environment, *, replicas: int, seed: int, asked_to_stop: Callable[[], bool]
 ) -> float:
-    """Seconds per step of a run in one process, from a trial; 0 where a run ends before the trial.
+    """Time a step of a run in one process, in seconds, by a trial; 0 if the run ends before the trial.
 
     The first steps are left out, in which kernels are compiled or loaded, and the slowest part of the others, as a
     single hiccup would be multiplied. Whatever else the machine does counts.
@@ -154,7 +154,7 @@ def pace(
 
 
 class _Task(NamedTuple):
-    """One chunk of replicas, and where it is kept."""
+    """One chunk of replicas, and its checkpoint."""
 
     policy: Policy
     environment: Environment
@@ -173,7 +173,7 @@ def _tasks(
     jobs: int,
     checkpoints: Checkpoints | None,
 ) -> list[_Task]:
-    """The chunks of a run, at most one per job."""
+    """Divide a run into chunks of replicas, at most one per job."""
     ids, found = policy.start(seed=seed, replicas=replicas).replicas, []
     for chunk in np.array_split(ids, min(jobs, len(ids))):
         kept = None
@@ -191,7 +191,7 @@ def _done(task: _Task) -> int:
 
 
 def _run(task: _Task, watch: Watch) -> Trace:
-    """One chunk of replicas, in this process."""
+    """Run one chunk of replicas in this process."""
     policy, kept, grid = task.policy, task.kept, task.record == "grid"
     world = task.environment.start(task.seed, task.replicas)
 

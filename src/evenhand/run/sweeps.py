@@ -1,4 +1,4 @@
-"""The same policies along a sweep of environments, such as ones of different budgets."""
+"""Sweeps: the same policies in several environments, such as ones of different budgets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Sweep:
 
     @property
     def finished(self) -> bool:
-        """False where Ctrl-C ended the sweep; values after it were not run."""
+        """Whether all values were run, which Ctrl-C prevents."""
         return all(comparison.finished for comparison in self.comparisons.values())
 
     def __getitem__(self, value: float | str) -> Comparison:
@@ -49,7 +49,7 @@ class Sweep:
         return faces.first(str(self), rest=": `print` shows all")
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame as that of a `Comparison`, with the parameter in the first column."""
+        """Make a data frame as that of a `Comparison`, with the parameter in the first column."""
         frames = [comparison.to_frame() for comparison in self.comparisons.values()]
         for at, frame in zip(self.comparisons, frames, strict=True):
             frame.insert(0, self.parameter, at)
@@ -58,7 +58,7 @@ class Sweep:
         return pd.concat(frames, ignore_index=True)
 
     def plot(self) -> Figure:
-        """Every quantity at the end of the runs over the parameter: a curve per policy, and one for the limit.
+        """Draw every quantity at the end of the runs over the parameter: a curve per policy, and one for the limit.
 
         Names stand in their order.
         """
@@ -72,11 +72,11 @@ class Sweep:
 
     @property
     def _names(self) -> list[str]:
-        """Those of the environments, none where they have numbers."""
+        """The names of the environments, none if they have numbers."""
         return [at for at in self.comparisons if isinstance(at, str)]
 
     def _panels(self) -> dict[str, list[Curve]]:
-        """The values of every replica at the end of the runs, by quantity and policy, over numbers or places."""
+        """Collect every replica's values at the end of the runs, by quantity and policy, over numbers or places."""
         from evenhand.report.plots import Curve
         from evenhand.report.quantities import quantities
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.checked import lacks, shown
-from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import data_frame
 from evenhand.core.faces import count
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from evenhand.report.summary import Summary
 
 
-_ELSEWHERE = ("problem", "expected", "group_expected", "measured_expected")  # not in every file of a trace
+_SUMS = ("elapsed", "totals", "group_totals", "group_rounds", "measured", "under_way")  # at the points of a run
+_TRUTHS = ("expected", "group_expected", "measured_expected")  # the same of true means, None without a truth
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,7 +81,7 @@ class Trace:
 
     @property
     def _facts(self) -> list[tuple[str, str]]:
-        """The means of the summary, and what a trace can be asked for."""
+        """The means of the summary, and the methods to call next."""
         lines = self.summary().lines if len(self.elapsed) else ()
         shown = [(line.name, line.said) for line in lines[:8]]
         if len(lines) > 8:
@@ -88,7 +90,7 @@ class Trace:
         return [*shown, *plays, ("see", "summary(), plot(), to_frame(), measure(constraint), objective()")]
 
     def at(self, step: int) -> int:
-        """The point of a number of steps; 1, 2, 5, 10, 20, 50, ... and the last one are always among the points.
+        """Return the point of a number of steps; 1, 2, 5, 10, 20, 50, ... and the last one are always among the points.
 
         Raises:
             InvalidInput: sums were not kept after so many steps.
@@ -100,15 +102,15 @@ class Trace:
         return found
 
     def total(self, name: str) -> Floats:
-        """The sum of an outcome or a measure over the run, in its units, `->(R)`."""
+        """Compute the sum of an outcome or a measure over the run, in its units, `->(R)`."""
         return np.asarray(self._sums(name)[-1])
 
     def average(self, name: str) -> Floats:
-        """Average of an outcome or a measure per elapsed round, at every point, `->(G,R)`."""
+        """Compute the average of an outcome or a measure per elapsed round, at every point, `->(G,R)`."""
         return np.asarray(self._sums(name) / np.maximum(self.elapsed, 1.0))
 
     def objective(self) -> Floats:
-        """The objective at the average outcomes, on true means of all plays where they are known, `->(G,R)`."""
+        """Compute the objective at the average outcomes, at true means of all plays if they are known, `->(G,R)`."""
         objective, m = self.problem.objective, len(self.problem.observed)
         sums = []
         for name in objective.outcomes:
@@ -121,11 +123,11 @@ class Trace:
         return objective.value(np.stack(sums, -1) / np.maximum(self.elapsed, 1.0)[:, :, None])
 
     def as_arrived(self) -> Trace:
-        """The same run without its truth: the objective, too, is then that of the outcomes that arrived."""
+        """Return the run without its truth: the objective, too, is then that of the outcomes that arrived."""
         return replace(self, expected=None, group_expected=None, measured_expected=None)
 
     def in_expectation(self) -> Trace | None:
-        """The same run with the true means of all plays in place of what arrived, or None where there is no truth.
+        """Return the run with the true means of all plays in place of arrived outcomes, None without a truth.
 
         A known outcome that counts only if its play is exposed is NaN, as the truth does not say which plays are.
 
@@ -158,13 +160,13 @@ class Trace:
 
     @property
     def interrupted(self) -> str:
-        """How far an interrupted run came, in words; empty where the run finished."""
+        """The progress of an interrupted run in words; empty if the run finished."""
         if self.finished:
             return ""
         return f"INTERRUPTED after {int(self.elapsed[-1].max()):,} of {self.problem.horizon:,} rounds"
 
     def measure(self, constraint: Constraint) -> Floats:
-        """What a constraint, of the problem or another one, compares with its limit, at every point, `->(G,R)`.
+        """Compute the measure of a constraint, of the problem or another one, at every point, `->(G,R)`.
 
         Raises:
             InvalidInput: the constraint reads an outcome or a grouping that the problem does not have.
@@ -178,7 +180,7 @@ class Trace:
         return constraint.measure(self)
 
     def summary(self) -> Summary:
-        """Where the run ended: the objective, every measure and every constraint, mean over replicas and worst.
+        """Summarise the end of the run: the objective, every measure and every constraint, mean and worst replica.
 
         What is spent counts over the horizon, as it stays spent when a replica stops early. If the run was interrupted,
         it counts over the rounds that elapsed. While outcomes are under way, what depends on them has two lines: what
@@ -205,16 +207,12 @@ class Trace:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame: one row per play if every play was recorded, else one per replica and point.
+        """Make a data frame: one row per play if every play was recorded, else one per replica and point.
 
         Averages are of what arrived. Where outcomes are late, there are columns of expected averages beside them.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtra("data frames", "data") from error
         if self.plays is not None:
-            return pd.DataFrame(by_place(self.plays, self.problem, self.policy, self.replicas, self.finished))
+            return data_frame(by_place(self.plays, self.problem, self.policy, self.replicas, self.finished))
         from evenhand.report.quantities import EXPECTED, measured, quantities
 
         g, r = self.elapsed.shape
@@ -232,10 +230,10 @@ class Trace:
         if whole is not None:
             columns |= {f"{name}{EXPECTED}": whole.average(name).ravel() for name in self.problem.names}
         found = [*measured(self), *(q for q in quantities(self) if q.limit is not None)]
-        return pd.DataFrame(columns | {q.name: q.value(self).ravel() for q in found})
+        return data_frame(columns | {q.name: q.value(self).ravel() for q in found})
 
     def plot(self) -> Figure:
-        """The objective, every measure and every constraint over the rounds, with a band over replicas.
+        """Draw the objective, every measure and every constraint over the rounds, with a band over replicas.
 
         `plot().savefig(path)` saves the picture; notebooks show it.
         """
@@ -269,7 +267,7 @@ class Trace:
             expected = f"outcomes, groups and measures as in the trace: {names}"
             raise InvalidInput("problem", expected, _names(problem))
         kept = {k.removeprefix("plays."): z.pop(k) for k in list(z) if k.startswith("plays.")}
-        lacking = [f.name for f in fields(Trace) if f.default is MISSING and f.name not in (*z, *_ELSEWHERE)]
+        lacking = [f.name for f in fields(Trace) if f.default is MISSING and f.name not in (*z, *_TRUTHS, "problem")]
         if lacking:
             raise InvalidInput("path", "a trace saved by this version of evenhand", f"one without {lacking}")
         return Trace(
@@ -277,15 +275,12 @@ class Trace:
             policy=str(z.pop("policy")),
             seed=int(z.pop("seed")),
             finished=bool(z.pop("finished")),
-            expected=z.pop("expected", None),
-            group_expected=z.pop("group_expected", None),
-            measured_expected=z.pop("measured_expected", None),
             plays=Plays(**kept) if kept else None,
-            **z,
+            **(dict.fromkeys(_TRUTHS) | z),
         )
 
     def _sums(self, name: str) -> Floats:
-        """Sums of an outcome or a measure, `->(G,R)`."""
+        """Return the sums of an outcome or a measure, `->(G,R)`."""
         outcomes, measures = self.problem.names, tuple(m.name for m in self.problem.measures)
         if name in measures:
             return np.asarray(self.measured[:, :, measures.index(name)])
@@ -295,13 +290,13 @@ class Trace:
 
 
 def _names(problem: Problem) -> dict[str, object]:
-    """What the columns of a trace stand for."""
+    """Return the names behind the columns of a trace."""
     measures = [_described(m) for m in problem.measures]
     return {"outcomes": problem.names, "columns": problem.columns, "measures": measures}
 
 
 def _described(measure: Measure) -> str:
-    """A measure and its settings, such as the function r of a satisfaction: sums of another one are other numbers."""
+    """Describe a measure and its settings, such as the function r of a satisfaction, on which its sums depend."""
     try:
         return f"{measure.name} ({fingerprint(measure)})"
     except InvalidInput:  # one of the user's own that has no hash
@@ -309,7 +304,7 @@ def _described(measure: Measure) -> str:
 
 
 def join(traces: list[Trace]) -> Trace:
-    """Traces of different replicas of one run as one trace.
+    """Join traces of different replicas of one run.
 
     Replicas that finished early keep their last sums. If any was interrupted, only the points that all of these reached
     are kept, so that every replica is measured over the same steps.
@@ -335,25 +330,17 @@ def join(traces: list[Trace]) -> Trace:
         after = np.concatenate([getattr(t, name) for t in traces])
         return np.where(after < elapsed[-1], after, np.nan) if broken else after  # what ended later is cut off
 
+    sums: dict[str, Any] = {name: join_points(name) for name in _SUMS}
+    sums |= {name: join_points(name) if truth else None for name in _TRUTHS}
     lengths = [len(t.plays.counted) for t in traces if t.plays is not None]
     steps = int(times[-1]) if broken else max(lengths, default=0)
     cut = [t.plays.until(steps) for t in traces if t.plays is not None]
-    return Trace(
-        problem=first.problem,
-        policy=first.policy,
-        seed=first.seed,
+    return replace(
+        first,
         replicas=np.concatenate([t.replicas for t in traces]),
         finished=not broken,
         times=times,
-        elapsed=elapsed,
-        totals=join_points("totals"),
-        group_totals=join_points("group_totals"),
-        group_rounds=join_points("group_rounds"),
-        expected=join_points("expected") if truth else None,
-        group_expected=join_points("group_expected") if truth else None,
-        measured=join_points("measured"),
-        measured_expected=join_points("measured_expected") if truth else None,
-        under_way=join_points("under_way"),
+        **sums,
         offered_steps=np.concatenate([t.offered_steps for t in traces]),
         stopped=join_ends("stopped"),
         restricted_after=join_ends("restricted_after"),

@@ -28,7 +28,7 @@ _ROUNDS = 12
 
 
 class Warmed(NamedTuple):
-    """What `warm` did; print it."""
+    """The result of `warm`; print it."""
 
     compiled: int  # kernels that were not there before, counted once for every type of arguments
     seconds: float
@@ -54,14 +54,14 @@ def warm(jobs: Mapping[str, Callable[[], object]], *, progress: bool | None = No
 
 
 def compiled() -> int:
-    """How many kernels this process compiled, as it did not find them on disk."""
+    """Count the kernels that this process compiled, as it did not find them on disk."""
     modules = [m for name, m in sys.modules.copy().items() if name.startswith("evenhand.")]
     kernels = {id(z): z for m in modules for z in vars(m).values() if isinstance(z, Dispatcher)}
     return sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels.values())
 
 
 def kept_in() -> Path:
-    """The folder where compiled kernels are kept.
+    """Find the folder where compiled kernels are kept.
 
     Raises:
         InvalidInput: nothing can be written there.
@@ -82,7 +82,7 @@ def kept_in() -> Path:
 
 
 def common() -> dict[str, Callable[[], object]]:
-    """Services of a few rounds with the recipes and models that are used most, by name."""
+    """List services of a few rounds with the recipes and models that are used most, by name."""
     return {f"{p.name}, {kinds(p.model)}": partial(serve, p) for p in _policies()}
 
 
@@ -105,7 +105,7 @@ _LEVELS = ("one", "other")
 
 
 def _problem() -> Problem:
-    """A problem of all that is common: named features, known costs, a hard budget and parity."""
+    """Make a problem with all that is common: named features, known costs, a hard budget and parity."""
     return Problem(
         actions=("none", "letter", "call"),
         features=(Numeric("size", 0, 1), Categorical("kind", _LEVELS)),

@@ -1,4 +1,4 @@
-"""Contract checks for parts, evenhand's and your own: each is a function that names the broken promise.
+"""Contract checks for parts, evenhand's and your own: each raises an `AssertionError` that names a broken promise.
 
 They need no test framework and are deterministic: their inputs are pure functions of fixed seeds. Call one in a test
 on an instance of your part, in each configuration that matters to you.

@@ -67,9 +67,6 @@ def check_allocation(
         capacity: the most users of each arm; by default there is no limit.
         may_stay: whether a user may stay without an arm for other reasons.
 
-    Raises:
-        AssertionError: naming the promise that is broken.
-
     >>> from evenhand.choices import Allocate
     >>> from evenhand.welfare import Capped
     >>> check_allocation(Allocate(users=3, arms=2, curve=Capped(1.0), capacity=(2, 2)), arms=2, capacity=(2, 2))

@@ -35,9 +35,6 @@ def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 
         problem: the problem whose outcomes and groups it refers to.
         rounds: the number of rounds that each recipe plays; 0 skips recipes.
 
-    Raises:
-        AssertionError: naming the promise that is broken.
-
     >>> from evenhand.environments import Court
     >>> from evenhand.problem import Budget
     >>> check_constraint(Budget("ride", total=50), Court().problem)
@@ -90,7 +87,6 @@ class _Run(NamedTuple):
     group_rounds: Floats
 
     def of(self, which: slice) -> _Run:
-        """Select the sums of some replicas."""
         return _Run(self.problem, *(z[:, which].copy() for z in self[1:]))
 
 

@@ -27,9 +27,6 @@ def check_objective(
         beta: the beta of the prox.
         tolerance: the allowed error per unit of distance.
 
-    Raises:
-        AssertionError: naming the promise that is broken.
-
     >>> from evenhand.objectives import GeneralizedGini
     >>> check_objective(GeneralizedGini(("a", "b", "c")))
     """
@@ -70,7 +67,7 @@ def check_objective(
 
 
 def _able(objective: Objective, ability: type, ask: Callable[[], Floats]) -> bool:
-    """Whether the objective has an ability, which sums of objectives may lack; requires that `able` agrees."""
+    """Return whether the objective has an ability, which sums of objectives may lack; requires that `able` agrees."""
     stated = able(objective, ability)
     try:
         ask()

@@ -30,9 +30,6 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
         features: turns numbers in [0, 1) into features that the model takes, such as one-hot ones, `(n)->(n)`; by
             default they are taken as they are, after the index of an action if the model is `by_action`.
 
-    Raises:
-        AssertionError: naming the promise that is broken.
-
     >>> from evenhand.models import Ridge
     >>> check_model(Ridge(n_features=3, n_outcomes=2))
     """
@@ -48,7 +45,7 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
 
 
 def _led(u: Floats, actions: int | None) -> Floats:
-    """Numbers as they are, but for the index of an action in place of the first."""
+    """Return numbers as they are, but for the index of an action in place of the first."""
     return u if actions is None else np.concatenate([np.floor(actions * u[..., :1]), u[..., 1:]], -1)
 
 
@@ -116,9 +113,6 @@ def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30
         problem: the problem whose outcomes and groups its rows refer to.
         plays: the number of plays per round.
         rounds: how many are checked.
-
-    Raises:
-        AssertionError: naming the promise that is broken.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.goals.hard_budget import hard_budget

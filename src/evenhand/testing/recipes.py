@@ -133,11 +133,9 @@ class Bazaar(NamedTuple):
 
     @property
     def n_features(self) -> int:
-        """The number of features of `ridge`."""
         return N_FEATURES
 
     def start(self, seed: int, replicas: Ints) -> _Stalls:
-        """Start a world; luck is the same for every policy."""
         return _Stalls(self.problem, replicas, seed)
 
 

@@ -43,7 +43,6 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
         rounds: how many are checked.
 
     Raises:
-        AssertionError: naming the promise that is broken.
         InvalidInput: a context or an outcome does not fit the problem.
 
     >>> from evenhand.environments import Court
@@ -96,9 +95,6 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
 def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) -> None:
     """Check that a policy acts alike in a batch, alone, and after saving and loading; `decide` must change nothing.
 
-    Raises:
-        AssertionError: naming the promise that is broken.
-
     >>> from evenhand.environments import Court
     >>> from evenhand.recipes import uniform
     >>> check_policy(uniform(Court().problem, n_features=5), Court())
@@ -120,7 +116,7 @@ def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) 
 
 
 def _brings(a: Arrival, i: int) -> bool:
-    """Whether an arrival has an outcome of one replica; outcomes that do not arrive are NaN."""
+    """Return whether an arrival has an outcome of one replica; outcomes that do not arrive are NaN."""
     return bool(a.decision.counted[i] > 0.0 and not np.isnan(a.y[i, a.decision.plays[i] >= 0]).all())
 
 

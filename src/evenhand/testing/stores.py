@@ -27,9 +27,6 @@ def check_store(make: Callable[[], Store]) -> None:
     Args:
         make: returns a new store without campaigns at each call.
 
-    Raises:
-        AssertionError: naming the promise that is broken.
-
     >>> from evenhand.live.stores.memory import MemoryStore
     >>> check_store(MemoryStore)
     """

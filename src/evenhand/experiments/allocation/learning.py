@@ -12,7 +12,7 @@ from evenhand.experiments.allocation import LONG, AllocationExperiment
 from evenhand.experiments.allocation.figures import mean_matches, mean_satisfaction, measurements, summary
 from evenhand.experiments.allocation.standards import Standards, standards
 from evenhand.experiments.allocation.systems import SYSTEMS, World, policy
-from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.experiment import Case, Point, Run, Session, traces
 from evenhand.report.results import Measurement, Results
 
 LISTENERS = 500
@@ -69,5 +69,5 @@ class Learning:
             Panel("satisfaction per round", mean_satisfaction, lines, zoom=True, unit="satisfaction per round"),
             Panel("matches per round", mean_matches, {}, zoom=True, unit="matches per round"),
         ]
-        axes = over_rounds([run.trace for run in runs if run.trace], panels)
+        axes = over_rounds(traces(runs), panels)
         return [save(axes, out / f"allocation-{'listeners' if self.listeners else '2ab'}.png")]

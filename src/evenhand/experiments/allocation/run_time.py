@@ -52,7 +52,7 @@ class RunTime:
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
         return [
-            Measurement(run.case.system, run.case.at, PER_ROUND, took, None, None, None)
+            Measurement(run.case.system, run.case.at, PER_ROUND, took)
             for run in runs
             if (took := self.took.get((run.case.system, run.case.at["rounds"]))) is not None
         ]

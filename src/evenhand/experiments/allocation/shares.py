@@ -39,8 +39,6 @@ class OfArm:
         return f"{self.what} of arm {self.arm}"
 
     def on(self, problem: Declared) -> Reading:
-        """Return the function that counts users or sums matches over the arm's plays."""
-
         def reading(plays: Ints, outcomes: Floats) -> Floats:
             mine = (plays >= 0) & (plays % self.arms == self.arm)
             return np.asarray((mine if self.what == "users" else np.where(mine, outcomes[:, :, 0], 0.0)).sum(1), float)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.luck import Luck, Stream
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Floats, Ints
 from evenhand.experiments.allocation.systems import World
 from evenhand.welfare import Curves, Oracle, Priced, Round, Sequential, satisfaction_of
 from evenhand.welfare.linear_program import bound
@@ -38,7 +38,9 @@ def standards(world: World, replicas: int, seed: int) -> Standards:
     total, some, ours, most = np.zeros((4, replicas))
     for step in range(world.horizon):
         context = run.context(step)
-        case = _round(run.means(context), context.offered, capacity)
+        means = run.means(context)
+        eligible = np.broadcast_to(context.offered.reshape(-1, *means.shape[1:]), means.shape)
+        case = Round(means, np.zeros(means.shape), eligible, capacity)
         u = luck.uniform(Stream.CHOICE, np.array([step]), world.users)
         reached = reading(*_allocate(case, routine, curves, u))
         total += reached
@@ -48,11 +50,6 @@ def standards(world: World, replicas: int, seed: int) -> Standards:
             most += bound(case, curves)
     reference = total / world.horizon
     return Standards(reference, reference * ours / some, reference * most / some)
-
-
-def _round(means: Floats, offered: Bools, capacity: Ints) -> Round:
-    eligible = np.broadcast_to(offered.reshape(-1, *means.shape[1:]), means.shape)
-    return Round(means, np.zeros(means.shape), eligible, capacity)
 
 
 def _allocate(case: Round, oracle: Oracle, curves: Curves, u: Floats) -> tuple[Ints, Floats]:

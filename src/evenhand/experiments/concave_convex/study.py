@@ -76,11 +76,11 @@ class Lengths:
                 rows.append(Measurement.of(case.system, at, metric, values, worst="high"))
             took = self.took.get((case.system, case.at["T"]))
             if took is not None:
-                rows.append(Measurement(case.system, at, PER_ROUND, took, None, None, None))
+                rows.append(Measurement(case.system, at, PER_ROUND, took))
         for system, found in self._found(runs).items():
             for metric, (rounds, values) in found.items():
                 x = rate(rounds, values)
-                rows.append(Measurement(system, here, f"exponent of {metric}", x.exponent, x.se, None, None))
+                rows.append(Measurement(system, here, f"exponent of {metric}", x.exponent, x.se))
         return rows
 
     def report(self, runs: Sequence[Run], results: Results) -> str:

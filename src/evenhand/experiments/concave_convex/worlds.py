@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from evenhand.core.types import Ints
 from evenhand.environments import (
@@ -55,12 +55,10 @@ class Restated:
 
     @cached_property
     def inner(self) -> BernoulliKnapsacks:
-        """The random instance that is restated."""
         return BernoulliKnapsacks(horizon=self.horizon)
 
     @cached_property
     def problem(self) -> Problem:
-        """The instance's problem with this objective and these constraints."""
         return replace(self.inner.problem, maximize=self.maximize, subject_to=self.subject_to)
 
     @property
@@ -68,43 +66,17 @@ class Restated:
         return self.inner.n_features
 
     def start(self, seed: int, replicas: Ints) -> World:
-        """Start the instance; its random numbers are unchanged."""
         return self.inner.start(seed, replicas)
 
 
 def settings(worlds: tuple[str, ...], instances: int) -> Iterator[Setting]:
     """Yield the settings of the requested worlds, in order."""
     for world in worlds:
-        if world == "arms":
-            yield Setting("arms", "four arms, two budgets", _arms)
-        if world == "gini":
-            yield Setting("gini", "ten arms, Gini welfare of three outcomes, a budget on a fourth", _gini)
-        if world == "disc":
-            yield Setting(
-                "disc", "ten arms, a reward, and a disc in which the averages of two outcomes are to lie", _disc
-            )
-        if world == "knapsacks":
-            for i in range(instances):
-                yield Setting(f"knapsacks {i}", "ten arms, three budgets", partial(_knapsacks, i))
-        if world in ("sensors", "points"):
-            for i in range(instances):
-                says = f"ten sensors, 100 points, outcomes by {world}"
-                yield Setting(f"{world} {i}", says, partial(_sensors, world, i))
-        if world in ("types", "edges"):
-            for i in range(instances):
-                says = f"eight types of requests, 100 edges, uses learned by {world}"
-                yield Setting(f"{world} {i}", says, partial(_requests, world, i))
-        if world == "routing":
-            yield Setting("routing", "four types of requests, 16 routes, 20 edges", _routing, contexts=True)
-        if world == "clicks":
-            yield Setting("clicks", "six ads, three campaigns, a mix and a risk of clicks", _clicks, contexts=True)
-        if world == "families":
-            says = "eight ads, five campaigns, 20 overlapping families of them with budgets"
-            yield Setting("families", says, _families, contexts=True)
-
-
-def _arms(horizon: int) -> Environment:
-    return MixedArms(horizon=horizon)
+        if world in _FIXED:
+            yield _FIXED[world]
+        else:
+            says, at = _RANDOM[world]
+            yield from (Setting(f"{world} {i}", says, partial(at, i)) for i in range(instances))
 
 
 def _gini(horizon: int) -> Environment:
@@ -112,31 +84,38 @@ def _gini(horizon: int) -> Environment:
     return Restated(horizon, objective, BernoulliKnapsacks(horizon=horizon).problem.subject_to[2:])
 
 
-def _disc(horizon: int) -> Environment:
-    return Restated(horizon, "reward", (Within(PLANE, DISC),))
-
-
-def _knapsacks(instance: int, horizon: int) -> Environment:
-    return BernoulliKnapsacks(instance=instance, horizon=horizon)
-
-
-def _sensors(outcomes: str, instance: int, horizon: int) -> Environment:
-    by: Literal["sensors", "points"] = "sensors" if outcomes == "sensors" else "points"
-    return Sensors(outcomes=by, instance=instance, horizon=horizon)
-
-
-def _requests(outcomes: str, instance: int, horizon: int) -> Environment:
-    by: Literal["types", "edges"] = "types" if outcomes == "types" else "edges"
-    return Requests(outcomes=by, instance=instance, horizon=horizon)
-
-
-def _routing(horizon: int) -> Environment:
-    return Routing(horizon=horizon)
-
-
-def _clicks(horizon: int) -> Environment:
-    return PayPerClick(horizon=horizon)
-
-
-def _families(horizon: int) -> Environment:
-    return PayPerClick(ads=8, campaigns=5, families=20, horizon=horizon)
+_FIXED = {
+    s.name: s
+    for s in (
+        Setting("arms", "four arms, two budgets", lambda horizon: MixedArms(horizon=horizon)),
+        Setting("gini", "ten arms, Gini welfare of three outcomes, a budget on a fourth", _gini),
+        Setting(
+            "disc",
+            "ten arms, a reward, and a disc in which the averages of two outcomes are to lie",
+            lambda horizon: Restated(horizon, "reward", (Within(PLANE, DISC),)),
+        ),
+        Setting(
+            "routing", "four types of requests, 16 routes, 20 edges", lambda horizon: Routing(horizon=horizon), True
+        ),
+        Setting(
+            "clicks",
+            "six ads, three campaigns, a mix and a risk of clicks",
+            lambda horizon: PayPerClick(horizon=horizon),
+            True,
+        ),
+        Setting(
+            "families",
+            "eight ads, five campaigns, 20 overlapping families of them with budgets",
+            lambda horizon: PayPerClick(ads=8, campaigns=5, families=20, horizon=horizon),
+            True,
+        ),
+    )
+}
+_SENSORS, _REQUESTS = "ten sensors, 100 points, outcomes by", "eight types of requests, 100 edges, uses learned by"
+_RANDOM: Mapping[str, tuple[str, Callable[[int, int], Environment]]] = {  # built for an instance and a horizon
+    "knapsacks": ("ten arms, three budgets", lambda i, t: BernoulliKnapsacks(instance=i, horizon=t)),
+    "sensors": (f"{_SENSORS} sensors", lambda i, t: Sensors(outcomes="sensors", instance=i, horizon=t)),
+    "points": (f"{_SENSORS} points", lambda i, t: Sensors(outcomes="points", instance=i, horizon=t)),
+    "types": (f"{_REQUESTS} types", lambda i, t: Requests(outcomes="types", instance=i, horizon=t)),
+    "edges": (f"{_REQUESTS} edges", lambda i, t: Requests(outcomes="edges", instance=i, horizon=t)),
+}

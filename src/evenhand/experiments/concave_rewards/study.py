@@ -17,7 +17,7 @@ from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats
 from evenhand.environments import MultiObjective
 from evenhand.experiments.concave_rewards import ConcaveRewardsExperiment
-from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.experiment import Case, Point, Run, Session, traces
 from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_ins
 from evenhand.models import Fixed, Ridge, Scalarised
 from evenhand.models.base import ROUND, Lesson
@@ -73,7 +73,6 @@ class Truth:
         return 0
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Compute the true worth, `(A,n),(K,1|A,M),()->(K,A),(K,A)`."""
         return Ridge(n_features=self.n_features, n_outcomes=self.n_outcomes).value(state, x, w, u)
 
     def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
@@ -83,7 +82,7 @@ class Truth:
 def policies(world: MultiObjective, replicas: int, seed: int) -> list[Policy]:
     """Build Frank-Wolfe with the true parameters, the paper's algorithms with a ridge of 0.1, and the baselines."""
     p, n, m = world.problem, world.n_features, world.n_outcomes
-    known = Truth(theta=world.start(seed, np.arange(replicas)).theta)
+    known = Truth(theta=world.theta(seed, np.arange(replicas)))
     ridge = Ridge(n_features=n, n_outcomes=m, ridge=RIDGE)
     wide = replace(ridge, width=width(EPSILON))
     scalarised = Scalarised(n_features=n, n_outcomes=m, ridge=RIDGE, width=width(EPSILON))
@@ -156,17 +155,17 @@ class Instances:
         for r in tqdm(range(min(s.replicas, SOLVED)), desc=OPTIMUM, unit="replica", leave=False, disable=hidden):
             if self.session.asked_to_stop():
                 return []
-            found.append(best(world.problem, draw(world, world.horizon, s.seed, replica=r), np.zeros(0))[0])
+            found.append(best(world.problem, draw(world, world.horizon, s.seed, replica=r), np.zeros(0)).value)
         return found
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
-        (at,), traces = self.points, _traces(runs)
-        found = [row for trace in traces for row in _rows(trace, traces[0], at)]
-        found += lock_ins(runs, lambda trace: trace.objective()[-1] / traces[0].objective()[-1])
+        (at,), found = self.points, traces(runs)
+        rows = [row for trace in found for row in _rows(trace, found[0], at)]
+        rows += lock_ins(runs, lambda trace: trace.objective()[-1] / found[0].objective()[-1])
         if self.hindsight:
-            share = np.array(self.hindsight) / traces[0].objective()[-1, : len(self.hindsight)]
-            found.append(Measurement.of(OPTIMUM, at, "share late", share, worst="low"))
-        return found
+            share = np.array(self.hindsight) / found[0].objective()[-1, : len(self.hindsight)]
+            rows.append(Measurement.of(OPTIMUM, at, "share late", share, worst="low"))
+        return rows
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
         rounds = self.settings.rounds
@@ -175,9 +174,9 @@ class Instances:
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
         place = f"arms={self.arms}-outcomes={self.outcomes}.png"
-        traces, hindsight = [t for t in _traces(runs) if t.policy != BASELINE], np.array(self.hindsight)
-        plain = [t for t in traces if "=" not in t.policy]
-        sweep = [t for t in traces if "=" in t.policy or t.policy in SWEPT]
+        found, hindsight = traces(runs, BASELINE), np.array(self.hindsight)
+        plain = [t for t in found if "=" not in t.policy]
+        sweep = [t for t in found if "=" in t.policy or t.policy in SWEPT]
         return [
             picture(plain, hindsight, out / f"concave-rewards-{place}"),
             picture(sweep, hindsight, out / f"concave-rewards-exploration-{place}"),
@@ -191,15 +190,11 @@ def sections(settings: ConcaveRewardsExperiment, session: Session) -> Iterator[I
             yield Instances(settings=settings, session=session, arms=arms, outcomes=outcomes)
 
 
-def _traces(runs: Sequence[Run]) -> list[Trace]:
-    return [run.trace for run in runs if run.trace]
-
-
-def picture(traces: list[Trace], values: Floats, path: Path) -> Path:
+def picture(found: list[Trace], values: Floats, path: Path) -> Path:
     """Draw the objective over the rounds as a share of that of `truth`, and the missing share on logarithmic axes."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
-    end = traces[0].objective()[-1]
+    end = found[0].objective()[-1]
     lines = {OPTIMUM: float((values / end[: len(values)]).mean())} if len(values) else {}
     share = Panel(
         "objective, share of the truth's at the end", lambda t: t.objective() / end, lines, zoom=True, unit="share"
@@ -207,7 +202,7 @@ def picture(traces: list[Trace], values: Floats, path: Path) -> Path:
     gap = Panel(
         "what is missing, in percent", lambda t: 100.0 * (1.0 - t.objective() / end), {}, unit="percent", log=True
     )
-    left, right = over_rounds(traces, [share, gap], main="fw_linucb", references=("truth",), log_rounds=True)
+    left, right = over_rounds(found, [share, gap], main="fw_linucb", references=("truth",), log_rounds=True)
     left.set_ylim(0.8, 1.02)
     right.set_ylim(0.03, 30.0)
     return save([left], path)

@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.environments import Court
 from evenhand.experiments.court import CourtExperiment
-from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.experiment import Case, Point, Run, Session, traces
 from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_ins
 from evenhand.models import BayesianLogistic, Logarithmic, Logistic
 from evenhand.policy.policy import Policy
@@ -121,7 +121,7 @@ class Table:
             yield Case(point, policy.name, self.court, policy)
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
-        found = [m for run in runs if run.trace for m in _rows(run.trace, self.tau, self.settings.rounds)]
+        found = [m for trace in traces(runs) for m in _rows(trace, self.tau, self.settings.rounds)]
         found += lock_ins(runs, lambda trace: trace.objective()[-1])
         return found + _optimum_rows(self.optima, self.tau, self.settings.rounds)
 
@@ -129,9 +129,8 @@ class Table:
         return results.table({"tau": self.tau}, (*METRICS, LOCKED_IN)) + "\n"
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        traces = [run.trace for run in runs if run.trace and run.case.system != BASELINE]
         best, inside = (o.value for o in self.optima.values())
-        return [picture(traces, best, inside, out / f"court-tau={self.tau:g}.png")]
+        return [picture(traces(runs, BASELINE), best, inside, out / f"court-tau={self.tau:g}.png")]
 
 
 def sections(settings: CourtExperiment, session: Session) -> Iterator[Table]:
@@ -140,11 +139,11 @@ def sections(settings: CourtExperiment, session: Session) -> Iterator[Table]:
         yield Table(settings=settings, session=session, tau=tau)
 
 
-def picture(traces: list[Trace], best: float, inside: float | None, path: Path) -> Path:
+def picture(found: list[Trace], best: float, inside: float | None, path: Path) -> Path:
     """Draw a column of Figure 1: running reward, ride, voucher and fairness, without `mixed_oracle` as in the paper."""
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
-    problem = traces[0].problem
+    problem = found[0].problem
     ride, voucher = (b.limit(problem.horizon) for b in problem.spending)
     tolerance = next(c.limit(problem.horizon) for c, _ in by_group(problem.subject_to))
     levels = {"OPT(B)": best} | ({} if inside is None else {"OPT(B - margin)": inside})
@@ -154,7 +153,7 @@ def picture(traces: list[Trace], best: float, inside: float | None, path: Path) 
         Panel("vouchers per person", MEASURES["voucher"], {"budget": voucher}, zoom=True, unit="per person"),
         Panel("fairness cost", fairness, {"tolerance": tolerance}, unit="per person"),
     ]
-    shown = [t for t in traces if t.policy != "mixed_oracle"]
+    shown = [t for t in found if t.policy != "mixed_oracle"]
     return save(over_rounds(shown, panels, columns=2, main="resolving", references=(BASELINE,)), path)
 
 
@@ -177,6 +176,6 @@ def _rows(trace: Trace, tau: float, rounds: int) -> list[Measurement]:
 def _optimum_rows(found: dict[str, Optimum], tau: float, rounds: int) -> list[Measurement]:
     printed = PUBLISHED.get(tau, {}) if rounds == HORIZON else {}
     return [
-        Measurement(name, {"tau": tau}, "reward", o.value, o.se, None, next(iter(printed.get(name, ())), None))
+        Measurement(name, {"tau": tau}, "reward", o.value, o.se, published=next(iter(printed.get(name, ())), None))
         for name, o in found.items()
     ]

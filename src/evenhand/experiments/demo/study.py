@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.environments import Court
 from evenhand.experiments.court.study import MEASURES, METRICS, WORST, fairness, model, picture
 from evenhand.experiments.demo import DemoExperiment
-from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.experiment import Case, Point, Run, Section, Session, traces
 from evenhand.experiments.lock_in import BASELINE, lock_ins, locked_in
 from evenhand.models import BayesianLogistic
 from evenhand.policy.policy import Policy
@@ -37,7 +37,7 @@ def policies(problem: Problem) -> list[Policy]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(Section):
     """Compares all policies on the same people with the best policy that knows every person's probabilities."""
 
     settings: DemoExperiment
@@ -61,10 +61,6 @@ class Comparison:
             f"{s.replicas} replicas, seed {s.seed}.\n"
         )
 
-    @property
-    def points(self) -> Sequence[Point]:
-        return [{}]
-
     def cases(self, point: Point) -> Iterator[Case]:
         _ = self.optimum  # computed before the policies run, as it takes time and has its own progress bar
         for policy in policies(self.court.problem):
@@ -72,31 +68,29 @@ class Comparison:
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
         found = [
-            Measurement.of(run.case.system, {}, metric, MEASURES[metric](run.trace)[-1], worst=WORST[metric])
-            for run in runs
-            if run.trace
+            Measurement.of(trace.policy, {}, metric, MEASURES[metric](trace)[-1], worst=WORST[metric])
+            for trace in traces(runs)
             for metric in METRICS
         ]
         found += lock_ins(runs, lambda trace: trace.objective()[-1])
-        return [*found, Measurement("OPT", {}, "reward", self.optimum.value, self.optimum.se, None, None)]
+        return [*found, Measurement("OPT", {}, "reward", self.optimum.value, self.optimum.se)]
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
         best, se = self.optimum.value, self.optimum.se
         error = f"(standard error {se:.4f}, over samples of people)"
         known = f"\nOPT, the best policy that knows everybody's chances: {best:.4f} {error}."
-        traces = [run.trace for run in runs if run.trace]
-        if not traces:
+        found = traces(runs)
+        if not found:
             return known
         legend = (
             "se: standard error of the mean over the replicas. worst: the replica that fared worst. "
             "overspent: replicas that exceeded a budget.\n"
             "locked in: share of replicas that gained less than half of the mean gain over uniform."
         )
-        return "\n".join([_table(traces, best), known, legend])
+        return "\n".join([_table(found, best), known, legend])
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        traces = [run.trace for run in runs if run.trace]
-        return [picture(traces, self.optimum.value, None, out / "court.png")]
+        return [picture(traces(runs), self.optimum.value, None, out / "court.png")]
 
 
 def sections(settings: DemoExperiment, session: Session) -> Iterator[Comparison]:

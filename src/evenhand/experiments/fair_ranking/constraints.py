@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
 from evenhand.environments import Ranking
-from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.experiment import Case, Point, Run, Section, Session
 from evenhand.experiments.fair_ranking import FairRankingExperiment
 from evenhand.experiments.fair_ranking.world import model, world
 from evenhand.problem import Budget, Constraint, Floor, Parity
@@ -26,7 +25,7 @@ SHARE_OF_OPTIMUM = "utility / optimum"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Constrained:
+class Constrained(Section):
     """Measures the clicks of two recipes under each set of constraints, and how well the constraints are kept."""
 
     settings: FairRankingExperiment
@@ -44,7 +43,6 @@ class Constrained:
 
     @cached_property
     def sets(self) -> Mapping[str, tuple[Constraint, ...]]:
-        """The sets of constraints by name."""
         floor = Floor("exposure", rate=LEAST * float(self.world.looked.sum()), by="label")
         fee, parity = Budget("fee", rate=FEE), Parity("click", by="label", tolerance=APART)
         sets = ((floor,), (fee,), (floor, fee), (floor, parity, fee))
@@ -88,6 +86,3 @@ class Constrained:
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
         return results.table({}, (SHARE_OF_OPTIMUM, "Floor", "Parity", "Budget")) + "\n"
-
-    def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        return []

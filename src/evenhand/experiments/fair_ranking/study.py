@@ -11,11 +11,10 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.environments import Ranking
-from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.experiment import Case, Point, Run, Section, Session, traces
 from evenhand.experiments.fair_ranking import FairRankingExperiment
-from evenhand.experiments.fair_ranking.aims import CLICK, Aim, aim, inequality
 from evenhand.experiments.fair_ranking.constraints import Constrained
-from evenhand.experiments.fair_ranking.world import clipped, model, untuned, world
+from evenhand.experiments.fair_ranking.world import CLICK, Aim, aim, clipped, inequality, model, untuned, world
 from evenhand.objectives import Linear, Objective
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, unbiased_linucb_rank, uniform
 from evenhand.report.results import Measurement, Results
@@ -41,7 +40,7 @@ def value(trace: Trace, objective: Objective) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Objectives:
+class Objectives(Section):
     """Runs FW-LinUCBRank for each objective, and baselines without an objective, which are measured on all."""
 
     settings: FairRankingExperiment
@@ -65,10 +64,6 @@ class Objectives:
             f"{s.rounds:,} rounds, {s.replicas} replicas, seed {s.seed}, {model(s)}\n"
             "f: utility (clicks expected per round) + beta f_item (of realised exposures)"
         )
-
-    @property
-    def points(self) -> Sequence[Point]:
-        return [{}]
 
     def cases(self, point: Point) -> Iterator[Case]:
         learner, within = model(self.settings), clipped(self.settings)
@@ -99,11 +94,8 @@ class Objectives:
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
         end = self.settings.rounds
-        found = [
-            Measurement(OPTIMUM, {}, f"{name}, t={end:,}", best.value, None, None, None)
-            for name, best in self.optima.items()
-        ]
-        for trace in _traces(runs):
+        found = [Measurement(OPTIMUM, {}, f"{name}, t={end:,}", best.value) for name, best in self.optima.items()]
+        for trace in traces(runs):
             for a in self.aims:
                 values = value(trace, a.objective)
                 for t in self.times:
@@ -121,14 +113,14 @@ class Objectives:
         return "\n\n".join(tables) + "\n"
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        found = {t.policy: t for t in _traces(runs)}
+        found = {t.policy: t for t in traces(runs)}
         paths = []
         for a in self.aims:
-            traces = [found[name] for name in (_ours(a), _fw(a), _clipped(_fw(a)), *BASELINES) if name in found]
-            if traces:
+            shown = [found[name] for name in (_ours(a), _fw(a), _clipped(_fw(a)), *BASELINES) if name in found]
+            if shown:
                 best = self.optima.get(a.name)
                 paths.append(
-                    picture(traces, a, best, out / f"fair-ranking-{a.name.replace(' ', '-').replace('.', '')}.png")
+                    picture(shown, a, best, out / f"fair-ranking-{a.name.replace(' ', '-').replace('.', '')}.png")
                 )
         return paths
 
@@ -232,7 +224,3 @@ def _clipped(name: str) -> str:
 
 def _ours(a: Aim) -> str:
     return f"{_fw(a)}, BayesianBilinear"
-
-
-def _traces(runs: Sequence[Run]) -> list[Trace]:
-    return [run.trace for run in runs if run.trace]

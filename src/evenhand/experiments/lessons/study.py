@@ -11,7 +11,7 @@ from evenhand.core.types import Floats
 from evenhand.environments import Lessons, WithoutContexts
 from evenhand.environments.base import Environment
 from evenhand.environments.lessons import SUBJECTS
-from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.experiments.experiment import Case, Point, Run, Section, Session, traces
 from evenhand.experiments.lessons import LessonsExperiment
 from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_ins
 from evenhand.models import BayesianRidge, Tabular
@@ -47,7 +47,7 @@ def cases(rounds: int) -> list[Case]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lesson:
+class Lesson(Section):
     """Runs all policies; constraints that a policy ignores are measured all the same."""
 
     settings: LessonsExperiment
@@ -67,10 +67,6 @@ class Lesson:
         s = self.settings
         return f"generalised Gini of {len(SUBJECTS)} subjects, {s.rounds} rounds, {s.replicas} replicas, seed {s.seed}"
 
-    @property
-    def points(self) -> Sequence[Point]:
-        return [{}]
-
     def cases(self, point: Point) -> Iterator[Case]:
         _ = self.optima  # computed before the policies run, as it takes time and has its own progress bar
         yield from cases(self.settings.rounds)
@@ -78,9 +74,9 @@ class Lesson:
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
         best, found = self.optima["optimum"].value, []
         for name, o in self.optima.items():
-            found.append(Measurement(name, {}, "objective", o.value, o.se, None, None))
-            found.append(Measurement(name, {}, "share", o.value / best, None, None, None))
-        found += [m for run in runs if run.trace for m in _rows(run.trace, best)]
+            found.append(Measurement(name, {}, "objective", o.value, o.se))
+            found.append(Measurement(name, {}, "share", o.value / best))
+        found += [m for trace in traces(runs) for m in _rows(trace, best)]
         return found + lock_ins(runs, lambda trace: _goal(trace)[-1])
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
@@ -88,14 +84,7 @@ class Lesson:
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
         seeing, blind = (o.value for o in self.optima.values())
-        return [
-            picture(
-                [run.trace for run in runs if run.trace and run.case.system != BASELINE],
-                seeing,
-                blind,
-                out / "lessons.png",
-            )
-        ]
+        return [picture(traces(runs, BASELINE), seeing, blind, out / "lessons.png")]
 
 
 def sections(settings: LessonsExperiment, session: Session) -> Iterator[Lesson]:

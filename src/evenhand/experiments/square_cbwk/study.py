@@ -89,7 +89,7 @@ class Block:
                 self.found.setdefault(point, {})[name] = regret
                 published, middle = PUBLISHED.get(point, {}).get(name, (None,))[0], float(np.median(regret))
                 rows.append(Measurement.of(name, case.at, "regret", regret, worst="high", published=published))
-                rows.append(Measurement(name, case.at, "median regret", middle, None, None, None))
+                rows.append(Measurement(name, case.at, "median regret", middle))
         return rows
 
     def report(self, runs: Sequence[Run], results: Results) -> str:

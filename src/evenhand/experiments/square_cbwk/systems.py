@@ -32,14 +32,14 @@ class Point(NamedTuple):
 def systems(point: Point, orders: int) -> list[tuple[FixedContexts, Policy]]:
     """Build the published systems, both oracles with the corrected projection, `resolving` and the baseline."""
     world = FixedContexts(dimension=point.m, arms=point.K, horizon=point.T, orders=orders)
-    free = replace(world, null_arm=True)
+    free = replace(world, null_arm=True)  # OPT may play it
     return [
         (world, newton(world, "whole", NEWTON)),
         (world, gradient(world, "whole", GRADIENT)),
         (world, ucb(world, UCB)),
         (world, newton(world, "row", "newton")),
         (world, gradient(world, "row", "gradient")),
-        (free, resolver(free)),
+        (free, resolving(free.problem, BayesianRidge(n_features=free.n_features, n_outcomes=OUTCOMES))),
         (world, uniform(world.problem, world.n_features)),
     ]
 
@@ -56,8 +56,7 @@ def newton(world: FixedContexts, projection: Projection, name: str) -> Policy:
         start_at=1 / math.sqrt(world.n_features),
     )
     gamma = 2 * math.sqrt(world.arms * world.horizon / (world.n_features * math.log(world.horizon)))
-    policy = square_cbwk(world.problem, oracle, rate=gamma, max_price=SCALE, step=dual_step(world))
-    return replace(policy, name=name)
+    return square_cbwk(world.problem, oracle, rate=gamma, max_price=SCALE, step=dual_step(world), name=name)
 
 
 def gradient(world: FixedContexts, projection: Projection, name: str) -> Policy:
@@ -73,19 +72,13 @@ def gradient(world: FixedContexts, projection: Projection, name: str) -> Policy:
         start_at=1 / math.sqrt(world.n_features),
     )
     gamma = 2 * math.sqrt(world.arms) * world.horizon**0.25
-    policy = square_cbwk(world.problem, oracle, rate=gamma, max_price=SCALE, step=dual_step(world))
-    return replace(policy, name=name)
+    return square_cbwk(world.problem, oracle, rate=gamma, max_price=SCALE, step=dual_step(world), name=name)
 
 
 def ucb(world: FixedContexts, name: str) -> Policy:
     """Build the baseline: linear confidence bounds of radius sqrt(m), and the same dual."""
     model = Ridge(n_features=world.n_features, n_outcomes=OUTCOMES, width=Fixed(math.sqrt(world.n_features) / RANGE))
-    return replace(lin_cbwk(world.problem, model, max_price=SCALE, step=dual_step(world)), name=name)
-
-
-def resolver(world: FixedContexts) -> Policy:
-    """Build `resolving` with its usual model for a world that also offers the null arm, which OPT may play."""
-    return resolving(world.problem, BayesianRidge(n_features=world.n_features, n_outcomes=OUTCOMES))
+    return lin_cbwk(world.problem, model, max_price=SCALE, step=dual_step(world), name=name)
 
 
 def dual_step(world: FixedContexts) -> float:

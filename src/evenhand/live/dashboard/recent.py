@@ -65,7 +65,7 @@ class Delays:
         self._counts[round(math.log(max(seconds, 1e-6)) / _STEP)] += 1
 
     def quantile(self, part: float) -> float | None:
-        """The quantile of the delays in seconds, None without delays."""
+        """Return the quantile of the delays in seconds, None without delays."""
         rest = part * self._counts.total()
         for place, count in sorted(self._counts.items()):
             rest -= count

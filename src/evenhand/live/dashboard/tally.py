@@ -1,4 +1,4 @@
-"""What the log of a campaign says beyond its status; read on, never again from the start."""
+"""Counts and sums of a campaign's log that its status lacks, updated by new events only."""
 
 from __future__ import annotations
 
@@ -33,26 +33,25 @@ class _Open:
     known: Floats
     forced: bool
     expired: bool
-    now: Floats  # what it adds at present
+    now: Floats  # its present increments
 
 
 class Tally:
     """Counts, sums and the course of a campaign, in a memory that does not grow with the log.
 
-    It reads what is new since it was asked last.
+    Each update reads only new events.
 
     Args:
-        campaign: whose log it reads.
+        campaign: the campaign.
     """
 
     def __init__(self, campaign: Watched) -> None:
-        """Nothing read yet."""
         self._campaign, self._lock = campaign, threading.Lock()
         self._policy: Policy | None = None
         self._last = 0
 
     def update(self, status: Status) -> None:
-        """Read on; after a switch of the policy, which changes what earlier decisions count as, from the start."""
+        """Read the new events, or all events after a switch of the policy, which changes how decisions count."""
         campaign = self._campaign
         with self._lock:
             if self._policy is not campaign.policy:
@@ -65,12 +64,12 @@ class Tally:
                 self._last = event.seq
 
     def probability(self, action: str | None) -> float | None:
-        """The mean of an action's probabilities where it was played, None where none was stated."""
+        """Return the mean of an action's probabilities over its plays, None if none is known."""
         count = self._stated[action]
         return self._sums[action] / count if count else None
 
     def spent(self, budget: str) -> list[float] | None:
-        """What a budget had spent at the end of every span, None where it is no sum of one outcome."""
+        """Return the spending of a budget at the end of every span, None if it is no sum of one outcome."""
         if budget not in self.uses.names:
             return None
         j = self.uses.names.index(budget)
@@ -78,7 +77,7 @@ class Tally:
         return found
 
     def objectives(self) -> list[float | None]:
-        """The objective at the averages so far at the end of every span."""
+        """Compute the objective at the averages so far, at the end of every span."""
         sums, found = self.uses.none(), []
         for span in self.spans.all:
             sums = sums + span.moved
@@ -86,7 +85,7 @@ class Tally:
         return found
 
     def reference(self) -> tuple[float | None, int]:
-        """The objective of warm-up rounds, which no value decided, and how many of them have their outcome.
+        """Compute the objective of warm-up rounds, which no value decided, and count those with an outcome.
 
         There is none without such rounds, or without others to compare with them.
         """
@@ -130,7 +129,7 @@ class Tally:
         self.spans.add(Span(int(counts), int(body["r"]), plays, found.copy()))
 
     def _about(self, event: Event, ref: int) -> None:
-        """Take in what is said about a decision: what it adds now, in place of what it added before."""
+        """Replace the increments of a decision after an event about it."""
         one = self._waiting.get(ref) or self._recalled(event, ref)
         if event.kind in ("observed", "revised"):
             after = self.uses.arrived(one.plays, one.known, read(event)["y"])
@@ -152,7 +151,7 @@ class Tally:
             self._waiting.pop(ref, None)
 
     def _recalled(self, event: Event, ref: int) -> _Open:
-        """A decision as it stood before an event, from the log."""
+        """Rebuild the state of a decision before an event from the log."""
         campaign = self._campaign
         with campaign.store.write(campaign.name) as log:
             decided, about = log.get(ref), [e for e in log.about(ref) if e.seq < event.seq]
@@ -166,7 +165,6 @@ class Tally:
         return one
 
     def _opened(self, at: int, body: dict[str, Any]) -> _Open:
-        """A decision that waits."""
         campaign, plays = self._campaign, body["a"]
         encoder = campaign.encoder
         if isinstance(encoder, Named) and "known" not in body:

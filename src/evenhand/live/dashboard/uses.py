@@ -1,4 +1,4 @@
-"""What one decision adds to the sums of a campaign, as far as its outcomes have come."""
+"""The increments of one decision to the sums of a campaign, from its outcomes so far."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ _ONCE, _NO_GROUPS = np.ones(1), np.zeros((1, 1, 0), np.int64)
 
 
 class Uses:
-    """Adds up one decision as the policy's books do: what budgets spend, and what arrived of every outcome.
+    """Computes the increments of a decision as the policy's books do: spending of budgets, and sums of outcomes.
 
-    A row of numbers has what every budget spends, and then the line of everybody of a table of outcomes that the
-    decision alone was entered into.
+    Increments are a row of numbers: the spending of every budget, and then the line of everybody in a table of outcomes
+    of this decision alone.
 
     Args:
         problem: declares outcomes and constraints.
-        accounts: of a status by name, in the order of the constraints that spend.
-        on_expiry: what an expiry does.
+        accounts: the accounts of a status by name, in the order of the constraints that spend.
+        on_expiry: the effect of an expiry.
     """
 
     def __init__(self, problem: Problem, accounts: Mapping[str, Account], on_expiry: OnExpiry) -> None:
-        """Nothing added yet."""
         self._problem, self._on_expiry = problem, on_expiry
         spending = zip((s for s in problem.stated if s.spends), accounts.items(), strict=True)
         simple = [(s.outcome, *z) for s, z in spending if s.outcome is not None and s.by is None]
@@ -38,17 +37,17 @@ class Uses:
         self._hard = np.array([a.hard for *_, a in simple], bool)
 
     def none(self) -> Floats:
-        """Of a decision that was cancelled."""
+        """Return the increments of a cancelled decision."""
         return np.zeros(len(self.names) + books.start(self._problem, 1).shape[2])
 
     def decided(self, plays: Sequence[int], known: Floats) -> Floats:
-        """Of a decision that waits: budgets that are kept hard spend what is known for certain, `(P,L)`."""
+        """Return the increments of a waiting decision; hard budgets spend the certain amounts, `(P,L)`."""
         table = self._committed(plays, known)
         due = books.totals(self._problem, table)[0, 0, self._columns]
         return np.concatenate([np.where(self._hard, np.maximum(due, 0.0), 0.0), table[0, 0]])
 
     def arrived(self, plays: Sequence[int], known: Floats, said: Any) -> Floats:
-        """Of a decision with its outcome."""
+        """Return the increments of a decision with its outcome."""
         problem, played = self._problem, np.array([plays])
         y, observed, exposed = named.outcomes(problem, len(plays), said)
         missing = np.zeros((1, len(plays), len(problem.names)), bool)
@@ -69,7 +68,7 @@ class Uses:
         return self._settled(plays, known, learned, z, missing, exposed)
 
     def expired(self, plays: Sequence[int], known: Floats) -> Floats:
-        """Of a decision whose outcome is overdue."""
+        """Return the increments of a decision whose outcome is overdue."""
         if self._on_expiry == "hold":
             return self.decided(plays, known)
         if self._on_expiry == "release":
@@ -81,11 +80,11 @@ class Uses:
         return self._settled(plays, known, learned, z, missing, checks.EVERY_PLAY)
 
     def rounds(self, sums: Floats) -> float:
-        """Rounds that arrived, of such a row."""
+        """Count the rounds in a row whose outcomes arrived."""
         return float(self._line(sums)[books.ARRIVED])
 
     def objective(self, sums: Floats) -> float | None:
-        """The objective at the averages of such a row, None where it is not defined or looks at groups."""
+        """Compute the objective at the averages of a row, None if it is not defined or reads groups."""
         if any(self._problem.row(name)[2] >= 0 for name in self._problem.objective.outcomes):
             return None
         line = self._line(sums)
@@ -96,7 +95,7 @@ class Uses:
         return sums[len(self.names) :]
 
     def _committed(self, plays: Sequence[int], known: Floats) -> Floats:
-        """A table of this decision alone."""
+        """Make a table of this decision alone."""
         table = books.start(self._problem, 1)[:, :1]
         books.commit(np.array([plays]), _ONCE, _NO_GROUPS, known[None], self._problem.certain, 1.0, table)
         return table
@@ -104,7 +103,7 @@ class Uses:
     def _settled(
         self, plays: Sequence[int], known: Floats, learned: Floats, z: Floats, missing: Bools, exposed: Bools
     ) -> Floats:
-        """A row of numbers of what is settled; a hard budget keeps what was not observed."""
+        """Make the row of a settled decision; hard budgets keep the amounts that were not observed."""
         table, amounts = self._committed(plays, known), self._problem.amounts(known[None], learned)
         books.arrive(np.array([plays]), _ONCE, _NO_GROUPS, amounts, z, missing, exposed, 1.0, table)
         run = books.SoFar(problem=self._problem, books=table[0], cases=np.zeros(0), rounds=1.0)
@@ -114,6 +113,6 @@ class Uses:
 
 
 def plain_known(problem: Problem, plays: Sequence[int]) -> Floats:
-    """The declared known outcomes of plays, `->(P,L)`."""
+    """Look up the declared known outcomes of plays, `->(P,L)`."""
     at = np.array(plays)
     return np.asarray(np.where((at >= 0)[:, None], problem.declared[np.maximum(at, 0)], 0.0))

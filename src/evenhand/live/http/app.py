@@ -92,7 +92,7 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
     )
     made.add_middleware(Guard, token=token, hosts=hosts, requests=requests)
     for kind in (Refused, EvenhandError):
-        made.add_exception_handler(kind, _failed)
+        made.add_exception_handler(kind, lambda _, error: error_response(error))
     made.add_exception_handler(HTTPException, _not_found)
 
     def stand() -> Status:
@@ -188,10 +188,6 @@ def _verb(commits: Commits, made_of: Callable[[object], asked.Verb]) -> Handler:
 
 async def _healthy(_: Request) -> Response:
     return JSONResponse({"ok": True})
-
-
-def _failed(_: Request, error: Exception) -> Response:
-    return error_response(error)
 
 
 def _not_found(_: Request, error: Exception) -> Response:

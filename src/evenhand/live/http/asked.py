@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from evenhand.core.checked import shown
@@ -64,18 +64,14 @@ def lookup(number: int) -> Verb:
         return {
             **reply(event, body, actions).to_dict(),
             **{name: body[name] for name in ("case", "offered", "known") if name in body},
-            "chances": _chances(body, actions),
+            # of the first play, None if the policy did not know them
+            "chances": {name: dict(body["l"]).get(a, 0.0) for a, name in enumerate(actions)} if "l" in body else None,
             "outcomes": read(last[-1])["y"] if last else None,
             "state": about[-1].kind if about else "waiting" if body["n"] else "played nothing",
             "events": [{"number": e.seq, "kind": e.kind, "at": e.at, "outcomes": read(e).get("y")} for e in about],
         }
 
     return verb
-
-
-def _chances(body: dict[str, Any], actions: Sequence[str]) -> dict[str, float] | None:
-    """The probability of every action for the first play, None if the policy did not know it."""
-    return None if "l" not in body else {name: dict(body["l"]).get(a, 0.0) for a, name in enumerate(actions)}
 
 
 def _fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:

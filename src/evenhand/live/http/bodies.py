@@ -81,7 +81,7 @@ def parse(body: bytes) -> Any:
 
 
 def deep(body: bytes) -> bool:
-    """Whether brackets outside of texts are nested deeper than 32; checked before a parser recurses.
+    """Return whether brackets outside of texts are nested deeper than 32; checked before a parser recurses.
 
     >>> deep(b"[" * 33), deep(b"[]" * 33), deep(b'"' + b"[" * 33 + b'"')
     (True, False, False)

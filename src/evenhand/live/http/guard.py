@@ -37,7 +37,7 @@ class Requests:
             self._counts[known if known in self._routes else "other", status] += 1
 
     def counts(self) -> list[tuple[tuple[str, int], int]]:
-        """The counts, sorted by route and status."""
+        """Return the counts, sorted by route and status."""
         with self._lock:
             return sorted(self._counts.items())
 

@@ -62,7 +62,7 @@ def serve(
 
 
 def local(host: str) -> bool:
-    """Whether only this machine reaches an address.
+    """Return whether only this machine reaches an address.
 
     >>> local("127.0.0.1"), local("::1"), local("localhost"), local("0.0.0.0"), local("shop.example")
     (True, True, True, False, False)

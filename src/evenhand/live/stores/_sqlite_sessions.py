@@ -42,7 +42,9 @@ class _Own:
 
     def __init__(self, path: Path, timeout: float) -> None:
         self.process = os.getpid()
-        self.gate, self.queue = (_lock(path.with_name(f"{path.name}.{z}")) for z in ("gate", "lock"))
+        self.gate, self.queue = (
+            os.open(path.with_name(f"{path.name}.{z}"), os.O_RDWR | os.O_CREAT, 0o666) for z in ("gate", "lock")
+        )
         leave = finalize(self, _leave, self.gate, self.queue)
         leave.atexit = False  # a thread that still runs when the process ends keeps its lock
         self.db = sqlite3.connect(
@@ -81,10 +83,6 @@ class _Own:
             fcntl.flock(self.queue, fcntl.LOCK_UN)
 
 
-def _lock(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-
-
 def _leave(gate: int, queue: int) -> None:
     os.close(gate)
     os.close(queue)
@@ -99,13 +97,13 @@ def _close(db: sqlite3.Connection, process: int) -> None:
 
 
 def _number(path: Path) -> tuple[int, int]:
-    """The device and inode of a file."""
+    """Return the device and inode of a file."""
     found = os.stat(path)
     return found.st_dev, found.st_ino
 
 
 def has_log(path: Path) -> bool:
-    """Whether a file has logs of campaigns; it is opened read-only."""
+    """Return whether a file has logs of campaigns; it is opened read-only."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'one_decision_per_key'").fetchall())
@@ -138,7 +136,6 @@ class Sessions:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the turn to write."""
         with self._own.turn():  # a local reference, as `same` drops it if the file was replaced
             yield
 

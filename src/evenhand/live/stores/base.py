@@ -47,7 +47,7 @@ class Store(Protocol):
     """Stores totally ordered, append-only logs of campaigns by name, and snapshots, which may be lost at any time."""
 
     def campaigns(self) -> Sequence[str]:
-        """The names of all campaigns, in order."""
+        """Return the names of all campaigns, in order."""
 
     def write(self, campaign: str) -> AbstractContextManager[Transaction]:
         """Open a transaction that commits at its end, and rolls back if an exception leaves it.

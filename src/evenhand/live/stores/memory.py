@@ -93,12 +93,10 @@ class MemoryStore:
         self._lock, self._now = threading.RLock(), now
 
     def campaigns(self) -> Sequence[str]:
-        """The names of all campaigns, in order."""
         return sorted(name for name, book in self._books.items() if book.events)
 
     @contextmanager
     def write(self, campaign: str) -> Iterator[_Log]:
-        """Open a transaction; see `Store.write`."""
         with self._lock:
             book = self._books.setdefault(campaign, _Book())
             log = _Log(book, self._now())
@@ -107,19 +105,16 @@ class MemoryStore:
                 book.add(event)
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
-        """Iterate over the committed events after a number."""
         for event in self._books.get(campaign, _Book()).events[after:]:
             if not kinds or event.kind in kinds:
                 yield event
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
-        """Return the latest snapshot under a mark; see `Store.snapshot`."""
         found = self._kept.get((campaign, mark), {})
         numbers = [n for n in found if before is None or n < before]
         return (max(numbers), found[max(numbers)]) if numbers else None
 
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
-        """Return the numbers of events of the snapshots under a mark."""
         return sorted(self._kept.get((campaign, mark), {}))
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:

@@ -24,11 +24,7 @@ def kinds() -> list[str]:
 
 
 def as_store(store: str | Store) -> Store:
-    """Return a store as it is, or open that of a URL.
-
-    Raises:
-        InvalidInput, MissingExtra, Busy: as for `connect`.
-    """
+    """Return a store as it is, or open that of a URL."""
     return connect(store) if isinstance(store, str) or not hasattr(store, "scan") else store
 
 

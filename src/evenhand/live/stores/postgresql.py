@@ -101,7 +101,6 @@ class _Log:
         return event
 
     def commit(self, before: int) -> None:
-        """Update the head of the log, and commit."""
         if self.last > before:
             head = "UPDATE evenhand_heads SET last = %s, at = %s WHERE campaign = %s"
             self._db.execute(head, (self.last, self.now, self._campaign))
@@ -125,7 +124,6 @@ class PostgresStore:
     """
 
     def __init__(self, url: str, timeout: float = 5.0) -> None:
-        """Create missing tables."""
         self._sessions, self._watch = Sessions(url, timeout), Watch()
         with self._sessions.errors(), self._sessions.mine.transaction():
             if not self._made():
@@ -134,14 +132,12 @@ class PostgresStore:
                     self._sessions.mine.execute(_SCHEMA)
 
     def campaigns(self) -> Sequence[str]:
-        """The names of all campaigns, in order."""
         with self._sessions.errors():
             query = "SELECT campaign FROM evenhand_heads WHERE last > 0 ORDER BY campaign"
             return [name for (name,) in self._sessions.mine.execute(query)]
 
     @contextmanager
     def write(self, campaign: str) -> Iterator[_Log]:
-        """Open a transaction; see `Store.write`."""
         with self._sessions.errors():
             db = self._sessions.mine
             if db.info.transaction_status != _IDLE:  # a second BEGIN would continue the first
@@ -160,7 +156,6 @@ class PostgresStore:
                 raise
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
-        """Iterate over the committed events after a number."""
         query = (
             f"SELECT {_COLUMNS} FROM evenhand_events WHERE campaign = %s AND seq > %s AND kind = ANY(%s)"
             f" ORDER BY seq LIMIT {_PAGE}"
@@ -174,7 +169,6 @@ class PostgresStore:
             after = rows[-1][0]
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
-        """Return the latest snapshot under a mark; see `Store.snapshot`."""
         query = """SELECT seq, blob FROM evenhand_snapshots WHERE campaign = %s AND mark = %s AND seq < %s
                    ORDER BY seq DESC LIMIT 1"""
         with self._sessions.errors():
@@ -183,7 +177,6 @@ class PostgresStore:
         return row
 
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
-        """Return the numbers of events of the snapshots under a mark."""
         query = "SELECT seq FROM evenhand_snapshots WHERE campaign = %s AND mark = %s ORDER BY seq"
         with self._sessions.errors():
             return [seq for (seq,) in self._sessions.mine.execute(query, (campaign, mark))]

@@ -108,7 +108,6 @@ class SqliteStore:
     """
 
     def __init__(self, path: str | Path, timeout: float = 5.0) -> None:
-        """Create missing tables."""
         self._path, self._watch = Path(path), Watch()
         self._sessions = Sessions(self._path, timeout)
         try:
@@ -120,14 +119,12 @@ class SqliteStore:
             raise
 
     def campaigns(self) -> Sequence[str]:
-        """The names of all campaigns, in order."""
         query = "SELECT campaign FROM events WHERE kind = 'opened' ORDER BY campaign"
         with self._sessions.errors():
             return [name for (name,) in self._db.execute(query)]
 
     @contextmanager
     def write(self, campaign: str) -> Iterator[_Log]:
-        """Open a transaction; see `Store.write`."""
         with self._sessions.turn():
             self._sessions.same()
             db = self._db
@@ -146,7 +143,6 @@ class SqliteStore:
                 raise
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
-        """Iterate over the committed events after a number."""
         some = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
         query = f"SELECT {_COLUMNS} FROM events WHERE campaign = ? AND seq > ?{some} ORDER BY seq LIMIT {_PAGE}"
         while True:  # page by page, as an unfinished statement hides new events from its connection
@@ -158,7 +154,6 @@ class SqliteStore:
             after = rows[-1][0]
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
-        """Return the latest snapshot under a mark; see `Store.snapshot`."""
         query = "SELECT seq, blob FROM snapshots WHERE campaign = ? AND mark = ? AND seq < ? ORDER BY seq DESC LIMIT 1"
         with self._sessions.errors():
             row: tuple[int, bytes] | None = self._db.execute(
@@ -167,7 +162,6 @@ class SqliteStore:
         return row
 
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
-        """Return the numbers of events of the snapshots under a mark."""
         query = "SELECT seq FROM snapshots WHERE campaign = ? AND mark = ? ORDER BY seq"
         with self._sessions.errors():
             return [seq for (seq,) in self._db.execute(query, (campaign, mark))]

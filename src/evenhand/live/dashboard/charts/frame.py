@@ -27,17 +27,17 @@ class Frame:
     high_y: float
 
     def x(self, value: float) -> float:
-        """The horizontal position of a number, clipped to the frame."""
+        """Return the horizontal position of a number, clipped to the frame."""
         part = (value - self.low_x) / ((self.high_x - self.low_x) or 1.0)
         return self.left + min(max(part, 0.0), 1.0) * (self.right - self.left)
 
     def y(self, value: float) -> float:
-        """The vertical position of a number, clipped to the frame."""
+        """Return the vertical position of a number, clipped to the frame."""
         part = (value - self.low_y) / ((self.high_y - self.low_y) or 1.0)
         return self.bottom - min(max(part, 0.0), 1.0) * (self.bottom - self.top)
 
     def points(self, pairs: Iterable[tuple[float, float]]) -> str:
-        """The points of a polyline through pairs of numbers."""
+        """Return the points of a polyline through pairs of numbers."""
         return " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in pairs)
 
 
