@@ -10,7 +10,7 @@ from evenhand.core.records import Decision
 from evenhand.environments import Absences, Ranking
 from evenhand.models import Bilinear, SelfNormalised
 from evenhand.problem.constraints import constraint_rows
-from tests.parts import AUDIENCE
+from tests.examples.environments import AUDIENCE
 
 SMALL = Ranking(audience=AUDIENCE, horizon=60, slots=3, labels={"song": "a", "film": "a", "book": "b", "play": "b"})
 TASTES = Bilinear(who=2, what=2, ridge=0.1, width=SelfNormalised(delta=0.1))

@@ -23,8 +23,8 @@ from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
+from tests.examples.problems import COURT, EVERYTHING, LITTLE
 from tests.malformed.statements import problem
-from tests.parts import COURT, EVERYTHING, LITTLE
 
 NAN, INF = math.nan, math.inf
 
@@ -63,10 +63,7 @@ STATEMENTS = {
     "unknown weight": (lambda: problem(maximize=Linear({"joy": 1})), "maximize: expected one of the outcomes"),
     "no weights": (lambda: Linear({}), "maximize: expected at least one outcome with its weight"),
     "weight nan": (lambda: Linear({"gain": NAN}), "maximize['gain']: expected a finite weight, got nan"),
-    "infeasible": (
-        lambda: problem(actions=("go",)),
-        "no mixture of the actions keeps to Budget (cost per round: ",
-    ),
+    "infeasible": (lambda: problem(actions=("go",)), "no mixture of the actions keeps to Budget (cost per round: "),
     # outcomes
     "empty range": (lambda: Outcome("gain", low=1, high=1), "Outcome('gain'): expected low < high, got low=1, high=1"),
     "range upside down": (lambda: Outcome("gain", low=2), "Outcome('gain'): expected low < high"),
@@ -145,10 +142,7 @@ STATEMENTS = {
     "no features": (lambda: Ridge(n_features=0), "Ridge.n_features, n_outcomes: expected at least 1 each, got (0, 1)"),
     "no outcome": (lambda: Ridge(n_features=1, n_outcomes=0), "Ridge.n_features, n_outcomes: expected at least 1 each"),
     "scale below 0": (lambda: BayesianRidge(n_features=1, scale=-1), "BayesianRidge.scale: expected a finite number"),
-    "no growth": (
-        lambda: BayesianRidge(n_features=1, growth=1),
-        "BayesianRidge.growth: expected a finite number",
-    ),
+    "no growth": (lambda: BayesianRidge(n_features=1, growth=1), "BayesianRidge.growth: expected a finite number"),
     "no scale": (lambda: BayesianLogistic(n_features=1, scale=math.nan), "BayesianLogistic.scale: expected a finite"),
     "endless growth": (lambda: BayesianLogistic(n_features=1, growth=math.inf), "BayesianLogistic.growth: expected a"),
     "no range of odds": (

@@ -14,7 +14,7 @@ from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import pgd
-from tests.parts import EVERYTHING
+from tests.examples.problems import EVERYTHING
 from tests.worlds import Market
 
 NAN, INF = math.nan, math.inf
@@ -162,22 +162,10 @@ OUTCOMES = {
         at((1, 0, 1), -0.6),
         "outcome 'hours' of replica 1: expected a finite number in [-0.5, 2] (as declared)",
     ),
-    "one outcome": (
-        lambda y: y[..., :1],
-        f"{SHAPE}, got (2, 1, 1)",
-    ),
-    "two plays": (
-        lambda y: np.zeros((2, 2, 2)),
-        f"{SHAPE}, got (2, 2, 2)",
-    ),
-    "one replica": (
-        lambda y: y[:1],
-        f"{SHAPE}, got (1, 1, 2)",
-    ),
-    "flat": (
-        lambda y: y[:, 0],
-        f"{SHAPE}, got (2, 2)",
-    ),
+    "one outcome": (lambda y: y[..., :1], f"{SHAPE}, got (2, 1, 1)"),
+    "two plays": (lambda y: np.zeros((2, 2, 2)), f"{SHAPE}, got (2, 2, 2)"),
+    "one replica": (lambda y: y[:1], f"{SHAPE}, got (1, 1, 2)"),
+    "flat": (lambda y: y[:, 0], f"{SHAPE}, got (2, 2)"),
 }
 
 

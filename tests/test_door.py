@@ -13,7 +13,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.environments.logged import blocks
 from evenhand.models import BayesianRidge, Fixed, Ridge
 from evenhand.run.simulation import play, simulate
-from tests.parts import EVERYTHING, POLICIES
+from tests.examples.problems import EVERYTHING
+from tests.examples.recipes import POLICIES
 from tests.worlds import Market
 
 AGE, CHANNEL = eh.Numeric("age", 20, 60), eh.Categorical("channel", ("web", "phone", "shop"))

@@ -18,7 +18,7 @@ from evenhand.problem.rows import select
 from evenhand.recipes import cab_ucb, fw_rank, lin_cbwk, resolving, resolving_allocation, unbiased_linucb_rank
 from evenhand.run.simulation import simulate
 from tests import accounts
-from tests.parts import AUDIENCE
+from tests.examples.environments import AUDIENCE
 from tests.worlds import Market
 
 USERS, ARMS = 6, 3
@@ -108,10 +108,7 @@ POLICIES = {
     "resolving, concave": (resolving(replace(BILLED, maximize=AlphaFair(("gain", "bill"), 0.5)), PAIR, warmup=0), None),
     "lin_cbwk": (lin_cbwk(SPENT, PAIR), None),
     "fw_rank": (far_from_zero(fw_rank(BILLED, PAIR, resolving(BILLED, PAIR).choice, step=0.1)), MARKET),
-    "unbiased": (
-        unbiased_linucb_rank(LISTENERS.problem, Bilinear(who=2, what=2)),
-        LISTENERS,
-    ),
+    "unbiased": (unbiased_linucb_rank(LISTENERS.problem, Bilinear(who=2, what=2)), LISTENERS),
 }
 
 
@@ -184,11 +181,7 @@ def test_the_rest_of_a_part_is_taken_to_be_as_planned():
 
 @pytest.mark.parametrize(
     "model",
-    [
-        BayesianRidge(n_features=5),
-        BayesianLogistic(n_features=5),
-        Stacked((BayesianLogistic(n_features=5),)),
-    ],
+    [BayesianRidge(n_features=5), BayesianLogistic(n_features=5), Stacked((BayesianLogistic(n_features=5),))],
     ids=lambda m: type(m).__name__,
 )
 def test_models_that_count_rounds_count_parts_as_shares(model):

@@ -18,7 +18,8 @@ from evenhand.run.checkpoint import Checkpoints
 from evenhand.run.simulation import play, simulate
 from evenhand.run.trace import Trace
 from evenhand.welfare import Capped, PerArm, Piecewise, Satisfaction, satisfaction
-from tests.parts import AUDIENCE, EVERYTHING
+from tests.examples.environments import AUDIENCE
+from tests.examples.problems import EVERYTHING
 from tests.worlds import Market
 
 CURVE = PerArm((Capped(0.75), Piecewise(at=(0.5, 2.0), values=(0.5, 1.0))))

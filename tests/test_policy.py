@@ -18,7 +18,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, resolving, ucb, uniform
 from tests import accounts
-from tests.parts import EVERYTHING, LITTLE
+from tests.examples.problems import EVERYTHING, LITTLE
 from tests.worlds import Market
 
 COURT = Court(horizon=600, tolerance=0.025)

@@ -8,7 +8,7 @@ from evenhand.problem.feasible import feasible
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
-from tests.parts import COURT, EVERYTHING, LITTLE
+from tests.examples.problems import COURT, EVERYTHING, LITTLE
 
 
 def test_arrays_carry_learned_outcomes_first_in_the_order_of_their_statement():

@@ -17,7 +17,7 @@ from evenhand.report.quantities import ARRIVED, EXPECTED
 from evenhand.run import simulation
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace, join
-from tests.parts import LOG
+from tests.examples.environments import LOG
 from tests.worlds import Market, Router
 
 LATE = Delayed(MixedArms(horizon=300), 200)

@@ -13,7 +13,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Rows, select, stack
 from tests import twins
-from tests.parts import COURT, EVERYTHING, LITTLE
+from tests.examples.problems import COURT, EVERYTHING, LITTLE
 
 
 @st.composite

@@ -19,7 +19,8 @@ from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.recipes import pgd, pgd_adaptive, ucb, uniform
 from evenhand.run.simulation import play
-from tests.parts import COURT, EVERYTHING, RECIPES
+from tests.examples.problems import COURT, EVERYTHING
+from tests.examples.recipes import RECIPES
 from tests.resume import CASES, go_on
 
 

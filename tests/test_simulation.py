@@ -28,7 +28,7 @@ from evenhand.recipes import lin_cbwk, pgd, square_cbwk, ucb, uniform
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
-from tests.parts import LOG
+from tests.examples.environments import LOG
 
 COURT_LIKE = Problem(
     actions=("go", "rest"),
@@ -176,7 +176,7 @@ def test_a_policy_made_for_another_problem_is_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize("record", ["grid", "all"])
 def test_jobs_agree_on_a_log_whose_runs_end_at_different_rows(record):
-    from tests.parts import LOG
+    from tests.examples.environments import LOG
 
     policy = uniform(LOG.problem, LOG.n_features)
     for seed in range(3):

@@ -20,7 +20,7 @@ from evenhand.problem.constraints import Floor, Within, constraint_rows
 from evenhand.problem.rows import Rows
 from evenhand.sets import Ball, Box, Intersection
 from evenhand.testing import check_choice, check_constraint, check_environment, check_goal, check_model, check_policy
-from tests.parts import COURT, EVERYTHING
+from tests.examples.problems import COURT, EVERYTHING
 
 INNER = Ridge(n_features=3)
 RNG = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from evenhand.objectives import GeneralizedGini, Linear, WeightedSum
 from evenhand.policy.policy import Policy
 from evenhand.problem import Budget, Floor
 from evenhand.run.simulation import simulate
-from tests.parts import AUDIENCE
+from tests.examples.environments import AUDIENCE
 
 LABELS = {"song": "a", "film": "a", "book": "b", "play": "b"}
 WORLD = Ranking(audience=AUDIENCE, horizon=1000, slots=3)
@@ -185,12 +185,7 @@ def test_a_single_item_and_as_many_slots_as_items(items, slots):
 
 def test_rankings_without_features():
     world = WithoutContexts(WORLD)
-    policy = Policy(
-        problem=world.problem,
-        model=NullModel(4, 1),
-        goals=(indifferent(world.problem),),
-        choice=TopK(3),
-    )
+    policy = Policy(problem=world.problem, model=NullModel(4, 1), goals=(indifferent(world.problem),), choice=TopK(3))
     assert (simulate(policy, world, replicas=2, progress=False).total("exposure") > 0).all()
 
 

@@ -17,7 +17,7 @@ from evenhand.problem.rows import Rows
 from evenhand.testing.frames import decision_of
 from tests import twins
 from tests.calls import tell
-from tests.parts import COURT, EVERYTHING
+from tests.examples.problems import COURT, EVERYTHING
 from tests.worlds import Market
 
 

@@ -5,7 +5,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.goals import LinearReward
 from evenhand.goals.linear_reward import reward
 from evenhand.problem.rows import select
-from tests.parts import EVERYTHING
+from tests.examples.problems import EVERYTHING
 
 
 def test_prices_are_the_weights_and_never_move():

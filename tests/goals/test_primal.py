@@ -20,7 +20,7 @@ from evenhand.problem.problem import Problem
 from evenhand.recipes import primal_lp
 from evenhand.recipes.primal_lp import Slack, general, soft, with_null_action
 from tests.choices import plain
-from tests.parts import COURT
+from tests.examples.problems import COURT
 
 ACTIONS, SETS, T = 3, 3, 400
 PROBLEM = Problem(
@@ -70,13 +70,7 @@ def planned(y, came, temperature=0.002, doubt=0.0, **options):
     """Look at all contexts with a model that knows the truth, and return what would then be played in each."""
     rows, bound = constraint_rows(PROBLEM)
     goal = Primal(
-        problem=PROBLEM,
-        objective=reward(PROBLEM),
-        rows=rows,
-        bound=bound,
-        temperature=temperature,
-        every=1,
-        **options,
+        problem=PROBLEM, objective=reward(PROBLEM), rows=rows, bound=bound, temperature=temperature, every=1, **options
     )
 
     def ask(x, w):

@@ -17,7 +17,7 @@ from evenhand.problem import Budget, Floor, Outcome, Problem
 from evenhand.recipes import primal_lp, resolving
 from evenhand.run import simulate
 from evenhand.run.simulation import play
-from tests.parts import AUDIENCE
+from tests.examples.environments import AUDIENCE
 from tests.rankings import SMALL, optimum
 
 MODEL = Bilinear(who=2, what=2, ridge=0.1, width=Fixed(0.1))

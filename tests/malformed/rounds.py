@@ -5,7 +5,7 @@ import numpy as np
 from evenhand.environments import Court
 from evenhand.models import Logistic, Ridge
 from evenhand.recipes import pgd, ucb
-from tests.parts import EVERYTHING
+from tests.examples.problems import EVERYTHING
 from tests.worlds import Market
 
 POLICY = pgd(EVERYTHING, Ridge(n_features=3, n_outcomes=2), warmup=0, step=0.1, hard=True)

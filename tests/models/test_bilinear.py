@@ -13,7 +13,7 @@ from evenhand.numerics.precision import fresh
 from evenhand.recipes import fw_linucb
 from evenhand.replay.settings import Settings
 from tests.calls import tell
-from tests.parts import LITTLE
+from tests.examples.problems import LITTLE
 from tests.wide.ranking import Ranking
 
 NONE = np.zeros((1, 0))

@@ -16,7 +16,7 @@ from evenhand.models.bootstrapped import _times
 from evenhand.policy.policy import Policy
 from evenhand.testing import check_model, check_policy
 from tests.calls import tell
-from tests.parts import COURT, EVERYTHING
+from tests.examples.problems import COURT, EVERYTHING
 from tests.worlds import Market
 
 

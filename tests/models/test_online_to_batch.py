@@ -22,8 +22,8 @@ from evenhand.models import (
 from evenhand.policy.policy import Policy
 from evenhand.testing import check_policy
 from tests.calls import ask, tell
+from tests.examples.problems import EVERYTHING
 from tests.models.test_ridge import history
-from tests.parts import EVERYTHING
 from tests.worlds import Market
 
 INNER = {

@@ -20,7 +20,7 @@ from evenhand.policy.saving import fingerprint
 from evenhand.run.simulation import play
 from evenhand.testing import check_model, check_policy
 from tests.calls import ask, tell
-from tests.parts import COURT, EVERYTHING
+from tests.examples.problems import COURT, EVERYTHING
 from tests.worlds import Market
 
 FOREST = RandomForestRegressor(n_estimators=5, max_depth=3)

@@ -17,7 +17,7 @@ from evenhand.objectives.smoothing import moreau_gradient
 from evenhand.policy.saving import fingerprint
 from evenhand.recipes import fw_linucb
 from evenhand.run.simulation import simulate
-from tests.parts import roots
+from tests.examples.objectives import roots
 
 NAMES = ("a", "b", "c")
 Z = 0.05 + 0.9 * np.random.default_rng(1).random((5, 3))
@@ -28,10 +28,7 @@ PAIRS = {
     "sum": (lambda z: WEIGHTS @ z, Linear(dict(zip(NAMES, WEIGHTS, strict=True)))),
     "Nash welfare": (lambda z: cp.sum(cp.log(z)), AlphaFair(NAMES, 1.0)),
     "roots": (lambda z: cp.sum(cp.sqrt(z + 0.1)), AlphaFair.welfare(NAMES, 0.5, offset=0.1)),
-    "Gini": (
-        lambda z: 0.5 * cp.min(z) + 0.25 * cp.sum_smallest(z, 2) + 0.25 * cp.sum(z),
-        GeneralizedGini(NAMES),
-    ),
+    "Gini": (lambda z: 0.5 * cp.min(z) + 0.25 * cp.sum_smallest(z, 2) + 0.25 * cp.sum(z), GeneralizedGini(NAMES)),
 }
 
 
@@ -218,7 +215,7 @@ def test_another_process_has_the_same_mark_and_the_same_numbers():
     code = (
         "import cvxpy as cp, numpy as np\n"
         "for _ in range(17): cp.Variable(2)\n"  # numbers by which cvxpy knows its variables are others there
-        "from tests.parts import roots\n"
+        "from tests.examples.objectives import roots\n"
         "from evenhand.objectives import Concave\n"
         "from evenhand.policy.saving import fingerprint\n"
         "f = Concave(('a', 'b', 'c'), roots)\n"

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from evenhand.objectives import EqualExposure, GeneralizedGini, Linear
 from evenhand.objectives.base import Conjugate, Proximal, Tangential, conjugate
 from evenhand.objectives.smoothing import envelope, moreau_gradient
+from tests.examples.objectives import OBJECTIVES, SUMS, WRITTEN
 from tests.objectives import twins
-from tests.parts import OBJECTIVES, SUMS, WRITTEN
 
 CLOSED = [f for f in OBJECTIVES if isinstance(f, Proximal)]
 CONJUGATES = [f for f in OBJECTIVES if isinstance(f, Conjugate)]

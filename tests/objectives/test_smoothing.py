@@ -6,7 +6,7 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, Randomized
 from evenhand.objectives.smoothing import ball, default_smoothing, moreau_gradient
 from evenhand.objectives.steepness import worth_of_an_outcome
-from tests.parts import OBJECTIVES, SUMS
+from tests.examples.objectives import OBJECTIVES, SUMS
 
 GINI = GeneralizedGini(("a", "b", "c"))
 NO_LUCK = np.zeros(0)

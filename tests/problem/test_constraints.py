@@ -26,7 +26,7 @@ from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Rows
 from evenhand.recipes import fw_dual, lin_cbwk, pgd, primal_lp, resolving, uniform
 from evenhand.run.simulation import simulate
-from tests.parts import EVERYTHING
+from tests.examples.problems import EVERYTHING
 from tests.worlds import Market
 
 COURT = Court(horizon=1000)

@@ -21,7 +21,7 @@ from evenhand.recipes._hedging import evened
 from evenhand.recipes.defaults import default_margin
 from evenhand.recipes.uniform import even_lottery
 from evenhand.sets import Ball, Box, Halfspaces
-from tests.parts import EVERYTHING
+from tests.examples.problems import EVERYTHING
 
 
 def stated(seed, plays):
