@@ -131,9 +131,7 @@ def test_ten_rounds_by_hand():
         constraints=PROBLEM.subject_to,
     )
     goal = FrankWolfe(
-        rows=select(PROBLEM, ("sale", "smile")),
-        objective=Linear({"sale": 1.0, "smile": 2.0}),
-        start_at=(0.0, 0.0),
+        rows=select(PROBLEM, ("sale", "smile")), objective=Linear({"sale": 1.0, "smile": 2.0}), start_at=(0.0, 0.0)
     )
     policy = Policy(problem=PROBLEM, model=model, goals=(goal, limit), choice=TopK(1))
     state = policy.start(seed=0, replicas=1)

@@ -86,7 +86,7 @@ OBJECTIVES = {
     "fair": lambda u: AlphaFair(("gain", "cents"), alpha=1.0),
 }
 SCALED = {  # what depends on units by the word of its paper
-    "two_stage_square_cbwk": "needs costs in [0, 1]",
+    "two_stage_square_cbwk": "needs costs in [0, 1]"
 }
 NOT_BY_UNIT = {"Convex": "written in the user's own numbers, by conic programs that are accurate to 1e-8"}
 

@@ -12,14 +12,7 @@ from evenhand.core.records import Context
 from evenhand.environments import FixedContexts, MixedArms, MultiObjective, mixture
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.models import Fixed, Ridge, Scalarised, SelfNormalised
-from evenhand.objectives import (
-    AlphaFair,
-    DistancePenalty,
-    GeneralizedGini,
-    Linear,
-    Moreau,
-    Randomized,
-)
+from evenhand.objectives import AlphaFair, DistancePenalty, GeneralizedGini, Linear, Moreau, Randomized
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
 from evenhand.recipes import fw, fw_dual, fw_linucb, lin_cbwk, pgd, resolving, ucb

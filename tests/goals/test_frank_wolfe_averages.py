@@ -9,15 +9,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.models import Fixed, Ridge
-from evenhand.objectives import (
-    AlphaFair,
-    EqualExposure,
-    GeneralizedGini,
-    Linear,
-    Moreau,
-    Randomized,
-    WeightedSum,
-)
+from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, Randomized, WeightedSum
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.rows import select

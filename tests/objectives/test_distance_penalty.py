@@ -57,8 +57,7 @@ def test_the_intercept_is_the_support_function():
 
 
 @pytest.mark.parametrize(
-    ("within", "got"),
-    [(Box.below((0.5,)), "Box"), (Box, "class"), (0.5, "0.5"), (Ball((0.1, 0.2), 1.0), "Ball")],
+    ("within", "got"), [(Box.below((0.5,)), "Box"), (Box, "class"), (0.5, "0.5"), (Ball((0.1, 0.2), 1.0), "Ball")]
 )
 def test_there_is_a_coordinate_per_outcome(within, got):
     expected = rf"^DistancePenalty\.within: expected a set of 3 coordinates, one per outcome, got .*{got}"

@@ -102,9 +102,7 @@ def test_the_argmax_of_lin_cbwk_plays_what_is_free_until_outcomes_come():
 
 
 @pytest.mark.parametrize(
-    "objective",
-    [GeneralizedGini(BOTH, (1.0, 0.5)), AlphaFair(BOTH, alpha=1.0, offset=0.01)],
-    ids=["gini", "fair"],
+    "objective", [GeneralizedGini(BOTH, (1.0, 0.5)), AlphaFair(BOTH, alpha=1.0, offset=0.01)], ids=["gini", "fair"]
 )
 def test_concave_goals_keep_their_pace_when_outcomes_begin_to_arrive(objective):
     """A fifth of the run after the first arrival, 16 x 100 rounds.

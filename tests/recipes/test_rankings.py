@@ -79,12 +79,7 @@ def test_the_best_by_worth_are_the_best_of_all_lists(items, slots, offered, leve
     assert sum(b * w[a] for b, a in zip(looked, made, strict=True) if a >= 0) == pytest.approx(best, abs=1e-12)
 
 
-@given(
-    items=st.integers(2, 5),
-    slots=st.integers(1, 4),
-    away=st.booleans(),
-    seed=st.integers(0, 10_000),
-)
+@given(items=st.integers(2, 5), slots=st.integers(1, 4), away=st.booleans(), seed=st.integers(0, 10_000))
 @settings(max_examples=12, deadline=None)
 def test_what_a_list_adds_at_the_present_prices_is_most_for_the_one_that_is_shown(items, slots, away, seed):
     """Exposures, clicks, floors, parities of learned outcomes and fees: all goals, by brute force over lists and looks.

@@ -217,10 +217,7 @@ REFUSED = {
     "no order": (lambda: Within({"a", "b", "c"}, BALL), "Within.outcomes: expected at least one name, each once"),
     "no set": (lambda: Within(("a",), 3.0), "Within.within: expected a set such as Ball"),
     "a class": (lambda: Within(("a",), Ball), "Within.within: expected a set such as Ball"),
-    "lengths": (
-        lambda: Within(("a",), BALL),
-        "Within.within: expected a set of 1 coordinates, one per outcome, got",
-    ),
+    "lengths": (lambda: Within(("a",), BALL), "Within.within: expected a set of 1 coordinates, one per outcome, got"),
     "a norm": (lambda: Within(("a", "b", "c"), BALL, norm="two"), "Within.norm: expected one of"),
     "hard": (lambda: Within(("a", "b", "c"), BALL, hard=True), "Within.hard: expected False or None"),
     "unknown": (

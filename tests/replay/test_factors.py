@@ -19,10 +19,7 @@ PRICES = 'column = { a = "price of a", b = "price of b" }'
 PROBLEM = (
     shop.PROBLEM.replace('maximize = "visit"', 'maximize = "sale"')
     .replace("[outcomes.visit]", '[outcomes.sale]\ncolumn = "bought"\ntimes = "price"')
-    .replace(
-        "[outcomes.post]",
-        f"[outcomes.price]\nknown = {{ a = 10, b = 20 }}\n{PRICES}\n\n[outcomes.post]",
-    )
+    .replace("[outcomes.post]", f"[outcomes.price]\nknown = {{ a = 10, b = 20 }}\n{PRICES}\n\n[outcomes.post]")
 )
 HEADER = ["age", "town", "letter", "bought", "p", "price of a", "price of b"]
 QUICK = {"replicas": 3, "bootstrap": 2, "progress": False}

@@ -344,10 +344,7 @@ def test_another_recipe_keeps_the_arguments_that_it_has(tmp_path):
 
 
 UNFIT = [
-    (
-        'name = "resolving"\nwarmpu = 3',
-        r"policy.warmpu: .*choice, warmup, .* \(did you mean warmup",
-    ),
+    ('name = "resolving"\nwarmpu = 3', r"policy.warmpu: .*choice, warmup, .* \(did you mean warmup"),
     ('name = "resolving"\nwarmup = 2.5', r"policy.warmup: expected a whole number, got 2.5"),
     ('name = "resolving"\nmodel = "ridge"\nhard = true', "policy.hard: expected one of the keys"),
     ('name = "resolvng"', r"policy.name: .*, got resolvng \(did you mean resolving\?\)"),

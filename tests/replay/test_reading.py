@@ -31,10 +31,7 @@ def test_torn_rows_are_counted(tmp_path):
     ("content", "message"),
     [
         (b"", r"log\.csv: expected a header line and rows, got an empty file"),
-        (
-            b"a,c\n1,2\n",
-            r"features\.numeric: 'b': expected a column of log\.csv, line 1 \(a, c\), got none",
-        ),
+        (b"a,c\n1,2\n", r"features\.numeric: 'b': expected a column of log\.csv, line 1 \(a, c\), got none"),
         (b"b\n1\n", r"action\.column: 'a': expected a column of log\.csv"),
         (b"a,b,b\n1,2,3\n", r"features\.numeric: 'b': expected .*, got several of that name"),
         (b'a,b\n1,"2\n', r"log\.csv, line 2: expected a CSV file in UTF-8, got unexpected end of data"),

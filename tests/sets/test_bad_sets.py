@@ -49,10 +49,7 @@ REFUSED = {
         lambda: Intersection((BALL, Box((2.0, 2.0), (3.0, 3.0)))),
         "Intersection.parts: expected sets that have a point in common",
     ),
-    "balls apart": (
-        lambda: Intersection((BALL, Ball((3.0, 0.0), 1.0))),
-        "Intersection.parts: expected sets that",
-    ),
+    "balls apart": (lambda: Intersection((BALL, Ball((3.0, 0.0), 1.0))), "Intersection.parts: expected sets that"),
     "sides apart": (
         lambda: Intersection((Simplex(2), Box((2.0, 2.0), (3.0, 3.0)))),
         "Intersection.parts: expected sets that have a point in common",

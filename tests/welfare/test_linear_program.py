@@ -36,11 +36,7 @@ def test_the_bound_is_the_relaxed_optimum_as_cvxpy_states_it(curve):
         case.eligible[:, :, 2] = True
         x, m = cp.Variable((12, 3), nonneg=True), case.value[0]
         sums = cp.sum(cp.multiply(m, x), axis=0)
-        r = {
-            "linear": sums,
-            "capped": cp.minimum(sums, 1.5),
-            "logarithmic": 0.7 * cp.log1p(sums / 0.7),
-        }[curve]
+        r = {"linear": sums, "capped": cp.minimum(sums, 1.5), "logarithmic": 0.7 * cp.log1p(sums / 0.7)}[curve]
         keeps = [cp.sum(x, axis=1) == 1, cp.sum(x, axis=0) <= case.capacity, x <= case.eligible[0].astype(float)]
         best = cp.Problem(cp.Maximize(cp.sum(r) + cp.sum(cp.multiply(case.bonus[0], x))), keeps).solve()
         above = bound(case, CURVES[curve].curves(3))[0]
