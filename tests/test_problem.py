@@ -117,14 +117,6 @@ def test_problems_that_say_the_same_are_equal():
     assert Problem(**spending(Budget("rides", rate=1.0))) != Problem(**spending(Budget("rides", total=100)))
 
 
-@pytest.mark.parametrize(
-    "options", [{"free": "nothing"}, {"free": ("nothing",), "low": 0.5}, {"free": ("nothing",), "known": {"go": 1}}]
-)
-def test_free_actions_need_names_and_a_learned_range_with_zero(options):
-    with pytest.raises(InvalidInput, match="free"):
-        Outcome("cost", **options)
-
-
 def test_free_actions_must_exist_and_make_small_budgets_feasible():
     cost = Outcome("cost", low=-1.0, high=2.0, free=("rest",))
     problem = Problem(actions=("go", "rest"), outcomes=(Outcome("gain"), cost), maximize="gain", horizon=10)

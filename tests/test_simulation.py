@@ -167,12 +167,6 @@ def test_bad_arguments_are_named_before_anything_runs(change, field):
     assert error.value.field == field
 
 
-def test_a_policy_made_for_another_problem_is_refused():
-    _, policy = short(300)
-    with pytest.raises(InvalidInput, match="policy: expected one made for the environment's problem"):
-        simulate(policy, Court(tolerance=0.01, horizon=200), replicas=1)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("record", ["grid", "all"])
 def test_jobs_agree_on_a_log_whose_runs_end_at_different_rows(record):

@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from evenhand.choices import FairLearn, Random, Staged
-from evenhand.core.errors import InvalidInput
 from evenhand.environments import Delayed, Listeners, Ranking
 from evenhand.models import Bilinear
 from evenhand.recipes import fairlearn_rank
@@ -139,21 +137,3 @@ def test_a_decision_that_is_not_taken_leaves_no_trace():
     policy.commit(state, context, made._replace(counted=np.array([1.0, 0.0])))
     assert state.choice.ranked.sum(1).tolist() == [3.0, 0.0]
     assert state.t.tolist() == [1.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("match", "fields"),
-    [
-        (r"^FairLearn\.n_plays: expected a whole number of at least 1, got 0", (0, 3, 0.1)),
-        (r"^FairLearn\.candidates: expected a whole number of at least 1, got 0", (1, 0, 0.1)),
-        (r"^FairLearn\.share: expected a number in \[0, k / A\] = \[0, 0.5\], got 0.6", (2, 4, 0.6)),
-        (r"^FairLearn\.share: expected a number in \[0, k / A\] = \[0, 1\], got 1.1", (9, 4, 1.1)),
-        (r"^FairLearn\.share", (2, 4, -0.1)),
-        (r"^FairLearn\.share", (2, 4, math.nan)),
-        (r"^FairLearn\.tolerance: expected a finite number of at least 0, got -1", (2, 4, 0.1, -1)),
-        (r"^FairLearn\.tolerance", (2, 4, 0.1, math.inf)),
-    ],
-)
-def test_what_it_refuses(match, fields):
-    with pytest.raises(InvalidInput, match=match):
-        FairLearn(*fields)

@@ -4,7 +4,6 @@ from hypothesis import given, strategies as st
 from scipy.optimize import linprog
 
 from evenhand.choices import Lottery, TopK
-from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Worth
 from tests import twins
 from tests.choices import plain
@@ -150,11 +149,3 @@ def test_without_slack_it_is_the_argmax(readings):
     made, top = pick(Lottery(readings), mean, bonus, playable), pick(TopK(1), mean, bonus, playable)
     np.testing.assert_array_equal(made.plays, top.plays)
     np.testing.assert_array_equal(made.lottery, top.lottery)
-
-
-def test_at_least_one_reading_is_wanted_and_no_more_than_there_are():
-    with pytest.raises(InvalidInput, match=r"^Lottery\.wanted: expected a whole number of at least 1, got 0"):
-        Lottery(0)
-    none = np.zeros((1, 2, 3))
-    with pytest.raises(InvalidInput, match=r"^Lottery\.wanted: expected at most 2, the readings that the goals have"):
-        pick(Lottery(3), none, none, np.ones((1, 3), bool))

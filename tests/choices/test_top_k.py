@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.choices import TopK
-from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Mix
 from tests import twins
 from tests.choices import plain
@@ -159,9 +158,3 @@ def test_draws_of_a_model_say_which_gain_is_best_and_the_plan_mixes_what_gains_i
     plan = np.array([[0.0, np.log(3.0), 0.0]])
     mixed = plain.worth([[[0.1, 0.2, 0.9]]])._replace(mix=Mix(np.array([[1.0, 2.0, 2.0]]), plan, np.ones(1)))
     np.testing.assert_allclose(plain.pick(TopK(), mixed, plain.offer([True] * 3)).lottery, [[0.0, 0.75, 0.25]])
-
-
-@pytest.mark.parametrize("k", [0, -1, 1.5, True])
-def test_at_least_one_is_chosen(k):
-    with pytest.raises(InvalidInput, match=r"^TopK\.n_plays: expected a whole number of at least 1, got"):
-        TopK(k)

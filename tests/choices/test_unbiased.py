@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.choices import Staged, TopK, Unbiased
-from evenhand.core.errors import InvalidInput
 from evenhand.environments import Delayed
 from evenhand.recipes import unbiased_linucb_rank
 from evenhand.run.simulation import play
@@ -107,9 +106,3 @@ def test_what_expires_is_not_counted():
     state = policy.start(replicas=2)
     policy.expire(state, policy.act(state, there.context(0)))
     assert not state.choice.exposures.any()
-
-
-@pytest.mark.parametrize(("field", "fields"), [("n_plays", (0, 3)), ("n_plays", (1.5, 3)), ("candidates", (1, 0))])
-def test_counts_below_one_are_refused(field, fields):
-    with pytest.raises(InvalidInput, match=rf"^Unbiased\.{field}: expected a whole number of at least 1, got"):
-        Unbiased(*fields)

@@ -71,24 +71,6 @@ def test_the_problem_names_users_and_items_and_has_costs():
     assert satisfaction_of(world.problem) == Satisfaction(Capped(1.5), arms=3)
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"arms": 6}, "AudienceMatching.arms"),
-        ({"users": 0}, "AudienceMatching.users"),
-        ({"costs": (1.0,)}, "AudienceMatching.costs"),
-        (
-            {"audience": Audience(users=np.ones((2, 1)), items=np.ones((3, 2)), liked=np.full((2, 3), 0.5))},
-            "AudienceMatching.audience",
-        ),
-    ],
-)
-def test_bad_input_is_named(change, field):
-    with pytest.raises(InvalidInput) as error:
-        replace(WORLD, **change)
-    assert error.value.field == field
-
-
 @needs_data
 def test_last_fm_gives_what_the_page_says():
     world = AudienceMatching(audience=LastFM(path=DATA, users=500).audience)

@@ -170,27 +170,6 @@ def test_the_problem_lists_pairs_in_the_order_of_users_with_costs_by_arm():
     assert world.start(0, np.arange(2)).context(0).known.shape == (1, 12, 1)
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"users": 0}, "Matching.users"),
-        ({"popularity": 1.2}, "Matching.popularity"),
-        ({"popularity": 0.5, "drift": 0.6}, "Matching.drift"),
-        ({"eligible": 0.0}, "Matching.eligible"),
-        ({"turns": -1}, "Matching.turns"),
-        ({"link": "probit"}, "Matching.link"),
-        ({"costs": (1.0, 2.0)}, "Matching.costs"),
-        ({"groups": SIDES, "shifts_by_group": {"top": 1.0}}, "Matching.shifts_by_group"),
-        ({"groups": SIDES, "shifts_by_group": {"left": math.inf}}, "Matching.shifts_by_group"),
-        ({"horizon": 0}, "horizon"),
-    ],
-)
-def test_bad_input_is_named(change, field):
-    with pytest.raises(InvalidInput) as error:
-        replace(SMALL, **change)
-    assert error.value.field == field
-
-
 def pairs(count=6, *, low=0.0, n_plays=3, measures=()):
     actions = tuple(f"pair {i}" for i in range(count))
     outcomes = (Outcome("match", low=low), Outcome("hours", known=1.0))

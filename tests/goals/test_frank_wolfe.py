@@ -170,20 +170,6 @@ def test_algorithm_3_by_an_explicit_regression_on_kronecker_products():
         z += (y[0, 0] - z) / (t + 1)
 
 
-def test_recipes_for_linear_objectives_say_so():
-    p = problem(GeneralizedGini(("u", "v")), subject_to=(Budget("u", rate=0.5),))
-    with pytest.raises(InvalidInput, match="a Linear objective"):
-        pgd(p, Truth())
-    with pytest.raises(InvalidInput, match="no constraints; fw_dual"):
-        fw_linucb(p, Truth())
-    with pytest.raises(InvalidInput, match="do not plan"):
-        fw(p, lambda q: resolving(q, Truth()))
-    with pytest.raises(InvalidInput, match=r"recipe: expected one whose reward is a linear goal.*got fw_dual"):
-        fw(p, lambda q: fw_dual(q, Truth()))
-    with pytest.raises(InvalidInput, match="recipe: expected a function from a problem to a policy, got 3"):
-        fw(p, lambda q: 3)
-
-
 def test_a_reduced_recipe_keeps_its_other_parts():
     p = problem(GeneralizedGini(("u", "v")), subject_to=(Budget("u", rate=0.5),))
     policy = fw(p, lambda q: pgd(q, Truth(), hard=True), warmup=50)

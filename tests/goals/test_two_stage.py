@@ -68,20 +68,6 @@ def test_nothing_is_overspent_and_prices_start_after_the_first_stage():
     assert trace.objective()[-1].min() > 0.0
 
 
-def test_budgets_too_small_for_the_phases_are_refused_with_the_reason():
-    env = MixedContexts(horizon=2000)
-    with pytest.raises(InvalidInput, match=r"\(A \+ 2\) T0 = 300"):
-        two_stage(env, explore=50)
-    with pytest.raises(InvalidInput, match="T M = 400"):
-        two_stage(env, radius=0.2)
-    with pytest.raises(InvalidInput, match="T M"):  # the theory's radius, which this budget cannot bear
-        two_stage(env, radius=None)
-    with pytest.raises(InvalidInput, match="explore"):
-        two_stage(env, explore=0)
-    with pytest.raises(InvalidInput, match="whole number"):
-        two_stage(env, explore=10.5)
-
-
 def test_phases_as_long_as_the_horizon_are_refused():
     problem = Problem(
         actions=("a", "b", "c"),

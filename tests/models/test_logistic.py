@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.core.errors import InvalidInput
 from evenhand.models import Fixed, Logarithmic, Logistic, SelfNormalised
 from tests import twins
 from tests.calls import ask, tell
@@ -144,9 +143,3 @@ def test_features_of_any_scale_keep_the_state_finite_and_the_predictions_right(s
         assert all(np.isfinite(a).all() for a in (state.theta, state.inverse, state.log_det))
     mean, _ = ask(model, state, np.array([[[1.0, 1.0, -1.0]]]) * scale, np.ones((1, 1, 1)))
     assert mean[0, 0, 0] == pytest.approx(1 / (1 + np.exp(-2)), abs=0.1)
-
-
-@pytest.mark.parametrize(("low", "high"), [(-0.1, 1.0), (0.0, 1.5), (0.0, np.inf)])
-def test_an_outcome_outside_the_unit_interval_is_refused(low, high):
-    with pytest.raises(InvalidInput, match=r"^Logistic: expected an outcome with a range within \[0, 1\]"):
-        Logistic(n_features=1).start(1, np.array([low]), np.array([high]), 100)

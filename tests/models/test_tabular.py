@@ -95,15 +95,3 @@ def test_other_features_are_refused(x):
     tell(model, state, x, one, np.zeros(1), one)  # nothing happened
     tell(model, state, x, np.nan * one, np.ones(1), one)
     assert not state.count.any()
-
-
-def test_ranges_have_to_be_finite_and_numbers_sensible():
-    with pytest.raises(InvalidInput, match=r"^Tabular: expected outcomes with finite declared ranges, got low="):
-        Tabular(arms=2, confidence=0.5).start(1, np.zeros(1), np.array([np.inf]), 100)
-    for gamma in (-0.1, np.nan, np.inf):
-        with pytest.raises(InvalidInput, match=r"^Tabular\.confidence: expected a finite number of at least 0"):
-            Tabular(arms=2, confidence=gamma)
-    with pytest.raises(InvalidInput, match=r"^Tabular\.arms"):
-        Tabular(arms=0, confidence=0.5)
-    with pytest.raises(InvalidInput, match=r"^Tabular\.n_outcomes"):
-        Tabular(arms=2, n_outcomes=0, confidence=0.5)

@@ -114,33 +114,6 @@ def test_where_a_part_is_zero_and_never_negative_there_is_no_edge():
     np.testing.assert_allclose(written.supergradient(z), [0.0, 0.0, -3 * 0.4**2], atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda z: cp.sum_squares(z), r"concave by cvxpy's rules \(DCP\).*, got quad_over_lin\(z, .*which is CONVEX"),
-        (
-            lambda z: cp.sqrt(cp.sum_squares(z)),
-            r"concave by cvxpy's rules .* got .*\(quad_over_lin\(z, .*is QUASICONVEX",
-        ),
-        (lambda z: cp.sqrt(z), "a function that returns a scalar cvxpy expression"),
-        (lambda z: 3.0, r"a function that returns a scalar cvxpy expression, got 3\.0"),
-        (lambda z: cp.sum(z) + cp.Variable(name="w"), r"an expression of nothing but z, got .* \+ w, which reads"),
-        (lambda z: cp.Parameter(name="p", nonneg=True) * cp.sum(z), "an expression of nothing but z, got p"),
-    ],
-)
-def test_what_is_not_concave_is_refused_by_its_name(build, message):
-    with pytest.raises(InvalidInput, match=rf"^Concave\.build: expected .*{message}"):
-        Concave(NAMES, build)
-
-
-@pytest.mark.parametrize("lipschitz", [-1.0, math.nan])
-def test_other_bad_input(lipschitz):
-    with pytest.raises(InvalidInput, match=r"^Concave\.lipschitz"):
-        Concave(NAMES, roots, lipschitz=lipschitz)
-    with pytest.raises(InvalidInput, match=r"^Concave\.outcomes: .*'a' twice"):
-        Concave(("a", "a"), roots)
-
-
 def test_a_problem_that_cannot_be_solved_is_an_error_not_a_number():
     with pytest.raises(
         InvalidInput,

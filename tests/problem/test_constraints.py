@@ -187,30 +187,6 @@ def test_the_same_problem_without_any_hard_limit_has_no_goal_for_one():
     assert len(resolving(court(), MODEL).goals) == 1
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (
-            lambda: Parity("x", by="g", tolerance=0.1, hard=True),
-            r"^Parity\('x'\)\.hard: expected False or None, as no play",
-        ),
-        (lambda: Floor("x", rate=0.1, hard=True), r"^Floor\('x'\)\.hard: expected False or None, as forbidding plays"),
-        (lambda: Budget("x", 5), r"^Budget: expected at most 1 argument .* by name \(total=, rate=, hard=\), got 2"),
-        (lambda: Floor("x", 5), r"^Floor: expected at most 1 argument .* by name \(total=, rate=, by=, hard=\), got 2"),
-        (lambda: Floor("x"), r"^Floor\('x'\): expected exactly one of total= and rate="),
-        (lambda: Floor("x", rate=1, total=2), r"^Floor\('x'\): expected exactly one of total= and rate="),
-        (lambda: Floor("x", rate=np.nan), r"^Floor\('x'\)\.rate: expected a finite number"),
-        (lambda: Floor("x", total=np.inf), r"^Floor\('x'\)\.total: expected a finite number"),
-        (lambda: court(Floor("bus", rate=0.1)), r"^Floor: expected one of the outcomes"),
-        (lambda: court(Floor("ride", rate=0.1, by="age")), r"^Floor\('ride'\)\.by: expected one of \['group'\]"),
-        (lambda: court("ride"), r"^Problem.subject_to\[0\]: expected a Constraint, got 'ride'"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused_with_a_sentence(build, message):
-    with pytest.raises(InvalidInput, match=message):
-        build()
-
-
 # Floors
 
 

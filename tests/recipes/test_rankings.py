@@ -12,7 +12,7 @@ from evenhand.choices import EpsilonGreedy, Gibbs, TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Audience, Delayed, Listeners, Phases, Ranking
 from evenhand.goals import DualGradient, FrankWolfe
-from evenhand.models import Bilinear, Logistic, Ridge, SelfNormalised
+from evenhand.models import Bilinear, Ridge, SelfNormalised
 from evenhand.objectives import GeneralizedGini, Linear, WeightedSum
 from evenhand.problem import Budget, Floor, Parity
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, fw_rank, linucb_rank, unbiased_linucb_rank
@@ -334,28 +334,6 @@ def test_an_item_cannot_be_in_a_list_twice():
     with pytest.raises(InvalidInput, match=r"^decision.plays\[0\]: expected different candidates below 4, or -1"):
         policy.commit(state, context, decision._replace(plays=np.array([[2, 1, 2]])))
     policy.commit(state, context, decision)
-
-
-def test_more_slots_than_items_are_refused_by_the_world():
-    with pytest.raises(InvalidInput, match=r"^Ranking\.slots: expected at most 4, the number of items, got 5"):
-        replace(SMALL, slots=5)
-
-
-@pytest.mark.parametrize(
-    ("make", "match"),
-    [
-        (lambda p: fw_rank(p, TASTES, TopK(2)), "^choice: expected one that plays 3 candidates"),
-        (lambda p: fw_linucb_rank(p, Logistic(n_features=4), step=-1.0), "^Steady.size"),
-        (lambda p: fw_linucb_rank(p, TASTES, margin=9.0), "margin"),
-        (lambda p: linucb_rank(p, TASTES, utility="likes"), "maximize: expected one of"),
-        (lambda p: unbiased_linucb_rank(p, TASTES, utility="likes"), "maximize: expected one of"),
-        (lambda p: fairlearn_rank(p, TASTES, share=0.8), r"^FairLearn.share: expected a number in \[0, k / A\]"),
-        (lambda p: fairlearn_rank(p, TASTES, share=0.5, utility="likes"), "maximize: expected one of"),
-    ],
-)
-def test_what_recipes_refuse(make, match):
-    with pytest.raises(InvalidInput, match=match):
-        make(bound(spread(SMALL)).problem)
 
 
 def test_widths_are_used():

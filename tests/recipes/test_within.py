@@ -1,7 +1,5 @@
 """Averages in convex sets: straight ones in every recipe that keeps to constraints, curved ones in those that can."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -206,29 +204,3 @@ def test_recipes_that_cannot_name_those_that_can(name):
         "problem.subject_to: expected constraints with straight sides here; resolving, fw_dual and bwcr keep to curved "
         f"sets, got {within.label}"
     )
-
-
-REFUSED = {
-    "no names": (lambda: Within((), BALL), "Within.outcomes: expected at least one name, each once"),
-    "twice": (lambda: Within(("a", "a", "b"), BALL), "Within.outcomes: expected at least one name, each once"),
-    "a name": (lambda: Within("abc", BALL), "Within.outcomes: expected at least one name, each once"),
-    "numbers": (lambda: Within((1, 2, 3), BALL), "Within.outcomes: expected at least one name, each once"),
-    "a number": (lambda: Within(3, BALL), "Within.outcomes: expected at least one name, each once"),
-    "no order": (lambda: Within({"a", "b", "c"}, BALL), "Within.outcomes: expected at least one name, each once"),
-    "no set": (lambda: Within(("a",), 3.0), "Within.within: expected a set such as Ball"),
-    "a class": (lambda: Within(("a",), Ball), "Within.within: expected a set such as Ball"),
-    "lengths": (lambda: Within(("a",), BALL), "Within.within: expected a set of 1 coordinates, one per outcome, got"),
-    "a norm": (lambda: Within(("a", "b", "c"), BALL, norm="two"), "Within.norm: expected one of"),
-    "hard": (lambda: Within(("a", "b", "c"), BALL, hard=True), "Within.hard: expected False or None"),
-    "unknown": (
-        lambda: Ads(extra=(Within(("click", "clack", "spend"), BALL),)).problem,
-        "Within.outcomes: expected one of the outcomes ['click', 'spend'], got clack",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_and_the_field_named(name):
-    state, message = REFUSED[name]
-    with pytest.raises(InvalidInput, match="^" + re.escape(message)):
-        state()

@@ -175,9 +175,3 @@ def test_an_exact_search_reports_its_gap_when_time_is_over():
     above = bound(case, Capped(2.6).curves(8))[0]
     found = welfare_of(case, Capped(2.6), solved.arms)[0]
     assert 0.0 <= solved.gap[0] <= above / found - 1.0 + 1e-6
-
-
-@pytest.mark.parametrize("wrong", [{"seconds": 0}, {"gap": -0.1}, {"gap": 1.0}])
-def test_wrong_settings_of_exact(wrong):
-    with pytest.raises(InvalidInput, match=next(iter(wrong))):
-        Exact(**wrong)
