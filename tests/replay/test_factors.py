@@ -100,22 +100,6 @@ def test_one_column_may_be_the_price_of_all_actions():
     assert dict(parse(text, "file").by_case["price"]) == {"a": "price of a", "b": "price of a"}
 
 
-WRONG = [
-    ('times = "price"', 'times = "prize"', r"times: expected one of .*'price'.*, got prize \(did you mean price"),
-    ('times = "price"', 'times = "sale"', "known for certain, got itself"),
-    ('a = "price of a"', 'c = "price of a"', r"outcomes.price.column: expected one of a, b, got c"),
-    ('a = "price of a"', "a = 3", "outcomes.price.column: expected a table of texts"),
-    ('a = "price of a"', 'a = "bought"', "known outcomes: expected columns known before acting"),
-    ("known = { a = 1, b = 1 }", 'known = { a = 1 }\ntimes = "price"', "outcomes.post.times: expected one of the keys"),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "message"), WRONG)
-def test_what_a_file_states_of_factors_is_checked(old, new, message):
-    with pytest.raises(InvalidInput, match=message):
-        parse(PROBLEM.replace(old, new), "problem.toml")
-
-
 def test_rows_without_a_price_or_with_amounts_are_bad(tmp_path):
     def change(lines):
         lines[3][5] = ""

@@ -352,12 +352,6 @@ def test_bad_arguments(tmp_path, options, field):
     assert caught.value.field == field
 
 
-def test_a_folder_that_cannot_be_made_is_named_before_anything_runs(tmp_path):
-    log, toml = shop.write(tmp_path, shop.rows(300))
-    with pytest.raises(InvalidInput, match=r"out: expected a folder, .* got File exists"):
-        replay_log(log, toml, out=log, **QUICK)
-
-
 def test_bills_of_a_log_are_planned_at_their_means_and_counted_as_logged(tmp_path):
     """Every letter of kind "b" costs 0.5 or 1.5 in the log, and every "a" 0.25 or 0.75."""
     lines = [

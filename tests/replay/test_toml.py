@@ -3,8 +3,7 @@
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.replay.files import read_text
-from evenhand.replay.toml import Table, load
+from evenhand.replay.toml import Table
 
 READ = [
     ("number", 1, 1.0),
@@ -67,23 +66,3 @@ def test_unknown_keys_within():
     for key, read in (("many", table.table), ("one", table.tables)):
         with pytest.raises(InvalidInput, match=key):
             read(key, ("y",))
-
-
-def loaded(path, keys):
-    return load(read_text(path, "a TOML file"), path.name, keys)
-
-
-def test_files(tmp_path):
-    path = tmp_path / "problem.toml"
-    with pytest.raises(InvalidInput, match=r"problem\.toml: expected a file that can be read"):
-        loaded(path, ())
-    path.write_text("a = 1\nb : 2")
-    with pytest.raises(InvalidInput, match=r"problem\.toml, line 2: expected a TOML file, got"):
-        loaded(path, ())
-    path.write_bytes(b'a = "\xff"')
-    with pytest.raises(InvalidInput, match=r"problem\.toml, line 1: expected a TOML file"):
-        loaded(path, ())
-    path.write_text("a = 1")
-    assert loaded(path, ("a",)).whole("a") == 1
-    with pytest.raises(InvalidInput, match="a: expected one of the keys b"):
-        loaded(path, ("b",))
