@@ -19,6 +19,7 @@ from evenhand.recipes import cab_ucb, fw_rank, lin_cbwk, resolving, resolving_al
 from evenhand.run.simulation import simulate
 from tests import accounts
 from tests.examples.environments import AUDIENCE
+from tests.states import equal, unchanged
 from tests.worlds import Market
 
 USERS, ARMS = 6, 3
@@ -212,16 +213,18 @@ def test_an_outcome_of_a_user_is_learned_once():
     state, (a, *_) = committed(PLANNED, MATCHING)
     part = first_user(a)
     learn(PLANNED, state, part)
-    before = {path: z.copy() for path, z in flatten(state)}
-    with pytest.raises(InvalidInput, match=r"^pending: expected at least one play whose outcome arrives, got none"):
-        learn(PLANNED, state, part)  # the same again
-    y = np.where(part.pending[:, :, None], a.y, 1.0)
-    with pytest.raises(InvalidInput, match=r"'match' of replica 0: expected 0 or NaN where a play .* settled before"):
-        PLANNED.learn(state, a.decision, y)
-    with pytest.raises(InvalidInput, match=r"^pending\[0, 0\]: expected a play .* still to come, got one .* settled"):
-        PLANNED.learn(state, a.decision, np.nan * a.y, pending=np.ones_like(part.pending))
-    for path, z in flatten(state):
-        np.testing.assert_array_equal(z, before[path], err_msg=path)
+    with unchanged(state):
+        with pytest.raises(InvalidInput, match=r"^pending: expected at least one play whose outcome arrives, got none"):
+            learn(PLANNED, state, part)  # the same again
+        y = np.where(part.pending[:, :, None], a.y, 1.0)
+        with pytest.raises(
+            InvalidInput, match=r"'match' of replica 0: expected 0 or NaN where a play .* settled before"
+        ):
+            PLANNED.learn(state, a.decision, y)
+        with pytest.raises(
+            InvalidInput, match=r"^pending\[0, 0\]: expected a play .* still to come, got one .* settled"
+        ):
+            PLANNED.learn(state, a.decision, np.nan * a.y, pending=np.ones_like(part.pending))
     PLANNED.learn(state, a.decision, np.where(part.pending[:, :, None], a.y, 0.0))
     with pytest.raises(InvalidInput, match="got number 0, settled before"):
         learn(PLANNED, state, part)
@@ -267,8 +270,7 @@ def test_nothing_pending_is_the_whole_round_bit_for_bit():
     for a in waiting:
         learn(PLANNED, state, a)
         learn(PLANNED, marked, a._replace(pending=np.zeros(a.decision.plays.shape, bool)))
-    for (path, z), (_, other) in zip(flatten(state), flatten(marked), strict=True):
-        np.testing.assert_array_equal(z, other, err_msg=path)
+    equal(state, marked)
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -303,8 +305,7 @@ def test_parts_survive_a_restart(tmp_path):
         rest = a if a.step >= 10 else a._replace(y=np.where(first_user(a).pending[:, :, None], a.y, 0.0))
         for s in (state, back):
             learn(PLANNED, s, rest)
-    for (path, z), (_, other) in zip(flatten(state), flatten(back), strict=True):
-        np.testing.assert_array_equal(z, other, err_msg=path)
+    equal(state, back)
     assert len(back.receipts.waiting()) == 0
 
 
@@ -324,14 +325,12 @@ def test_lines_of_receipts_are_used_again():
 def test_a_decision_of_which_something_arrived_cannot_be_cancelled():
     state, (a, *_) = committed(PLANNED, MATCHING)
     learn(PLANNED, state, first_user(a))
-    before = {path: z.copy() for path, z in flatten(state)}
-    message = (
-        r"^decision: expected one of which nothing was learned yet; .* got number 0, of which some outcomes arrived"
-    )
-    with pytest.raises(InvalidInput, match=message):
-        PLANNED.cancel(state, a.decision)
-    for path, z in flatten(state):
-        np.testing.assert_array_equal(z, before[path], err_msg=path)
+    with unchanged(state):
+        message = (
+            r"^decision: expected one of which nothing was learned yet; .* got number 0, of which some outcomes arrived"
+        )
+        with pytest.raises(InvalidInput, match=message):
+            PLANNED.cancel(state, a.decision)
 
 
 class _InHalves:

@@ -19,6 +19,7 @@ from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, resolving, ucb, uniform
 from tests import accounts
 from tests.examples.problems import EVERYTHING, LITTLE
+from tests.states import unchanged
 from tests.worlds import Market
 
 COURT = Court(horizon=600, tolerance=0.025)
@@ -72,11 +73,9 @@ def test_replicas_and_seeds_differ():
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.name)
 def test_to_decide_changes_nothing(policy):
     state, _ = after(policy, COURT, [0, 1, 2], 120)
-    before = {path: z.copy() for path, z in flatten(state)}
-    world = COURT.start(1, state.replicas)
-    decisions = [policy.decide(state, world.context(step)) for step in (3, 4, 3)]
-    for path, z in flatten(state):
-        np.testing.assert_array_equal(z, before[path], err_msg=path)
+    with unchanged(state):
+        world = COURT.start(1, state.replicas)
+        decisions = [policy.decide(state, world.context(step)) for step in (3, 4, 3)]
     for a, b in zip(decisions[0], decisions[2], strict=True):
         for z, other in zip(*((p if isinstance(p, tuple) else (p,)) for p in (a, b)), strict=True):
             np.testing.assert_array_equal(z, other)
@@ -150,13 +149,11 @@ def test_when_the_horizon_is_over_nothing_is_played_and_no_round_counts():
 def test_a_decision_that_was_not_taken_leaves_no_trace():
     policy = POLICIES[1]
     state, _ = after(policy, COURT, [0, 1], 80)
-    before = {path: z.copy() for path, z in flatten(state)}
-    context = COURT.start(5, state.replicas).context(80)
-    decision = policy.decide(state, context)._replace(counted=np.zeros(2))
-    policy.commit(state, context, decision)
-    policy.learn(state, decision, np.full((2, 1, 1), np.nan))
-    for path, z in flatten(state):
-        np.testing.assert_array_equal(z, before[path], err_msg=path)
+    with unchanged(state):
+        context = COURT.start(5, state.replicas).context(80)
+        decision = policy.decide(state, context)._replace(counted=np.zeros(2))
+        policy.commit(state, context, decision)
+        policy.learn(state, decision, np.full((2, 1, 1), np.nan))
 
 
 def test_what_is_not_offered_is_never_played():
@@ -409,17 +406,15 @@ def test_a_committed_decision_that_was_changed_to_count_nowhere_is_refused(verb)
     context = Context(np.eye(2)[None], problem.declared[None], SAME.groups, np.ones((1, 2), bool))
     decision = policy.act(state, context)
     changed = decision._replace(counted=np.zeros(1))
-    before = {path: z.copy() for path, z in flatten(state)}
-    calls = {
-        "learn": lambda: policy.learn(state, changed, np.zeros((1, 1, 1))),
-        "learn in parts": lambda: policy.learn(state, changed, np.zeros((1, 1, 1)), pending=np.zeros((1, 1), bool)),
-        "expire": lambda: policy.expire(state, changed),
-        "cancel": lambda: policy.cancel(state, changed),
-        "commit": lambda: policy.commit(state, context, changed),
-        "enter": lambda: policy.enter(state, context, changed),
-    }
-    with pytest.raises(InvalidInput, match=r"^decision: expected .* (got others|got number 0)$"):
-        calls[verb]()
-    for path, z in flatten(state):
-        np.testing.assert_array_equal(z, before[path], err_msg=path)
+    with unchanged(state):
+        calls = {
+            "learn": lambda: policy.learn(state, changed, np.zeros((1, 1, 1))),
+            "learn in parts": lambda: policy.learn(state, changed, np.zeros((1, 1, 1)), pending=np.zeros((1, 1), bool)),
+            "expire": lambda: policy.expire(state, changed),
+            "cancel": lambda: policy.cancel(state, changed),
+            "commit": lambda: policy.commit(state, context, changed),
+            "enter": lambda: policy.enter(state, context, changed),
+        }
+        with pytest.raises(InvalidInput, match=r"^decision: expected .* (got others|got number 0)$"):
+            calls[verb]()
     policy.learn(state, decision, np.zeros((1, 1, 1)))

@@ -16,6 +16,7 @@ Y = np.tile([0.5, 1.0], (2, 1, 1))
 NAN, INF = np.nan, np.inf
 FINITE = "expected a finite number, of size at most 1e+100"
 KNOWN, GROUPS = "expected shape (2, 4, 2) or (1, 4, 2)", "expected shape (2, 1, 2) or (2, 4, 2)"
+PLAYS = "expected different candidates below 4, or -1"
 SHAPE = "outcomes: expected shape (2, 1, 2), a column for each of ('gain', 'hours')"
 
 
@@ -38,6 +39,11 @@ def acting(**change):
 
 def learning(change):
     return lambda state, context, decision: POLICY.learn(state, decision, change(Y))
+
+
+def committing(**change):
+    """A decision of now that was changed before it is committed."""
+    return lambda s, c, d: POLICY.commit(s, c, POLICY.decide(s, c)._replace(**change))
 
 
 def told(change, message):
@@ -160,6 +166,24 @@ ROWS = [
     *told(lambda y: y[:, 0], f"{SHAPE}, got (2, 2)"),
     (lambda s, c, d: POLICY.learn(s, d, Y, np.ones((2, 1), bool)),
      "observed: expected true or false, of shape (2, 1, 2), got bool of shape (2, 1)"),
+    # decisions that were changed, settled or made elsewhere
+    (lambda s, c, d: POLICY.learn(s, POLICY.decide(s, c), Y), "decision: ...got one that was never committed"),
+    (lambda s, c, d: POLICY.commit(s, c, d), "decision: expected one that was not committed yet, got number 2"),
+    (lambda s, c, d: POLICY.commit(s, c._replace(features=np.nan * c.features), POLICY.decide(s, c)),
+     "context.features[0, 0, 0]: expected a finite number"),
+    (lambda s, c, d: POLICY.commit(s, c._replace(groups=c.groups + 50), POLICY.decide(s, c)), "context.groups"),
+    *((committing(counted=np.array([z, 1.0])), "decision.counted[0]: expected 0 or 1") for z in (NAN, -1.0, 0.5, 2.0)),
+    (committing(plays=np.array([[4], [0]])), f"decision.plays[0]: {PLAYS}"),
+    (committing(plays=np.array([[-2], [0]]), counted=np.array([0.0, 1.0])), f"decision.plays[0]: {PLAYS}"),
+    (committing(plays=np.array([[-1], [0]])), "decision.counted[0]: expected 0 or 1, and 0 where nothing is played"),
+    (committing(forced=np.zeros(0)), "decision: expected one of this state"),
+    (committing(known=np.zeros((2, 0, 0))), "decision: expected one of this state"),
+    (committing(groups=np.zeros((2, 3, 0), np.int64)), "decision: expected one of this state"),
+    (lambda s, c, d: POLICY.explain(s, c, d, -1), "replica: expected a"),
+    (lambda s, c, d: POLICY.worth(s, c._replace(features=np.ones((2, 4, 4))), d), "context.features: expected shape"),
+    (lambda s, c, d: POLICY.worth(s, c, d._replace(row_prices=np.zeros((2, 1)))),
+     "decision: expected one of this policy, with "),
+    (acting(features=lambda x: np.full_like(x, 1e200)), f"context.features[0, 0, 0]: {FINITE}"),  # squares overflow
 ]  # fmt: skip
 
 TAKEN = {  # conversions that change no number
