@@ -10,10 +10,10 @@ from evenhand.core.errors import (
     MissingFile,
     StateMismatch,
 )
-from tests.malformed import choices, environments, goals, models, objectives, problems, recipes, runs, sets
+from tests.malformed import cases, choices, environments, goals, models, objectives, problems, recipes, runs, sets
 from tests.malformed.tables import check, name
 
-TABLES = [problems, sets, objectives, models, choices, goals, recipes, environments, runs]
+TABLES = [problems, sets, objectives, models, choices, goals, recipes, environments, cases, runs]
 
 
 @pytest.mark.parametrize("row", [row for table in TABLES for row in table.ROWS], ids=name)
