@@ -18,19 +18,13 @@ from evenhand.policy.receipts import Receipts
 from evenhand.problem.constraints import Budget, Parity
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.recipes import pgd, resolving, ucb
 from tests import accounts
+from tests.problems import pose
 from tests.states import unchanged
 
-SPENDING = Problem(
-    actions=("wait", "go"),
-    outcomes=(Outcome("gain"), Outcome("cost")),
-    maximize="gain",
-    subject_to=(Budget("cost", total=5),),
-    horizon=10,
-)
+SPENDING = pose("gain", "cost", actions=("wait", "go"), subject_to=(Budget("cost", total=5),), horizon=10)
 POLICY = pgd(SPENDING, Ridge(n_features=2, n_outcomes=2, width=Fixed(0.1)), warmup=0, margin=0.0, hard=True)
 CASE = Context(np.eye(2)[None], np.zeros((1, 2, 0)), np.zeros((1, 1, 0), np.int64), np.array([[False, True]]))
 
@@ -288,14 +282,7 @@ def test_a_decision_is_explained_among_its_own_candidates():
 def test_groups_that_contradict_the_declared_ones_are_refused(wide):
     """`of` says the group of every action; no action is in group z, whose share is 0."""
     groups = Groups("label", ["x", "y", "z"], of={"a": "x", "b": "y"})
-    problem = Problem(
-        actions=("a", "b"),
-        outcomes=(Outcome("gain"),),
-        maximize="gain",
-        groups=(groups,),
-        subject_to=(Parity("gain", by="label", tolerance=0.5),),
-        horizon=9,
-    )
+    problem = pose("gain", groups=(groups,), subject_to=(Parity("gain", by="label", tolerance=0.5),), horizon=9)
     policy = pgd(problem, Ridge(n_features=2, width=Fixed(0.1)), warmup=0)
     sound = CASE._replace(groups=problem.groups_of(np.zeros((1, 0), np.int64)), offered=np.ones((1, 2), bool))
     policy.act(policy.start(), sound)

@@ -19,6 +19,7 @@ from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, resolving, ucb, uniform
 from tests import accounts
 from tests.examples.problems import EVERYTHING, LITTLE
+from tests.problems import pose
 from tests.states import unchanged
 from tests.worlds import Market
 
@@ -181,10 +182,9 @@ def test_what_is_not_offered_is_never_played():
 
 
 def shares_problem(horizon=200):
-    return Problem(
-        actions=("a", "b"),
-        outcomes=(Outcome("gain"), Outcome("fee", known={"b": 1})),
-        maximize="gain",
+    return pose(
+        "gain",
+        Outcome("fee", known={"b": 1}),
         groups=(Groups("side", {"left": 0.3, "right": 0.7}), Groups("age", ["young", "middle", "old"])),
         horizon=horizon,
     )
@@ -340,13 +340,7 @@ def test_candidates_that_differ_by_action_or_need_no_model_are_not_warned_of(mod
 
 def test_what_was_carried_out_is_entered_even_if_it_no_longer_fits():
     """Two decisions for the last unit and the last round: the second would be refused, but it was done elsewhere."""
-    problem = Problem(
-        actions=("a", "b"),
-        outcomes=(Outcome("gain"), Outcome("cost", known={"a": 1.0})),
-        maximize="gain",
-        subject_to=(Budget("cost", total=1.0),),
-        horizon=3,
-    )
+    problem = pose("gain", Outcome("cost", known={"a": 1.0}), subject_to=(Budget("cost", total=1.0),), horizon=3)
     policy = ucb_with_budget(problem)
     state = policy.start()
     context = Context(np.eye(2)[None], problem.declared[None], SAME.groups, np.array([[True, False]]))
@@ -370,13 +364,7 @@ def ucb_with_budget(problem):
 
 def test_an_empty_decision_may_be_cancelled_as_it_may_be_learned_from_and_expired():
     fee = Outcome("fee", known={"a": 1})
-    problem = Problem(
-        actions=("n", "a"),
-        outcomes=(Outcome("gain"), fee),
-        maximize="gain",
-        subject_to=(Budget("fee", total=1),),
-        horizon=5,
-    )
+    problem = pose("gain", fee, actions="na", subject_to=(Budget("fee", total=1),), horizon=5)
     policy = resolving(problem, Ridge(n_features=1))
     state, only = policy.start(), np.array([[False, True]])
     case = Context(np.ones((1, 2, 1)), problem.declared[None], np.zeros((1, 1, 0), np.int64), only)
@@ -394,13 +382,7 @@ def test_an_empty_decision_may_be_cancelled_as_it_may_be_learned_from_and_expire
 @pytest.mark.parametrize("verb", ["learn", "learn in parts", "expire", "cancel", "commit", "enter"])
 def test_a_committed_decision_that_was_changed_to_count_nowhere_is_refused(verb):
     """To pass over it, as over a decision that plays nothing, would hold back its worst case for good."""
-    problem = Problem(
-        actions=("a", "b"),
-        outcomes=(Outcome("gain"), Outcome("cost", known={"a": 1.0})),
-        maximize="gain",
-        subject_to=(Budget("cost", total=3.0),),
-        horizon=9,
-    )
+    problem = pose("gain", Outcome("cost", known={"a": 1.0}), subject_to=(Budget("cost", total=3.0),), horizon=9)
     policy = ucb_with_budget(problem)
     state = policy.start()
     context = Context(np.eye(2)[None], problem.declared[None], SAME.groups, np.ones((1, 2), bool))

@@ -23,17 +23,17 @@ from evenhand.problem.constraints import Budget, Parity
 from evenhand.problem.constraints.sums import disparity
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
 from evenhand.recipes import lin_cbwk, pgd, square_cbwk, ucb, uniform
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
 from tests.examples.environments import LOG
+from tests.problems import pose
 
-COURT_LIKE = Problem(
+COURT_LIKE = pose(
+    "gain",
+    Outcome("cost", known={"go": 1}),
     actions=("go", "rest"),
-    outcomes=(Outcome("gain"), Outcome("cost", known={"go": 1})),
-    maximize="gain",
     groups=(Groups("g", {"l": 0.5, "r": 0.5}),),
     horizon=100,
 )
@@ -113,13 +113,7 @@ def test_late_outcomes_are_counted_when_they_arrive_and_booked_where_they_belong
 
 
 def test_a_replica_in_which_nothing_fits_stops_and_says_when():
-    problem = Problem(
-        actions=("a", "b"),
-        outcomes=(Outcome("win"), Outcome("cost", known={"a": 1, "b": 2})),
-        maximize="win",
-        subject_to=(Budget("cost", total=30),),
-        horizon=30,
-    )
+    problem = pose("win", Outcome("cost", known={"a": 1, "b": 2}), subject_to=(Budget("cost", total=30),), horizon=30)
 
     class World:
         steps, counts_idle_steps = 30, True

@@ -10,13 +10,12 @@ from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.testing.frames import decision_of
 from tests import twins
 from tests.calls import tell
 from tests.examples.problems import COURT, EVERYTHING
+from tests.problems import pose
 from tests.worlds import Market
 
 
@@ -201,13 +200,7 @@ def test_an_optimistic_step_is_the_observed_one_where_costs_are_known():
 
 
 def test_an_optimistic_step_on_learned_costs_is_the_lower_end_of_the_interval():
-    problem = Problem(
-        actions=("a", "b"),
-        outcomes=(Outcome("gain"), Outcome("cost")),
-        maximize="gain",
-        subject_to=(Budget("cost", rate=0.2),),
-        horizon=100,
-    )
+    problem = pose("gain", "cost", subject_to=(Budget("cost", rate=0.2),), horizon=100)
     policy = market_policy(problem, Fixed(0.3), step=1.0, on="optimistic", start_at=(5.0,))
     context = Market(problem=problem).start(1, np.arange(2)).context(0)
     state = policy.start(replicas=2)
@@ -225,10 +218,10 @@ def test_an_optimistic_step_on_learned_costs_is_the_lower_end_of_the_interval():
 
 
 def parity_of_a_learned_cost():
-    return Problem(
-        actions=("a", "b", "c"),
-        outcomes=(Outcome("gain"), Outcome("cost")),
-        maximize="gain",
+    return pose(
+        "gain",
+        "cost",
+        actions="abc",
         subject_to=(Parity("cost", by="side", tolerance=0.01), Budget("cost", rate=0.3)),
         groups=(Groups("side", {"left": 0.4, "right": 0.6}),),
         horizon=100,

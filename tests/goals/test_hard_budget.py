@@ -19,6 +19,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 from tests import accounts, twins
+from tests.problems import pose
 from tests.test_rows import frames
 from tests.worlds import Market
 
@@ -105,9 +106,10 @@ def test_a_replica_stops_when_nothing_fits_and_the_others_go_on():
 
 
 def test_what_is_free_goes_on_when_the_budget_is_gone():
-    problem = Problem(
+    problem = pose(
+        "gain",
+        Outcome("fee", known={"dear": 1.0}),
         actions=("free", "dear"),
-        outcomes=(Outcome("gain"), Outcome("fee", known={"dear": 1.0})),
         maximize=Linear({"gain": 1.0, "fee": 9.0}),
         subject_to=(Budget("fee", total=7),),
         horizon=40,
@@ -195,13 +197,7 @@ def test_a_budget_below_the_worst_case_of_every_play_is_refused():
     """Costs are learned or noisy, within [0, 3]: with 2 in all nothing could ever be played, or ever be spent."""
 
     def problem(total, **cost):
-        return Problem(
-            actions=("a", "b"),
-            outcomes=(Outcome("gain"), Outcome("cost", high=3.0, **cost)),
-            maximize="gain",
-            subject_to=(Budget("cost", total=total),),
-            horizon=10,
-        )
+        return pose("gain", Outcome("cost", high=3.0, **cost), subject_to=(Budget("cost", total=total),), horizon=10)
 
     expected = "^Budget 'cost', kept hard: expected a total of at least 3: any single play may use that much, got 2"
     with pytest.raises(InvalidInput, match=expected):

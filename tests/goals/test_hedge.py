@@ -76,34 +76,6 @@ def test_four_rounds_by_hand():
         assert goal.price(state)[0][0, 0, 0] == pytest.approx(-4.0 * odds / (1 + odds))
 
 
-def run(goal, replicas, entries):
-    state = goal.start(replicas)
-    for rounds, v in entries:
-        goal.on_outcome(state, receipt(replicas), rounds, v)
-    return state.weight
-
-
-def test_a_replica_in_a_batch_has_the_prices_that_it_has_alone():
-    rng = np.random.default_rng(3)
-    goal = hedge(4, step=0.3)
-    entries = [((rng.random(5) < 0.7).astype(float), rng.random((5, 4))) for _ in range(50)]
-    together = run(goal, 5, entries)
-    for r in range(5):
-        alone = run(goal, 1, [(rounds[[r]], v[[r]]) for rounds, v in entries])
-        np.testing.assert_array_equal(together[[r]], alone)
-
-
-def test_what_did_not_happen_leaves_no_trace():
-    """Not even a rounding one, however often."""
-    goal = hedge(6, step=0.3)
-    state = goal.start(2)
-    goal.on_outcome(state, receipt(2), np.ones(2), np.random.default_rng(1).random((2, 6)))
-    before = state.weight.copy()
-    for _ in range(100):
-        goal.on_outcome(state, receipt(2), np.zeros(2), np.zeros((2, 6)))
-    np.testing.assert_array_equal(state.weight, before)
-
-
 def test_entries_in_pieces_are_the_entry_as_a_whole():
     """A round's costs may come late, and one by one: rounds = 0 and the rest of v."""
     rng = np.random.default_rng(2)

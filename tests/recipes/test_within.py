@@ -13,7 +13,6 @@ from evenhand.problem.merged_rows import merge
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
 from evenhand.sets import Ball, Box, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
-from evenhand.testing import check_policy
 from tests.ads import CLICKS, PER_AGE, Ads
 
 MIX = Halfspaces(((-0.2, 0.8, -0.2), (-0.3, -0.3, 0.7), (0.6, -0.4, -0.4)), (0.0, 0.02, 0.05))
@@ -173,12 +172,6 @@ def test_a_concave_objective_and_a_curved_set_in_one_plan():
     assert trace.measure(world.problem.subject_to[1])[-1].max() < 0.003
     z = np.stack([trace.average(name)[-1] for name in PER_AGE], -1)
     assert gini.value(z).mean() > 0.85 * best
-
-
-def test_a_replica_alone_is_the_same_as_in_a_batch_and_states_are_saved():
-    extra = (Within(CLICKS, BALL), Within(("click", "spend"), Ball((0.3, 0.2), 0.3)))
-    world = Ads(horizon=250, extra=extra)
-    check_policy(recipes.resolving(world.problem, BayesianRidge(n_features=25), contexts=50), world)
 
 
 CANNOT = {
