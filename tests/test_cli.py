@@ -6,6 +6,8 @@ import pytest
 
 from evenhand.cli import build, main
 
+EXPERIMENTS = ["court", "square-cbwk", "small-budgets", "concave-rewards", "lessons"]
+
 
 def loaded(code: str) -> set[str]:
     out = subprocess.run(
@@ -20,24 +22,11 @@ def test_help_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        [],
-        ["demo"],
-        ["reproduce"],
-        ["reproduce", "court"],
-        ["reproduce", "square-cbwk"],
-        ["reproduce", "small-budgets"],
-        ["reproduce", "concave-rewards"],
-        ["reproduce", "lessons"],
-        ["replay"],
-        ["warm"],
-        ["systems"],
-    ],
+    "command", ["", "demo", "reproduce", *(f"reproduce {e}" for e in EXPERIMENTS), "replay", "warm", "systems"]
 )
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as stop:
-        main([*command, "--help"])
+        main([*command.split(), "--help"])
     assert stop.value.code == 0
     assert "usage: evenhand" in capsys.readouterr().out
 
@@ -92,23 +81,8 @@ def test_options_may_be_repeated():
 
 @pytest.mark.slow
 def test_reproduce_court_writes_where_it_is_told(tmp_path, capsys):
-    code = main(
-        [
-            "reproduce",
-            "court",
-            "--replicas",
-            "2",
-            "--rounds",
-            "100",
-            "--tau",
-            "0.025",
-            "--seed",
-            "4",
-            "--out",
-            str(tmp_path),
-        ]
-    )
-    assert code == 0
+    told = "reproduce court --replicas 2 --rounds 100 --tau 0.025 --seed 4 --out"
+    assert main([*told.split(), str(tmp_path)]) == 0
     assert "tau = 0.025, 100 people, 2 replicas, seed 4" in capsys.readouterr().out
     assert (tmp_path / "results.json").exists()
 

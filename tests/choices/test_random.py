@@ -1,23 +1,17 @@
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from evenhand.choices import Random
 from tests import twins
 from tests.choices import plain
+from tests.drawn import drawn
 
 
 def pick(choice, playable, u):
     return plain.pick(choice, plain.none(*playable.shape), plain.offer(playable), u=u[:, None])
 
 
-@given(
-    replicas=st.integers(1, 5),
-    candidates=st.integers(1, 6),
-    chance=st.sampled_from([0.0, 0.5, 1.0]),
-    weighted=st.booleans(),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=5, candidates=6, chance=[0.0, 0.5, 1.0], weighted=bool)
 def test_a_draw_is_that_of_the_twin(replicas, candidates, chance, weighted, seed):
     rng = np.random.default_rng(seed)
     weights = np.where(rng.random(candidates) < 0.7, rng.random(candidates), 0.0)

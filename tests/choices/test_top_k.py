@@ -6,17 +6,10 @@ from evenhand.choices import TopK
 from evenhand.core.records import Mix
 from tests import twins
 from tests.choices import plain
+from tests.drawn import drawn
 
 
-@given(
-    replicas=st.integers(1, 4),
-    readings=st.integers(1, 3),
-    candidates=st.integers(1, 7),
-    k=st.integers(1, 8),
-    chance=st.sampled_from([0.0, 0.4, 1.0]),
-    ties=st.booleans(),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=4, readings=3, candidates=7, k=8, chance=[0.0, 0.4, 1.0], ties=bool)
 def test_the_best_are_those_of_the_twin(replicas, readings, candidates, k, chance, ties, seed):
     rng = np.random.default_rng(seed)
     mean, bonus = rng.normal(size=(2, replicas, readings, candidates)).round(0 if ties else 9)
@@ -38,14 +31,7 @@ def test_optimism_counts_and_readings_add_up():
     assert plain.pick(TopK(3), worth, everything).plays.tolist() == [[1, 0, 2]]
 
 
-@given(
-    candidates=st.integers(1, 9),
-    k=st.integers(1, 10),
-    limits=st.integers(0, 3),
-    alike=st.booleans(),
-    scale=st.sampled_from([1.0, 1e-300, 1e300]),
-    seed=st.integers(0, 10_000),
-)
+@drawn(candidates=9, k=10, limits=(0, 3), alike=bool, scale=[1.0, 1e-300, 1e300])
 def test_the_best_are_taken_in_order_while_they_fit(candidates, k, limits, alike, scale, seed):
     rng = np.random.default_rng(seed)
     mean = scale * rng.normal(size=(3, 1, candidates))

@@ -10,18 +10,11 @@ from evenhand.recipes import unbiased_linucb_rank
 from evenhand.run.simulation import play
 from tests import twins
 from tests.choices import plain
+from tests.drawn import drawn
 from tests.rankings import SMALL, TASTES, absent, decision
 
 
-@given(
-    replicas=st.integers(1, 4),
-    readings=st.integers(1, 2),
-    candidates=st.integers(1, 7),
-    k=st.integers(1, 8),
-    chance=st.sampled_from([0.0, 0.6, 1.0]),
-    digits=st.sampled_from([0, 9]),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=4, readings=2, candidates=7, k=8, chance=[0.0, 0.6, 1.0], digits=[0, 9])
 def test_the_best_are_those_of_the_twin(replicas, readings, candidates, k, chance, digits, seed):
     rng = np.random.default_rng(seed)
     mean, bonus = rng.normal(size=(2, replicas, readings, candidates)).round(digits)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import strategies as st
 
 from evenhand.choices import Staged, TopK
 from evenhand.core.records import Context
@@ -14,6 +14,7 @@ from evenhand.problem.rows import Rows
 from evenhand.testing.frames import decision_of
 from tests import twins
 from tests.calls import tell
+from tests.drawn import drawn
 from tests.examples.problems import COURT, EVERYTHING
 from tests.problems import pose
 from tests.worlds import Market
@@ -95,13 +96,7 @@ def test_a_regime_is_left_by_the_norm_of_the_positive_part():
     np.testing.assert_array_equal(state.excess, np.zeros((1, 3)))
 
 
-@given(
-    replicas=st.integers(1, 4),
-    d=st.integers(1, 4),
-    reset=st.booleans(),
-    limits=st.lists(st.floats(0.1, 3.0), max_size=3),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=4, d=4, reset=bool, limits=st.lists(st.floats(0.1, 3.0), max_size=3))
 def test_step_and_advance_are_their_twins(replicas, d, reset, limits, seed):
     rng = np.random.default_rng(seed)
     bound = rng.normal(size=d)

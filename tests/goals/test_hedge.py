@@ -3,11 +3,11 @@ import math
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from evenhand.goals import DualHedge
 from evenhand.problem.rows import Rows
 from tests import twins
+from tests.drawn import drawn
 from tests.goals.test_dual import receipt
 
 
@@ -42,12 +42,7 @@ def test_a_step_is_the_mirror_step_with_the_relative_entropy(d, step):
         np.testing.assert_allclose(state.weight[0], expected, atol=1e-4)
 
 
-@given(
-    replicas=st.integers(1, 4),
-    d=st.integers(1, 5),
-    step=st.sampled_from([0.0, 0.05, 1.0, 5.0]),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=4, d=5, step=[0.0, 0.05, 1.0, 5.0])
 def test_steps_are_their_twin_and_prices_stay_in_their_set(replicas, d, step, seed):
     rng = np.random.default_rng(seed)
     bound = rng.normal(size=d)

@@ -9,6 +9,7 @@ from evenhand.environments import Listeners, Ranking
 from evenhand.models import BayesianBilinear, BayesianRidge, Bilinear, SelfNormalised
 from evenhand.recipes import fw_linucb_rank
 from evenhand.run import simulate
+from tests.drawn import drawn
 from tests.models.test_bilinear import NONE, SIZES, candidates, flat, teach
 from tests.rankings import optimum
 
@@ -32,15 +33,7 @@ def test_the_state_is_that_of_a_ridge_on_products(r, s, m, replicas, plays, grow
         )
 
 
-@given(
-    **SIZES,
-    count=st.integers(1, 8),
-    rounds=st.sampled_from([0, 1, 15]),
-    k=st.integers(1, 3),
-    each=st.booleans(),
-    scale=st.sampled_from([0.0, 0.7]),
-    seed=st.integers(0, 10_000),
-)
+@drawn(**SIZES, count=8, rounds=[0, 1, 15], k=3, each=bool, scale=[0.0, 0.7])
 def test_worth_and_bonus_are_those_of_a_ridge_on_products(r, s, m, replicas, count, rounds, k, each, scale, seed):
     rng, models = np.random.default_rng(seed), pair(r, s, m, scale=scale)
     states = teach(rng, models, replicas, rounds, 5, r, s, m)

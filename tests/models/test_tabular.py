@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from evenhand.core.errors import InvalidInput
 from evenhand.models import Tabular
 from tests import twins
 from tests.calls import ask, tell
+from tests.drawn import drawn
 
 
 def intervals(y, gamma, low, high):
@@ -16,15 +16,7 @@ def intervals(y, gamma, low, high):
     return low + (high - low) * v, 2 * (high - low) * (np.sqrt(gamma * v / n) + gamma / n)
 
 
-@given(
-    replicas=st.integers(1, 3),
-    plays=st.integers(1, 2),
-    arms=st.integers(1, 4),
-    m=st.integers(1, 3),
-    k=st.integers(1, 3),
-    gamma=st.sampled_from([0.0, 0.05, 0.5, 16.0]),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=3, plays=2, arms=4, m=3, k=3, gamma=[0.0, 0.05, 0.5, 16.0])
 def test_it_is_the_papers_averages_and_widths(replicas, plays, arms, m, k, gamma, seed):
     rng = np.random.default_rng(seed)
     low = rng.uniform(-1, 0.5, m)

@@ -20,6 +20,7 @@ from evenhand.run import simulate
 from evenhand.run.simulation import play
 from tests import accounts
 from tests.choices import plain
+from tests.drawn import drawn
 from tests.rankings import SMALL, TASTES, absent
 
 BLIND = Bilinear(who=2, what=2, ridge=0.1)
@@ -57,14 +58,7 @@ def lists(playable, k):
 # Proposition 4
 
 
-@given(
-    items=st.integers(1, 5),
-    slots=st.integers(1, 5),
-    offered=st.integers(1, 5),
-    level=st.sampled_from([-2.0, 0.0, 1.0]),
-    alike=st.booleans(),
-    seed=st.integers(0, 10_000),
-)
+@drawn(items=5, slots=5, offered=5, level=[-2.0, 0.0, 1.0], alike=bool)
 def test_the_best_by_worth_are_the_best_of_all_lists(items, slots, offered, level, alike, seed):
     """For any places that never look more often further down; a negative worth is shown where slots must be filled."""
     rng, slots = np.random.default_rng(seed), min(slots, items)
