@@ -16,6 +16,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import fw_dual, lin_cbwk, uniform
 from tests import accounts
+from tests.problems import pose
 from tests.states import unchanged
 
 CASE = Context(np.eye(2)[None], np.array([[[0.0], [0.5]]]), np.zeros((1, 1, 0), np.int64), np.array([[False, True]]))
@@ -24,12 +25,8 @@ CASE = Context(np.eye(2)[None], np.array([[[0.0], [0.5]]]), np.zeros((1, 1, 0), 
 def problem(total=5.0, **how):
     """A bill of 0.5 on average and up to 1 at each "go"; the model learns the gain alone."""
     cost = Outcome("cost", mean={"go": 0.5}, **how)
-    return Problem(
-        actions=("wait", "go"),
-        outcomes=(cost, Outcome("gain")),
-        maximize="gain",
-        subject_to=(Budget("cost", total=total),),
-        horizon=20,
+    return pose(
+        cost, "gain", actions=("wait", "go"), maximize="gain", subject_to=(Budget("cost", total=total),), horizon=20
     )
 
 
@@ -181,9 +178,10 @@ def test_what_depends_on_exposure_is_unknown_once_a_decision_expires():
 
 def test_a_limit_on_a_bill_and_a_learned_outcome_holds_the_worst_of_both():
     """The gain is at least 1 where a play is exposed; where it is not, only the bill counts."""
-    stated = Problem(
+    stated = pose(
+        Outcome("cost", high=3.0, mean={"go": 0.5}),
+        Outcome("gain", low=1.0, high=2.0),
         actions=("wait", "go"),
-        outcomes=(Outcome("cost", high=3.0, mean={"go": 0.5}), Outcome("gain", low=1.0, high=2.0)),
         maximize="gain",
         subject_to=(Net(total=5.0),),
         horizon=20,

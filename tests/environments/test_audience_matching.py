@@ -7,18 +7,13 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.records import Decision
 from evenhand.environments import Audience, AudienceMatching, LastFM, Listeners
 from evenhand.problem import Budget
 from evenhand.welfare import Capped, Satisfaction, satisfaction_of
 from tests.environments.test_last_fm import DATA, needs_data
+from tests.rankings import decision
 
 WORLD = AudienceMatching(audience=Listeners(users=6, items=5, factors=3).audience, users=4, arms=3, horizon=50)
-
-
-def decision(plays):
-    empty = Decision(*([None] * len(Decision._fields)))
-    return empty._replace(plays=np.asarray(plays))
 
 
 def fit(world):

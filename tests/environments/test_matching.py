@@ -9,11 +9,11 @@ from scipy import stats
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.normals import normals
-from evenhand.core.records import Decision
 from evenhand.environments import Matching
 from evenhand.environments._pairs import sort_columns
 from evenhand.problem import Budget, Outcome, Parity, Problem
 from evenhand.welfare import Capped, Linear, Logarithmic, Satisfaction, satisfaction_of
+from tests.rankings import decision
 
 SMALL = Matching(users=4, arms=3, n_features=2, horizon=50)
 SIDES = {"left": 0.3, "right": 0.7}
@@ -23,11 +23,6 @@ def shown(world, replicas=4000, step=3, seed=1):
     """Features by pair, `(R,N,A,n)`."""
     x = world.start(seed, np.arange(replicas)).context(step).features
     return x.reshape(replicas, world.users, world.arms, world.n_features)
-
-
-def decision(plays):
-    empty = Decision(*([None] * len(Decision._fields)))
-    return empty._replace(plays=np.asarray(plays))
 
 
 def test_fast_normal_numbers_are_normal_and_a_replica_alone_has_the_same():
