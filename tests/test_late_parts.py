@@ -144,12 +144,6 @@ def test_a_part_counts_as_its_share_of_the_round():
     assert rounds == 1.0
 
 
-def test_shares_of_a_round_add_up_to_exactly_one():
-    state, waiting = committed(PLANNED, MATCHING)
-    learn_in_parts(PLANNED, state, waiting)
-    np.testing.assert_array_equal(state.goals[1].counted[:, 1:], 12.0)
-
-
 def test_a_dual_price_is_charged_in_step_with_what_arrives():
     """Three equal costs at the bound: no price moves, in whatever parts they arrive."""
     rows, three = select(BILLED, ("cost",)), np.full(1, 3.0)
@@ -160,24 +154,6 @@ def test_a_dual_price_is_charged_in_step_with_what_arrives():
     for _, part in divided(a, np.array([[0, 1, 2]])):
         learn(policy, state, part)
         np.testing.assert_allclose(accounts.duals(policy, state), 1.0, atol=1e-6)
-
-
-def test_the_rest_of_a_part_is_taken_to_be_as_planned():
-    """In directions that wait for outcomes; those that a decision settles were compared with the plan at once."""
-    (goal,) = (g for g in PLANNED.goals if isinstance(g, Resolving))
-    state, (a, *_) = committed(PLANNED, MATCHING, rounds=1, replicas=1)
-    of_goal = state.goals[PLANNED.goals.index(goal)]
-    waits, before = ~goal._directions.settled, of_goal.jump.copy()
-    assert waits.any()
-    of_goal.plan[:] = 4.0
-    v = np.full((1, len(goal.rows)), 3.0)
-    goal.on_outcome(of_goal, a.decision, np.array([0.25]), v)
-    np.testing.assert_array_equal(of_goal.jump[:, waits], 3.0 + 0.75 * 4.0)
-    goal.on_outcome(of_goal, a.decision, np.zeros(1), 0.0 * v)
-    np.testing.assert_array_equal(of_goal.jump[:, waits], 6.0)
-    goal.on_outcome(of_goal, a.decision, np.ones(1), 3 * v)
-    np.testing.assert_array_equal(of_goal.jump[:, waits], 9.0)
-    np.testing.assert_array_equal(of_goal.jump[:, ~waits], before[:, ~waits])
 
 
 @pytest.mark.parametrize(
