@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -18,9 +19,15 @@ MODULES = {
 }
 
 
+@cache
+def nodes(path):
+    """Everything that a file states."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
 def imported(path):
     """Every module that a file imports, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
         elif isinstance(node, ast.Import):
@@ -29,7 +36,7 @@ def imported(path):
 
 def modules(path):
     """What a file imports of the package, wherever in the file; a name of a package is in its `__init__`."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             yield from inner & set(MODULES) or {node.module} & set(MODULES)
@@ -64,7 +71,7 @@ KERNELS = "kernel", "inlined"
 
 def functions(path):
     """The functions of a file, wherever in it, and the names of their decorators."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef):
             yield node, {getattr(d, "id", "") for d in node.decorator_list}
 
@@ -76,8 +83,7 @@ def test_no_list_of_arguments_is_longer_than_eight():
     """
     inside = set()  # what kernels call
     for name, path in MODULES.items():
-        tree = ast.walk(ast.parse(path.read_text()))
-        home = {a.name: node.module for node in tree if isinstance(node, ast.ImportFrom) for a in node.names}
+        home = {a.name: node.module for node in nodes(path) if isinstance(node, ast.ImportFrom) for a in node.names}
         for node, decorators in functions(path):
             if decorators & set(KERNELS):
                 called = {getattr(n.func, "id", "") for n in ast.walk(node) if isinstance(n, ast.Call)}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evenhand import recipes
-from evenhand.problem.constraints import Floor, Within
+from evenhand.problem.constraints import Within
 from evenhand.problem.rows import Rows
 from evenhand.sets import Ball, Box, Intersection
 from evenhand.testing import check_constraint
@@ -124,18 +124,3 @@ def test_a_recipe_that_drops_a_constraint_is_caught(monkeypatch, recipe, constra
     monkeypatch.setattr(recipes, "__all__", [recipe.__name__])
     monkeypatch.setattr(recipes, recipe.__name__, recipe, raising=False)
     caught(check_constraint, constraint, f"^{recipe.__name__} {promise}", EVERYTHING)
-
-
-@pytest.mark.parametrize(
-    "constraint",
-    [
-        *EVERYTHING.subject_to,
-        Floor("gain", rate=0.5),
-        Floor("hours", rate=0.3, by="age"),
-        Within(("gain", "hours"), Box((0.2, 0.2), (0.6, 0.6))),
-        Within(("gain", "hours"), Ball((0.2, 0.2), 0.3)),
-    ],
-    ids=repr,
-)
-def test_shipped_constraints_keep_their_contract(constraint):
-    check_constraint(constraint, EVERYTHING)

@@ -8,7 +8,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.welfare import Capped, Linear, Logarithmic, Power, Round, satisfaction
 from evenhand.welfare.linear_program import bound, solve_relaxation
 from evenhand.welfare.lines import lines
-from tests.welfare.instances import CURVES, round_of
+from tests.examples.oracles import CURVES
+from tests.welfare.instances import round_of
 
 
 @pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES.keys())

@@ -4,27 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand import welfare
 from evenhand.core.errors import InvalidInput
 from evenhand.welfare import Capped, Round, satisfaction
 from evenhand.welfare.continuous_greedy import ContinuousGreedy
 from evenhand.welfare.exact import Exact
 from evenhand.welfare.linear_program import bound
 from evenhand.welfare.rounded import Rounded
-from tests.welfare.instances import CURVES, ORACLES, brute_force, is_allowed, round_of, welfare_of
+from tests.examples.oracles import CURVES, ORACLES
+from tests.welfare.instances import brute_force, is_allowed, round_of, welfare_of
 
 CAPPED = [name for name, (_, capacities, _) in ORACLES.items() if capacities]
-
-
-def exported(ability):
-    """The names of the exported classes that have a method."""
-    found = {name: getattr(welfare, name) for name in welfare.__all__}
-    return {n for n, z in found.items() if hasattr(z, ability) and not getattr(z, "_is_protocol", False)}
-
-
-def test_every_exported_oracle_and_curve_has_an_example():
-    assert exported("allocate") == {type(oracle).__name__ for oracle, _, _ in ORACLES.values()}
-    assert exported("curves") == {type(curve).__name__ for curve in CURVES.values()}
 
 
 def allocate(oracle, case, curve, seed=0):
