@@ -47,6 +47,24 @@ WHOLE = "every or kinds or rows_are or folders or import_each_other"  # tests of
 DEAR = "postgresql or no_code_asks"  # start a server, or read every file several times
 
 
+BY_NAME = """
+from evenhand.choices.base import Choice
+from evenhand.core.arguments import kinds
+from evenhand.core.registry import exported
+from evenhand.live.stores import opening
+from evenhand.models.base import Model
+from evenhand.objectives import Objective
+from evenhand.replay.problem_file import constraint_kinds
+from evenhand.sets import ConvexSet
+
+files = {hint.__name__: kinds(hint) for hint in (Choice, Model, Objective, ConvexSet)}
+files |= {"constraint": constraint_kinds(), "recipe": exported("evenhand.recipes"), "store": opening.kinds()}
+wanted = "play_last", "same_for_all", "on_target", "orthant", "at_most", "in_turn", "process"
+for (kind, names), name in zip(files.items(), wanted, strict=True):
+    assert name in names, (kind, name)
+"""
+
+
 class Line(NamedTuple):
     """One line of the table, with paths from the root of the repository."""
 
@@ -131,10 +149,10 @@ def texts(root):
     return {path.relative_to(root): path.read_text(encoding="utf-8") for path in paths}
 
 
-def run(root, module, *arguments):
-    """A module of a copy, in a process of its own."""
+def run(root, *arguments):
+    """Python with a copy, in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
-    command = [sys.executable, "-m", module, *arguments]
+    command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600)
 
 
@@ -170,7 +188,7 @@ def test_new_parts_are_found_and_keep_the_contract_of_their_kind(added):
     names = {kind: CONTRACTS[kind][1] or name for kind, (_, name, _) in NEWCOMERS.items()}
     wanted = " or ".join([*names.values(), WHOLE])
     options = ("-rA", "-m", "not slow", "-k", f"({wanted}) and not ({DEAR})")
-    done = run(added[0], "pytest", "-p", "no:cacheprovider", "-n", "0", *options, *TESTS)
+    done = run(added[0], "-m", "pytest", "-p", "no:cacheprovider", "-n", "0", *options, *TESTS)
     assert done.returncode == 0, done.stdout[-4000:]
     passed = [line.partition("[") for line in done.stdout.splitlines() if line.startswith("PASSED")]
     for kind, name in names.items():
@@ -179,7 +197,7 @@ def test_new_parts_are_found_and_keep_the_contract_of_their_kind(added):
 
 @pytest.mark.slow
 def test_new_parts_are_listed(added):
-    done = run(added[0], "evenhand", "systems")
+    done = run(added[0], "-m", "evenhand", "systems")
     listed = {line.split()[0]: line.split() for line in done.stdout.splitlines() if line}
     for i, kind in enumerate(
         ("choice", "model", "objective", "constraint", "set", "environment", "recipe", "oracle"), 1
@@ -188,12 +206,20 @@ def test_new_parts_are_listed(added):
 
 
 @pytest.mark.slow
+def test_files_can_name_new_parts(added):
+    done = run(added[0], "-c", BY_NAME)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
 def test_an_export_without_an_example_is_named(added):
     root = added[0].parent / f"{added[0].name}-without"
-    shutil.copytree(added[0], root, ignore=shutil.ignore_patterns("*.nbc"))
+    shutil.copytree(added[0], root)
     for path in {line.example[1] for line in TABLE.values()}:
         shutil.copy(ROOT / path, root / path)
-    done = run(root, "pytest", "-p", "no:cacheprovider", "-n", "0", "-k", "has_an_example", "tests/test_discovery.py")
+    done = run(
+        root, "-m", "pytest", "-p", "no:cacheprovider", "-n", "0", "-k", "has_an_example", "tests/test_discovery.py"
+    )
     assert done.returncode == 1
     for _, name, _ in NEWCOMERS.values():
         assert re.search(rf"^E .*'{name}'", done.stdout, re.MULTILINE), name
