@@ -7,7 +7,7 @@ from evenhand import environments as e, models as m, recipes as r
 from evenhand.choices import EpsilonGreedy, Gibbs, InverseGap, Rate, Staged, TopK
 from evenhand.objectives import Moreau, Randomized
 from evenhand.problem.constraints import Budget
-from evenhand.recipes.primal_lp import Slack
+from evenhand.recipes.primal_lp import Program, Slack
 from evenhand.welfare import Capped, Greedy, Sequential
 from tests.examples.environments import AUDIENCES, BOUND, LOG, MATCHED, PRODUCTS, RANKING, SPREAD, UNEVEN_LOG
 from tests.examples.problems import COURT, CURVED, EVERYTHING, LITTLE, LITTLE_SPENT, PAID, SHARED, SHOP, SPENT, UNSPENT
@@ -117,7 +117,7 @@ RECIPES = {
     ],
     "bwcr": [
         (r.bwcr(_BLIND_LESSONS.problem, m.Tabular(arms=5, n_outcomes=4, confidence=0.5)), _BLIND_LESSONS),
-        (r.bwcr(SPENT, _MEANS, margin=0.01, smoothing=Randomized(0.1)), e.Delayed(_BLIND_MARKET, delay=4)),
+        (r.bwcr(SPENT, _MEANS, margin=0.01, objective_by=Randomized(0.1)), e.Delayed(_BLIND_MARKET, delay=4)),
         (r.bwcr(SPENT, _PAIR, hard=False), Market(problem=SPENT)),
         (r.bwcr(LITTLE, m.Ridge(n_features=3)), Market(problem=LITTLE)),
         (r.bwcr(_BLIND_LESSONS.problem, _TABLE, objective_by="dual", constraints_by="dual"), _BLIND_LESSONS),
@@ -213,13 +213,13 @@ RECIPES = {
         ),
     ],
     "primal_lp": [
-        (r.primal_lp(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),
-        (r.primal_lp(COURT.problem, _LEARNER, warmup=0, every=7, hard=True), e.Delayed(COURT, delay=5)),
+        (r.primal_lp(COURT.problem, _LEARNER, warmup=20, program=Program(contexts=40)), COURT),
+        (r.primal_lp(COURT.problem, _LEARNER, program=Program(every=7), hard=True, warmup=0), e.Delayed(COURT, 5)),
         (
             r.primal_lp(MIXED.problem, m.Ridge(n_features=9, n_outcomes=3, width=m.Fixed(0.2)), slack=Slack(0.1, 0.0)),
             MIXED,
         ),
-        (r.primal_lp(EVERYTHING, _PAIR, contexts=3, warmup=0, temperature=0.1), e.Delayed(_MARKET, delay=4)),
+        (r.primal_lp(EVERYTHING, _PAIR, program=Program(3, temperature=0.1), warmup=0), e.Delayed(_MARKET, delay=4)),
     ],
     "resolving": [
         (r.resolving(_LESSONS.problem, m.Ridge(n_features=12, n_outcomes=4, width=m.Fixed(0.3)), warmup=5), _LESSONS),

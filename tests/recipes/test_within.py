@@ -10,6 +10,7 @@ from evenhand.models import BayesianRidge, Fixed, Ridge
 from evenhand.objectives import GeneralizedGini, Linear
 from evenhand.problem.constraints import Floor, Within, regions, stated_rows
 from evenhand.problem.merged_rows import merge
+from evenhand.recipes.primal_lp import Program
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
 from evenhand.sets import Ball, Box, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
@@ -21,7 +22,7 @@ CAPPED = Halfspaces(((1.0, 0.0, 0.0), (0.5, 1.0, 0.0), (1.0, 1.0, -4.0)), (0.15,
 STRAIGHT = {
     "pgd": lambda p: recipes.pgd(p, model(p)),
     "pgd_adaptive": lambda p: recipes.pgd_adaptive(p, model(p)),
-    "primal_lp": lambda p: recipes.primal_lp(p, model(p), contexts=200),
+    "primal_lp": lambda p: recipes.primal_lp(p, model(p), program=Program(contexts=200)),
     "fw_dual": lambda p: recipes.fw_dual(p, model(p)),
     "fw_linucb_rank": lambda p: recipes.fw_linucb_rank(p, model(p)),
     "lin_cbwk": lambda p: recipes.lin_cbwk(p, model(p)),
