@@ -44,7 +44,7 @@ TESTS = [
     "tests/welfare/test_oracles.py",
 ]
 WHOLE = "every or kinds or rows_are or folders or import_each_other"  # tests of all parts of a kind, or of all files
-DEAR = "postgresql or no_code_asks"  # start a server, or read every file several times
+DEAR = "postgresql or no_code_asks or every_recipe_keeps"  # a server, every file several times, every recipe
 
 
 BY_NAME = """

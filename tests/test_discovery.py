@@ -148,7 +148,6 @@ def test_sets_keep_their_contract(shown):
     check_set(shown)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("constraint", [*SHOWN_CONSTRAINTS, *map(within, SHOWN_SETS)], ids=repr)
 def test_every_recipe_keeps_constraints_and_sets_or_refuses_them(constraint):
     check_constraint(constraint, bazaar())
