@@ -66,7 +66,7 @@ ROWS = [
     (policy('name = "resolving"\nmodel = "ridge"\nhard = true'), "...policy.hard: expected one of the keys"),
     (policy("name = 3"), "...policy.name: expected a text, got 3"),
     (policy("model = 3"), "...policy.model: expected a text, got 3"),
-    (policy("model = 'tree'"), "...policy.model: expected one of aggregation, ..., ridge, ..., got tree"),
+    (policy("model = 'tree'"), "...policy.model: expected one of ..., ridge, ..., got tree"),
     (policy('name = "square_cbwk"'), "...policy.rate: expected ..., as square_cbwk needs one, got nothing"),
     (policy('name = "fw"'), "...policy.recipe: expected an argument that a file can give, got fw, which needs Python"),
     (policy('name = "mixed_oracle"\nprices = [0.1]'), "...policy: prices: expected 5, one per constraint row, got 1"),
